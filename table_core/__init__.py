@@ -1,0 +1,1 @@
+"""Paimon tables in Python on Arrow."""

@@ -1,0 +1,1 @@
+"""Which bucket a row belongs to."""

@@ -1,0 +1,1 @@
+"""Foreign change streams."""

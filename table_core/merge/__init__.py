@@ -1,0 +1,1 @@
+"""Many rows of one key to one row."""

@@ -1,0 +1,1 @@
+"""Every stored byte except data files."""

@@ -1,0 +1,112 @@
+"""Table options: manifests, commit.
+
+Source: ``org.apache.paimon.CoreOptions``; spec section 13.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_core.options import parse
+from table_core.options.option import Option
+
+__all__ = [
+    "COMMIT_DISCARD_DUPLICATE_FILES",
+    "COMMIT_FORCE_COMPACT",
+    "COMMIT_FORCE_CREATE_SNAPSHOT",
+    "COMMIT_MAX_RETRIES",
+    "COMMIT_MAX_RETRY_WAIT",
+    "COMMIT_MIN_RETRY_WAIT",
+    "COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT",
+    "COMMIT_TIMEOUT",
+    "COMMIT_USER_PREFIX",
+    "DATA_EVOLUTION_ENABLED",
+    "DYNAMIC_PARTITION_OVERWRITE",
+    "MANIFEST_COMPRESSION",
+    "MANIFEST_DELETE_FILE_DROP_STATS",
+    "MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE",
+    "MANIFEST_MERGE_MIN_COUNT",
+    "MANIFEST_MERGE_OPTIMIZE_ENABLED",
+    "MANIFEST_SORT_ENABLED",
+    "MANIFEST_TARGET_FILE_SIZE",
+    "OVERWRITE_UPGRADE",
+    "ROW_TRACKING_ENABLED",
+    "SNAPSHOT_IGNORE_EMPTY_COMMIT",
+    "WRITE_ONLY",
+]
+
+MANIFEST_TARGET_FILE_SIZE: Final[Option[int]] = Option(
+    "manifest.target-file-size", parse.size_bytes, 8388608, "manifest rolling size"
+)
+MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE: Final[Option[int]] = Option(
+    "manifest.full-compaction-threshold-size",
+    parse.size_bytes,
+    16777216,
+    "trigger of full manifest compaction",
+)
+MANIFEST_MERGE_MIN_COUNT: Final[Option[int]] = Option(
+    "manifest.merge-min-count", parse.integer, 30, "minor merge count"
+)
+MANIFEST_COMPRESSION: Final[Option[str]] = Option(
+    "manifest.compression", parse.text, "zstd", "Avro codec"
+)
+MANIFEST_DELETE_FILE_DROP_STATS: Final[Option[bool]] = Option(
+    "manifest.delete-file-drop-stats", parse.boolean, False, "DELETE entries without stats"
+)
+MANIFEST_MERGE_OPTIMIZE_ENABLED: Final[Option[bool]] = Option(
+    "manifest.merge-optimize.enabled", parse.boolean, True, "block-copy merger"
+)
+MANIFEST_SORT_ENABLED: Final[Option[bool]] = Option(
+    "manifest-sort.enabled", parse.boolean, False, "sorted manifest rewrite"
+)
+COMMIT_FORCE_COMPACT: Final[Option[bool]] = Option(
+    "commit.force-compact", parse.boolean, False, "wait for compaction before commit"
+)
+COMMIT_FORCE_CREATE_SNAPSHOT: Final[Option[bool]] = Option(
+    "commit.force-create-snapshot", parse.boolean, False, "streaming: snapshot even if empty"
+)
+SNAPSHOT_IGNORE_EMPTY_COMMIT: Final[Option[bool | None]] = Option(
+    "snapshot.ignore-empty-commit", parse.boolean, None, "unset: batch true, streaming false"
+)
+COMMIT_MAX_RETRIES: Final[Option[int]] = Option("commit.max-retries", parse.integer, 10, "attempts")
+COMMIT_MIN_RETRY_WAIT: Final[Option[int]] = Option(
+    "commit.min-retry-wait", parse.duration_ms, 10, "first backoff"
+)
+COMMIT_MAX_RETRY_WAIT: Final[Option[int]] = Option(
+    "commit.max-retry-wait", parse.duration_ms, 10000, "max backoff"
+)
+COMMIT_TIMEOUT: Final[Option[int | None]] = Option(
+    "commit.timeout", parse.duration_ms, None, "overall limit"
+)
+COMMIT_USER_PREFIX: Final[Option[str | None]] = Option(
+    "commit.user-prefix", parse.text, None, "prefix of random commit user"
+)
+COMMIT_DISCARD_DUPLICATE_FILES: Final[Option[bool]] = Option(
+    "commit.discard-duplicate-files", parse.boolean, False, "drop already committed files on APPEND"
+)
+COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT: Final[Option[int | None]] = Option(
+    "commit.strict-mode.last-safe-snapshot", parse.integer, None, "see 10.3"
+)
+DYNAMIC_PARTITION_OVERWRITE: Final[Option[bool]] = Option(
+    "dynamic-partition-overwrite", parse.boolean, True, "see 10.5"
+)
+OVERWRITE_UPGRADE: Final[Option[bool]] = Option(
+    "overwrite-upgrade", parse.boolean, True, "overwrite files to max level"
+)
+WRITE_ONLY: Final[Option[bool]] = Option(
+    "write-only",
+    parse.boolean,
+    False,
+    "no compaction, no expiry",
+    aliases=("write.compaction-skip",),
+)
+ROW_TRACKING_ENABLED: Final[Option[bool]] = Option(
+    "row-tracking.enabled", parse.boolean, False, "row ids; immutable", immutable=True
+)
+DATA_EVOLUTION_ENABLED: Final[Option[bool]] = Option(
+    "data-evolution.enabled",
+    parse.boolean,
+    False,
+    "partial column files; immutable",
+    immutable=True,
+)

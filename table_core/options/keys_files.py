@@ -1,0 +1,175 @@
+"""Table options: files and formats.
+
+Source: ``org.apache.paimon.CoreOptions``; spec section 13.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_core.options import parse
+from table_core.options.option import Option
+
+__all__ = [
+    "CHANGELOG_FILE_COMPRESSION",
+    "CHANGELOG_FILE_FORMAT",
+    "CHANGELOG_FILE_PREFIX",
+    "CHANGELOG_FILE_STATS_MODE",
+    "DATA_FILE_EXTERNAL_PATHS",
+    "DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS",
+    "DATA_FILE_EXTERNAL_PATHS_STRATEGY",
+    "DATA_FILE_EXTERNAL_PATHS_WEIGHTS",
+    "DATA_FILE_PATH_DIRECTORY",
+    "DATA_FILE_PREFIX",
+    "DATA_FILE_THIN_MODE",
+    "FILE_BLOCK_SIZE",
+    "FILE_COMPRESSION",
+    "FILE_COMPRESSION_PER_LEVEL",
+    "FILE_COMPRESSION_ZSTD_LEVEL",
+    "FILE_FORMAT",
+    "FILE_FORMAT_PER_LEVEL",
+    "FILE_INDEX_IN_MANIFEST_THRESHOLD",
+    "FILE_INDEX_READ_ENABLED",
+    "FILE_OPERATION_THREAD_NUM",
+    "FILE_SUFFIX_INCLUDE_COMPRESSION",
+    "INDEX_FILE_IN_DATA_FILE_DIR",
+    "METADATA_STATS_DENSE_STORE",
+    "METADATA_STATS_KEEP_FIRST_N_COLUMNS",
+    "METADATA_STATS_MODE",
+    "METADATA_STATS_MODE_PER_LEVEL",
+    "PARTITION_DEFAULT_NAME",
+    "PARTITION_LEGACY_NAME",
+    "READ_BATCH_SIZE",
+    "READ_MEMORY_LIMIT",
+    "TARGET_FILE_ROW_NUM",
+    "TARGET_FILE_SIZE",
+    "WRITE_BATCH_SIZE",
+    "WRITE_MEMORY_LIMIT",
+]
+
+FILE_FORMAT: Final[Option[str]] = Option(
+    "file.format", parse.text, "parquet", "parquet / orc / avro (also text formats for append)"
+)
+FILE_FORMAT_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
+    "file.format.per.level", parse.level_map, {}, "map level→format"
+)
+FILE_COMPRESSION: Final[Option[str]] = Option(
+    "file.compression", parse.text, "zstd", "codec of data files"
+)
+FILE_COMPRESSION_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
+    "file.compression.per.level", parse.level_map, {}, "map level→codec"
+)
+FILE_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(
+    "file.compression.zstd-level", parse.integer, 1, "zstd level (data and manifests)"
+)
+FILE_BLOCK_SIZE: Final[Option[int | None]] = Option(
+    "file.block-size", parse.size_bytes, None, "row group / stripe size; none = format default"
+)
+FILE_SUFFIX_INCLUDE_COMPRESSION: Final[Option[bool]] = Option(
+    "file.suffix.include.compression", parse.boolean, False, "put codec into the file name"
+)
+DATA_FILE_PREFIX: Final[Option[str]] = Option(
+    "data-file.prefix", parse.text, "data-", "data file name prefix"
+)
+CHANGELOG_FILE_PREFIX: Final[Option[str]] = Option(
+    "changelog-file.prefix", parse.text, "changelog-", "changelog file name prefix"
+)
+CHANGELOG_FILE_FORMAT: Final[Option[str | None]] = Option(
+    "changelog-file.format", parse.text, None, "format override for changelog files"
+)
+CHANGELOG_FILE_COMPRESSION: Final[Option[str | None]] = Option(
+    "changelog-file.compression", parse.text, None, "codec override"
+)
+CHANGELOG_FILE_STATS_MODE: Final[Option[str | None]] = Option(
+    "changelog-file.stats-mode", parse.text, None, "stats override"
+)
+DATA_FILE_THIN_MODE: Final[Option[bool]] = Option(
+    "data-file.thin-mode", parse.boolean, False, "omit _KEY_ columns"
+)
+DATA_FILE_PATH_DIRECTORY: Final[Option[str | None]] = Option(
+    "data-file.path-directory",
+    parse.text,
+    None,
+    "extra directory above partitions; immutable",
+    immutable=True,
+)
+DATA_FILE_EXTERNAL_PATHS: Final[Option[str | None]] = Option(
+    "data-file.external-paths", parse.text, None, "comma list of external roots"
+)
+DATA_FILE_EXTERNAL_PATHS_STRATEGY: Final[Option[str]] = Option(
+    "data-file.external-paths.strategy",
+    parse.choice("none", "specific-fs", "round-robin", "weight-robin", "entropy-inject"),
+    "none",
+    "none / specific-fs / round-robin / weight-robin / entropy-inject",
+)
+DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS: Final[Option[str | None]] = Option(
+    "data-file.external-paths.specific-fs", parse.text, None, "scheme for specific-fs"
+)
+DATA_FILE_EXTERNAL_PATHS_WEIGHTS: Final[Option[str | None]] = Option(
+    "data-file.external-paths.weights", parse.text, None, "weights"
+)
+INDEX_FILE_IN_DATA_FILE_DIR: Final[Option[bool]] = Option(
+    "index-file-in-data-file-dir",
+    parse.boolean,
+    False,
+    "index files beside data; immutable",
+    immutable=True,
+)
+TARGET_FILE_SIZE: Final[Option[int | None]] = Option(
+    "target-file-size", parse.size_bytes, None, "rolling size; none = 128 MB PK, 256 MB append"
+)
+TARGET_FILE_ROW_NUM: Final[Option[int]] = Option(
+    "target-file-row-num", parse.integer, 2**63 - 1, "rolling row count for non-compact writes"
+)
+METADATA_STATS_MODE: Final[Option[str]] = Option(
+    "metadata.stats-mode", parse.text, "truncate(16)", "none / counts / truncate(n) / full"
+)
+METADATA_STATS_MODE_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
+    "metadata.stats-mode.per.level", parse.level_map, {}, "map level→mode"
+)
+METADATA_STATS_DENSE_STORE: Final[Option[bool]] = Option(
+    "metadata.stats-dense-store", parse.boolean, True, "drop none-mode columns from stats"
+)
+METADATA_STATS_KEEP_FIRST_N_COLUMNS: Final[Option[int]] = Option(
+    "metadata.stats-keep-first-n-columns",
+    parse.integer,
+    -1,
+    "only first n columns get stats, −1 all",
+)
+FILE_INDEX_IN_MANIFEST_THRESHOLD: Final[Option[int]] = Option(
+    "file-index.in-manifest-threshold", parse.size_bytes, 500, "max embedded index size"
+)
+FILE_INDEX_READ_ENABLED: Final[Option[bool]] = Option(
+    "file-index.read.enabled", parse.boolean, True, "use file indexes"
+)
+READ_BATCH_SIZE: Final[Option[int]] = Option(
+    "read.batch-size", parse.integer, 1024, "reader batch rows"
+)
+WRITE_BATCH_SIZE: Final[Option[int]] = Option(
+    "write.batch-size", parse.integer, 1024, "writer batch rows", aliases=("orc.write.batch-size",)
+)
+PARTITION_DEFAULT_NAME: Final[Option[str]] = Option(
+    "partition.default-name", parse.text, "__DEFAULT_PARTITION__", "path name for NULL/blank"
+)
+PARTITION_LEGACY_NAME: Final[Option[bool]] = Option(
+    "partition.legacy-name", parse.boolean, True, "toString() names (1.4)"
+)
+READ_MEMORY_LIMIT: Final[Option[int]] = Option(
+    "read.memory-limit",
+    parse.size_bytes,
+    536870912,
+    "memory of one merging read (an option of this library)",
+)
+WRITE_MEMORY_LIMIT: Final[Option[int | None]] = Option(
+    "write.memory-limit",
+    parse.size_bytes,
+    None,
+    "memory of all write buffers of one writer together (an option of this library)",
+)
+FILE_OPERATION_THREAD_NUM: Final[Option[int | None]] = Option(
+    "file-operation.thread-num",
+    parse.integer,
+    None,
+    "threads for deleting and listing",
+    aliases=("delete-file.thread-num",),
+)

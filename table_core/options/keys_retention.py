@@ -1,0 +1,162 @@
+"""Table options: retention, tags, partitions.
+
+Source: ``org.apache.paimon.CoreOptions``; spec section 13.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_core.options import parse
+from table_core.options.option import Option
+
+__all__ = [
+    "ADD_COLUMN_BEFORE_PARTITION",
+    "ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED",
+    "CHANGELOG_NUM_RETAINED_MAX",
+    "CHANGELOG_NUM_RETAINED_MIN",
+    "CHANGELOG_TIME_RETAINED",
+    "DISABLE_EXPLICIT_TYPE_CASTING",
+    "END_INPUT_CHECK_PARTITION_EXPIRE",
+    "PARTITION_END_INPUT_TO_DONE",
+    "PARTITION_EXPIRATION_BATCH_SIZE",
+    "PARTITION_EXPIRATION_CHECK_INTERVAL",
+    "PARTITION_EXPIRATION_MAX_NUM",
+    "PARTITION_EXPIRATION_STRATEGY",
+    "PARTITION_EXPIRATION_TIME",
+    "PARTITION_MARK_DONE_ACTION",
+    "PARTITION_TIMESTAMP_FORMATTER",
+    "PARTITION_TIMESTAMP_PATTERN",
+    "SNAPSHOT_CLEAN_EMPTY_DIRECTORIES",
+    "SNAPSHOT_EXPIRE_EXECUTION_MODE",
+    "SNAPSHOT_EXPIRE_LIMIT",
+    "SNAPSHOT_NUM_RETAINED_MAX",
+    "SNAPSHOT_NUM_RETAINED_MIN",
+    "SNAPSHOT_TIME_RETAINED",
+    "SNAPSHOT_WATERMARK_IDLE_TIMEOUT",
+    "TAG_AUTOMATIC_COMPLETION",
+    "TAG_AUTOMATIC_CREATION",
+    "TAG_BATCH_CUSTOMIZED_NAME",
+    "TAG_CREATE_SUCCESS_FILE",
+    "TAG_CREATION_DELAY",
+    "TAG_CREATION_PERIOD",
+    "TAG_CREATION_PERIOD_DURATION",
+    "TAG_DEFAULT_TIME_RETAINED",
+    "TAG_NUM_RETAINED_MAX",
+    "TAG_PERIOD_FORMATTER",
+    "TAG_TIME_EXPIRE_ENABLED",
+]
+
+SNAPSHOT_NUM_RETAINED_MIN: Final[Option[int]] = Option(
+    "snapshot.num-retained.min", parse.integer, 10, "minimum snapshots"
+)
+SNAPSHOT_NUM_RETAINED_MAX: Final[Option[int]] = Option(
+    "snapshot.num-retained.max", parse.integer, 2**31 - 1, "maximum snapshots"
+)
+SNAPSHOT_TIME_RETAINED: Final[Option[int]] = Option(
+    "snapshot.time-retained", parse.duration_ms, 3600000, "age"
+)
+SNAPSHOT_EXPIRE_LIMIT: Final[Option[int]] = Option(
+    "snapshot.expire.limit", parse.integer, 50, "max per run"
+)
+SNAPSHOT_EXPIRE_EXECUTION_MODE: Final[Option[str]] = Option(
+    "snapshot.expire.execution-mode", parse.choice("sync", "async"), "sync", "sync / async"
+)
+SNAPSHOT_CLEAN_EMPTY_DIRECTORIES: Final[Option[bool]] = Option(
+    "snapshot.clean-empty-directories",
+    parse.boolean,
+    False,
+    "remove empty dirs",
+    aliases=("snapshot.expire.clean-empty-directories",),
+)
+SNAPSHOT_WATERMARK_IDLE_TIMEOUT: Final[Option[int | None]] = Option(
+    "snapshot.watermark-idle-timeout", parse.duration_ms, None, "force snapshots for watermark tags"
+)
+CHANGELOG_NUM_RETAINED_MIN: Final[Option[int | None]] = Option(
+    "changelog.num-retained.min", parse.integer, None, "default: snapshot value"
+)
+CHANGELOG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
+    "changelog.num-retained.max", parse.integer, None, "default: snapshot value"
+)
+CHANGELOG_TIME_RETAINED: Final[Option[int | None]] = Option(
+    "changelog.time-retained", parse.duration_ms, None, "default: snapshot value"
+)
+PARTITION_EXPIRATION_TIME: Final[Option[int | None]] = Option(
+    "partition.expiration-time", parse.duration_ms, None, "enables partition expiry"
+)
+PARTITION_EXPIRATION_CHECK_INTERVAL: Final[Option[int]] = Option(
+    "partition.expiration-check-interval", parse.duration_ms, 3600000, "check frequency"
+)
+PARTITION_EXPIRATION_STRATEGY: Final[Option[str]] = Option(
+    "partition.expiration-strategy", parse.text, "values-time", "values-time / update-time / custom"
+)
+PARTITION_EXPIRATION_MAX_NUM: Final[Option[int]] = Option(
+    "partition.expiration-max-num", parse.integer, 100, "per run"
+)
+PARTITION_EXPIRATION_BATCH_SIZE: Final[Option[int | None]] = Option(
+    "partition.expiration-batch-size", parse.integer, None, "per commit"
+)
+PARTITION_TIMESTAMP_FORMATTER: Final[Option[str | None]] = Option(
+    "partition.timestamp-formatter", parse.text, None, "DateTimeFormatter pattern"
+)
+PARTITION_TIMESTAMP_PATTERN: Final[Option[str | None]] = Option(
+    "partition.timestamp-pattern", parse.text, None, "`$col` pattern"
+)
+END_INPUT_CHECK_PARTITION_EXPIRE: Final[Option[bool]] = Option(
+    "end-input.check-partition-expire", parse.boolean, False, "check at end of input"
+)
+PARTITION_MARK_DONE_ACTION: Final[Option[str]] = Option(
+    "partition.mark-done-action", parse.text, "success-file", "list of actions"
+)
+PARTITION_END_INPUT_TO_DONE: Final[Option[bool]] = Option(
+    "partition.end-input-to-done", parse.boolean, False, "mark at end of input"
+)
+TAG_AUTOMATIC_CREATION: Final[Option[str]] = Option(
+    "tag.automatic-creation",
+    parse.choice("none", "process-time", "watermark", "batch"),
+    "none",
+    "none / process-time / watermark / batch",
+)
+TAG_CREATION_PERIOD: Final[Option[str]] = Option(
+    "tag.creation-period",
+    parse.choice("daily", "hourly", "two-hours"),
+    "daily",
+    "daily / hourly / two-hours",
+)
+TAG_CREATION_PERIOD_DURATION: Final[Option[int | None]] = Option(
+    "tag.creation-period-duration", parse.duration_ms, None, "custom period"
+)
+TAG_CREATION_DELAY: Final[Option[int]] = Option("tag.creation-delay", parse.duration_ms, 0, "delay")
+TAG_PERIOD_FORMATTER: Final[Option[str]] = Option(
+    "tag.period-formatter",
+    parse.choice("with-dashes", "without-dashes", "without-dashes-and-spaces"),
+    "with-dashes",
+    "with_dashes / without_dashes / without_dashes_and_spaces",
+)
+TAG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
+    "tag.num-retained-max", parse.integer, None, "max auto tags"
+)
+TAG_DEFAULT_TIME_RETAINED: Final[Option[int | None]] = Option(
+    "tag.default-time-retained", parse.duration_ms, None, "TTL"
+)
+TAG_TIME_EXPIRE_ENABLED: Final[Option[bool]] = Option(
+    "tag.time-expire-enabled", parse.boolean, True, "expire by TTL"
+)
+TAG_AUTOMATIC_COMPLETION: Final[Option[bool]] = Option(
+    "tag.automatic-completion", parse.boolean, False, "create missing tags"
+)
+TAG_BATCH_CUSTOMIZED_NAME: Final[Option[str | None]] = Option(
+    "tag.batch.customized-name", parse.text, None, "batch tag name"
+)
+TAG_CREATE_SUCCESS_FILE: Final[Option[bool]] = Option(
+    "tag.create-success-file", parse.boolean, False, "tag success marker"
+)
+ADD_COLUMN_BEFORE_PARTITION: Final[Option[bool]] = Option(
+    "add-column-before-partition", parse.boolean, False, "position of added columns"
+)
+ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED: Final[Option[bool]] = Option(
+    "alter-column-null-to-not-null.disabled", parse.boolean, True, "forbid nullable→NOT NULL"
+)
+DISABLE_EXPLICIT_TYPE_CASTING: Final[Option[bool]] = Option(
+    "disable-explicit-type-casting", parse.boolean, False, "only implicit casts in ALTER"
+)

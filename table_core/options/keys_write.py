@@ -1,0 +1,213 @@
+"""Table options: writing and compaction (pk).
+
+Source: ``org.apache.paimon.CoreOptions``; spec section 13.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_core.options import parse
+from table_core.options.option import Option
+
+__all__ = [
+    "CLUSTERING_COLUMNS",
+    "CLUSTERING_STRATEGY",
+    "COMPACTION_DELETE_RATIO_THRESHOLD",
+    "COMPACTION_FORCE_REWRITE_ALL_FILES",
+    "COMPACTION_FORCE_UP_LEVEL_0",
+    "COMPACTION_INCREMENTAL_SIZE_THRESHOLD",
+    "COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT",
+    "COMPACTION_MIN_FILE_NUM",
+    "COMPACTION_OFFPEAK_END_HOUR",
+    "COMPACTION_OFFPEAK_RATIO",
+    "COMPACTION_OFFPEAK_START_HOUR",
+    "COMPACTION_OPTIMIZATION_INTERVAL",
+    "COMPACTION_SIZE_RATIO",
+    "COMPACTION_SMALL_FILE_RATIO",
+    "COMPACTION_TOTAL_SIZE_THRESHOLD",
+    "DELETION_VECTORS_BITMAP64",
+    "DELETION_VECTORS_ENABLED",
+    "DELETION_VECTORS_MERGE_ON_READ",
+    "DELETION_VECTORS_MODIFIABLE",
+    "DELETION_VECTOR_INDEX_FILE_TARGET_SIZE",
+    "FORCE_LOOKUP",
+    "FULL_COMPACTION_DELTA_COMMITS",
+    "LOCAL_MERGE_BUFFER_SIZE",
+    "LOOKUP_CACHE_BLOOM_FILTER_ENABLED",
+    "LOOKUP_CACHE_BLOOM_FILTER_FPP",
+    "LOOKUP_CACHE_FILE_RETENTION",
+    "LOOKUP_CACHE_MAX_DISK_SIZE",
+    "LOOKUP_CACHE_MAX_MEMORY_SIZE",
+    "LOOKUP_CACHE_SPILL_COMPRESSION",
+    "LOOKUP_COMPACT",
+    "LOOKUP_COMPACT_MAX_INTERVAL",
+    "LOOKUP_HASH_LOAD_FACTOR",
+    "LOOKUP_WAIT",
+    "NUM_LEVELS",
+    "NUM_SORTED_RUN_COMPACTION_TRIGGER",
+    "NUM_SORTED_RUN_STOP_TRIGGER",
+    "SINK_PARALLELISM",
+    "SORT_SPILL_THRESHOLD",
+    "WRITE_BUFFER_SIZE",
+    "WRITE_BUFFER_SPILLABLE",
+    "WRITE_BUFFER_SPILL_MAX_DISK_SIZE",
+]
+
+WRITE_BUFFER_SIZE: Final[Option[int]] = Option(
+    "write-buffer-size", parse.size_bytes, 268435456, "memory buffer per writer"
+)
+WRITE_BUFFER_SPILLABLE: Final[Option[bool]] = Option(
+    "write-buffer-spillable", parse.boolean, True, "spill buffer to disk"
+)
+NUM_SORTED_RUN_COMPACTION_TRIGGER: Final[Option[int]] = Option(
+    "num-sorted-run.compaction-trigger", parse.integer, 5, "runs that trigger compaction"
+)
+NUM_SORTED_RUN_STOP_TRIGGER: Final[Option[int | None]] = Option(
+    "num-sorted-run.stop-trigger", parse.integer, None, "none = trigger + 3"
+)
+NUM_LEVELS: Final[Option[int | None]] = Option(
+    "num-levels", parse.integer, None, "none = trigger + 1"
+)
+COMPACTION_SIZE_RATIO: Final[Option[int]] = Option(
+    "compaction.size-ratio", parse.integer, 1, "percent, size-ratio pick"
+)
+COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT: Final[Option[int]] = Option(
+    "compaction.max-size-amplification-percent", parse.integer, 200, "size-amp pick"
+)
+COMPACTION_OPTIMIZATION_INTERVAL: Final[Option[int | None]] = Option(
+    "compaction.optimization-interval", parse.duration_ms, None, "periodic full compaction"
+)
+COMPACTION_TOTAL_SIZE_THRESHOLD: Final[Option[int | None]] = Option(
+    "compaction.total-size-threshold", parse.size_bytes, None, "full compaction while small"
+)
+COMPACTION_INCREMENTAL_SIZE_THRESHOLD: Final[Option[int | None]] = Option(
+    "compaction.incremental-size-threshold",
+    parse.size_bytes,
+    None,
+    "full compaction by incremental size",
+)
+COMPACTION_FORCE_UP_LEVEL_0: Final[Option[bool]] = Option(
+    "compaction.force-up-level-0", parse.boolean, False, "always compact all L0"
+)
+COMPACTION_FORCE_REWRITE_ALL_FILES: Final[Option[bool]] = Option(
+    "compaction.force-rewrite-all-files",
+    parse.boolean,
+    False,
+    "full compaction rewrites everything",
+)
+COMPACTION_SMALL_FILE_RATIO: Final[Option[float]] = Option(
+    "compaction.small-file-ratio",
+    parse.number,
+    0.7,
+    "files below ratio·target are merged instead of upgraded",
+)
+COMPACTION_MIN_FILE_NUM: Final[Option[int]] = Option(
+    "compaction.min.file-num", parse.integer, 5, "append: files needed to compact"
+)
+COMPACTION_DELETE_RATIO_THRESHOLD: Final[Option[float]] = Option(
+    "compaction.delete-ratio-threshold", parse.number, 0.2, "append+DV: rewrite above deleted ratio"
+)
+FULL_COMPACTION_DELTA_COMMITS: Final[Option[int | None]] = Option(
+    "full-compaction.delta-commits", parse.integer, None, "full compaction each N commits"
+)
+COMPACTION_OFFPEAK_START_HOUR: Final[Option[int]] = Option(
+    "compaction.offpeak.start.hour", parse.integer, -1, "off-peak window start"
+)
+COMPACTION_OFFPEAK_END_HOUR: Final[Option[int]] = Option(
+    "compaction.offpeak.end.hour", parse.integer, -1, "off-peak window end"
+)
+COMPACTION_OFFPEAK_RATIO: Final[Option[int]] = Option(
+    "compaction.offpeak-ratio", parse.integer, 0, "extra size ratio off-peak"
+)
+LOOKUP_COMPACT: Final[Option[str]] = Option(
+    "lookup-compact", parse.choice("radical", "gentle"), "radical", "radical / gentle"
+)
+LOOKUP_COMPACT_MAX_INTERVAL: Final[Option[int | None]] = Option(
+    "lookup-compact.max-interval", parse.integer, None, "none = trigger·2"
+)
+LOOKUP_WAIT: Final[Option[bool]] = Option(
+    "lookup-wait",
+    parse.boolean,
+    True,
+    "commit waits for lookup compaction",
+    aliases=("changelog-producer.lookup-wait",),
+)
+FORCE_LOOKUP: Final[Option[bool]] = Option(
+    "force-lookup",
+    parse.boolean,
+    False,
+    "lookup compaction without changelog; immutable",
+    immutable=True,
+)
+LOCAL_MERGE_BUFFER_SIZE: Final[Option[int | None]] = Option(
+    "local-merge-buffer-size", parse.size_bytes, None, "pre-shuffle merge buffer"
+)
+DELETION_VECTORS_ENABLED: Final[Option[bool]] = Option(
+    "deletion-vectors.enabled", parse.boolean, False, "DV mode"
+)
+DELETION_VECTORS_BITMAP64: Final[Option[bool]] = Option(
+    "deletion-vectors.bitmap64", parse.boolean, False, "write v2 DVs"
+)
+DELETION_VECTORS_MERGE_ON_READ: Final[Option[bool]] = Option(
+    "deletion-vectors.merge-on-read", parse.boolean, False, "also read L0 in DV mode"
+)
+DELETION_VECTORS_MODIFIABLE: Final[Option[bool]] = Option(
+    "deletion-vectors.modifiable", parse.boolean, False, "allow toggling DV mode"
+)
+DELETION_VECTOR_INDEX_FILE_TARGET_SIZE: Final[Option[int]] = Option(
+    "deletion-vector.index-file.target-size",
+    parse.size_bytes,
+    2097152,
+    "rolling of DV files (append)",
+)
+CLUSTERING_COLUMNS: Final[Option[tuple[str, ...]]] = Option(
+    "clustering.columns",
+    parse.column_list,
+    (),
+    "columns of a sort compaction",
+    aliases=("sink.clustering.by-columns",),
+)
+CLUSTERING_STRATEGY: Final[Option[str]] = Option(
+    "clustering.strategy",
+    parse.text,
+    "auto",
+    "order, zorder or hilbert",
+    aliases=("sink.clustering.strategy",),
+)
+LOOKUP_CACHE_MAX_MEMORY_SIZE: Final[Option[int]] = Option(
+    "lookup.cache-max-memory-size", parse.size_bytes, 268435456, "memory of the lookup cache"
+)
+LOOKUP_CACHE_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
+    "lookup.cache-max-disk-size",
+    parse.size_bytes,
+    None,
+    "disk of the lookup cache, none = unlimited",
+)
+LOOKUP_CACHE_FILE_RETENTION: Final[Option[int]] = Option(
+    "lookup.cache-file-retention", parse.duration_ms, 3600000, "how long cached lookup files live"
+)
+LOOKUP_CACHE_SPILL_COMPRESSION: Final[Option[str]] = Option(
+    "lookup.cache-spill-compression", parse.text, "zstd", "codec of cached lookup files"
+)
+LOOKUP_CACHE_BLOOM_FILTER_ENABLED: Final[Option[bool]] = Option(
+    "lookup.cache.bloom.filter.enabled", parse.boolean, True, "bloom filters in lookup files"
+)
+LOOKUP_CACHE_BLOOM_FILTER_FPP: Final[Option[float]] = Option(
+    "lookup.cache.bloom.filter.fpp", parse.number, 0.05, "their false positive rate"
+)
+LOOKUP_HASH_LOAD_FACTOR: Final[Option[float]] = Option(
+    "lookup.hash-load-factor", parse.number, 0.75, "load factor of lookup hash files"
+)
+SINK_PARALLELISM: Final[Option[int | None]] = Option(
+    "sink.parallelism", parse.integer, None, "number of Spark tasks that write"
+)
+WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
+    "write-buffer-spill.max-disk-size",
+    parse.size_bytes,
+    None,
+    "disk for spilled write buffers, none = unlimited",
+)
+SORT_SPILL_THRESHOLD: Final[Option[int | None]] = Option(
+    "sort-spill-threshold", parse.integer, None, "runs merged at once before spilling"
+)

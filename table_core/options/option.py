@@ -1,0 +1,30 @@
+"""An option: its key, how its text is read, its default, what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Option"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option(Generic[T]):
+    """One table option.  ``TableOptions.get`` gives its typed value.
+
+    ``parse`` raises ``ValueError`` on text it does not accept; the caller names the option.
+    """
+
+    key: str
+    parse: Callable[[str], T]
+    default: T
+    meaning: str
+    aliases: tuple[str, ...] = ()
+    """Old names, spec 13.1."""
+    immutable: bool = False
+    """Cannot change once the table has a snapshot, spec 2.4."""

@@ -1,0 +1,136 @@
+"""The options of one table, parsed once.
+
+A stored option that this release does not know is kept; one that a user gives is refused with
+the nearest known name.  Old names (spec 13.1) mean the new one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from table_core.errors import OptionError
+from table_core.options import (
+    keys_commit,
+    keys_files,
+    keys_identity,
+    keys_merge,
+    keys_retention,
+    keys_scan,
+    keys_write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from table_core.options.option import Option
+
+__all__ = ["OPTIONS", "TableOptions", "refuse_unknown"]
+
+T = TypeVar("T")
+
+_MODULES: Final = (
+    keys_identity,
+    keys_files,
+    keys_commit,
+    keys_write,
+    keys_merge,
+    keys_scan,
+    keys_retention,
+)
+OPTIONS: Final[Mapping[str, Option[Any]]] = {
+    option.key: option
+    for module in _MODULES
+    for option in (getattr(module, name) for name in module.__all__)
+}
+"""Every known option by its key."""
+_ALIASES: Final = {alias: o.key for o in OPTIONS.values() for alias in o.aliases}
+_PATTERNS: Final = re.compile(
+    r"""(parquet|orc|avro)\..+
+    |fields\.[^.].*\.(aggregate-function|ignore-retract|distinct|list-agg-delimiter|nested-key
+        |count-limit|stats-mode|sequence-group|ts-field|nested-sequence-field
+        |nested-key-null-strategy|map\..+)
+    |fields\.default-aggregate-function
+    |file-index\.(bloom-filter|bitmap|bsi|range-bitmap)\..+
+    |tc\..+""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableOptions:
+    """Typed view of ``raw`` (canonical key to text).  Make one with ``parse``."""
+
+    raw: Mapping[str, str]
+    _values: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> TableOptions:
+        """Read every known option of ``given``; unknown ones are kept in ``raw``.
+
+        Raises:
+            OptionError: a value does not parse, or an option is given under its old and its new
+                name with different values.
+        """
+        raw: dict[str, str] = {}
+        for key, value in given.items():
+            canonical = _ALIASES.get(key, key)
+            if raw.get(canonical, value) != value:
+                raise OptionError(
+                    f"option {canonical!r} is given twice with different values: "
+                    f"{raw[canonical]!r} and, as {key!r}, {value!r}",
+                    option=canonical,
+                    value=value,
+                )
+            raw[canonical] = value
+        values = {key: _parsed(OPTIONS[key], text) for key, text in raw.items() if key in OPTIONS}
+        return cls(raw, values)
+
+    def get(self, option: Option[T]) -> T:
+        """The value of ``option``, or its default."""
+        found: T = self._values.get(option.key, option.default)
+        return found
+
+    def is_set(self, option: Option[Any]) -> bool:
+        """Whether ``option`` is given explicitly."""
+        return option.key in self._values
+
+    def for_column(self, column: str, suffix: str) -> str | None:
+        """The text of ``fields.<column>.<suffix>``, or None."""
+        return self.raw.get(f"fields.{column}.{suffix}")
+
+    def with_overrides(self, given: Mapping[str, str]) -> TableOptions:
+        """These options with ``given`` on top, e.g. those of one table handle."""
+        merged = dict(self.raw)
+        for key, value in given.items():
+            merged[_ALIASES.get(key, key)] = value
+        return TableOptions.parse(merged)
+
+
+def _parsed(option: Option[Any], text: str) -> Any:
+    try:
+        return option.parse(text)
+    except ValueError as error:
+        raise OptionError(
+            f"option {option.key!r} cannot be {text!r}: {error}", option=option.key, value=text
+        ) from error
+
+
+def refuse_unknown(keys: Iterable[str]) -> None:
+    """Refuse options that a user gives and nobody knows.
+
+    Raises:
+        OptionError: names every unknown key, each with the nearest known one.
+    """
+    unknown = [
+        k for k in keys if k not in OPTIONS and k not in _ALIASES and not _PATTERNS.fullmatch(k)
+    ]
+    if not unknown:
+        return
+    hints = []
+    for key in unknown:
+        near = difflib.get_close_matches(key, [*OPTIONS, *_ALIASES], n=1)
+        hints.append(f"{key!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
+    raise OptionError(f"unknown option {', '.join(hints)}", option=unknown[0], value=None)

@@ -1,0 +1,76 @@
+"""Collect every fault of a stored or given document, each with its location."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeVar
+
+from table_core.errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Problems", "json_object"]
+
+T = TypeVar("T")
+
+
+class Problems:
+    """A list of faults that grows while a document is read, then is raised as one error."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.found: list[str] = []
+
+    def add(self, location: str, what: str) -> None:
+        """Record that ``what`` is wrong at ``location``."""
+        self.found.append(f"{location}: {what}")
+
+    def take(
+        self, document: Mapping[str, object], key: str, want: type[T], default: T | None = None
+    ) -> T | None:
+        """Return ``document[key]`` if it has exactly the type ``want``; record a fault if not.
+
+        A missing or null member gives ``default`` and no fault: call ``need`` for required ones.
+        """
+        value = document.get(key)
+        if value is None:
+            return default
+        if type(value) is not want:  # `is`: JSON true must not pass as an int
+            self.add(key, f"expected {want.__name__}, got {value!r}")
+            return default
+        return value
+
+    def need(self, document: Mapping[str, object], key: str, want: type[T], fallback: T) -> T:
+        """Return the required member ``key``; record a fault and return ``fallback`` if absent."""
+        if document.get(key) is None:
+            self.add(key, "missing")
+            return fallback
+        value = self.take(document, key, want)
+        return fallback if value is None else value
+
+    def raise_if_any(self) -> None:
+        """Raise ``CorruptFileError`` with every fault, or return if there is none."""
+        if self.found:
+            raise CorruptFileError(
+                f"{self.path}: {'; '.join(self.found)}", path=self.path, problems=self.found
+            )
+
+
+def json_object(body: bytes, *, path: str) -> dict[str, object]:
+    """Decode ``body`` as one JSON object.
+
+    Raises:
+        CorruptFileError: not UTF-8, not JSON or not an object.
+    """
+    problems = Problems(path)
+    try:
+        document: object = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        problems.add("<root>", f"not JSON: {error}")
+        problems.raise_if_any()
+        raise
+    if not isinstance(document, dict):
+        problems.add("<root>", f"expected an object, got {type(document).__name__}")
+        problems.raise_if_any()
+    return document

@@ -1,0 +1,109 @@
+"""The ``schema/schema-<id>`` file.
+
+Source: ``org.apache.paimon.schema.SchemaSerializer``; spec section 2.1.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from table_core.datatypes.text import field_from_json, field_to_json
+from table_core.errors import SchemaError, UnsupportedFeatureError
+from table_core.problems import Problems, json_object
+from table_core.schema.table_schema import TableSchema
+
+__all__ = ["schema_from_json", "schema_to_json"]
+
+_VERSION: Final = 3
+_KNOWN: Final = frozenset(
+    [
+        "version",
+        "id",
+        "fields",
+        "highestFieldId",
+        "partitionKeys",
+        "primaryKeys",
+        "options",
+        "comment",
+        "timeMillis",
+    ]
+)
+
+
+def schema_to_json(schema: TableSchema) -> bytes:
+    """Encode with known members first, then those that were kept."""
+    document: dict[str, object] = {
+        "version": _VERSION,
+        "id": schema.id,
+        "fields": [field_to_json(f) for f in schema.fields],
+        "highestFieldId": schema.highest_field_id,
+        "partitionKeys": list(schema.partition_keys),
+        "primaryKeys": list(schema.primary_keys),
+        "options": dict(schema.raw_options),
+    }
+    if schema.comment is not None:
+        document["comment"] = schema.comment
+    document["timeMillis"] = schema.time_millis
+    return json.dumps(document | dict(schema.extra), indent=2, ensure_ascii=False).encode()
+
+
+def schema_from_json(body: bytes, *, path: str) -> TableSchema:
+    """Decode ``body`` read from ``path`` (used only to say where a problem is).
+
+    Raises:
+        CorruptFileError: not JSON, or members missing or of the wrong type; all at once.
+        UnsupportedFeatureError: a version newer than 3.
+    """
+    document = json_object(body, path=path)
+    problems = Problems(path)
+    version = problems.take(document, "version", int, 1) or 1
+    if version > _VERSION:
+        raise UnsupportedFeatureError(
+            f"{path}: schema version {version} is newer than {_VERSION}",
+            feature=f"schema version {version}",
+        )
+    fields = []
+    for at, member in enumerate(problems.need(document, "fields", list, [])):
+        try:
+            fields.append(field_from_json(member))
+        except SchemaError as error:
+            problems.add(f"fields[{at}]", str(error))
+    schema = TableSchema(
+        id=problems.need(document, "id", int, 0),
+        fields=tuple(fields),
+        highest_field_id=problems.need(document, "highestFieldId", int, -1),
+        partition_keys=_names(problems, document, "partitionKeys"),
+        primary_keys=_names(problems, document, "primaryKeys"),
+        raw_options=_options(problems, document, version),
+        comment=problems.take(document, "comment", str),
+        time_millis=problems.take(document, "timeMillis", int, 0) or 0,
+        extra={k: v for k, v in document.items() if k not in _KNOWN},
+    )
+    for name in (*schema.partition_keys, *schema.primary_keys):
+        if name not in schema.by_name:
+            problems.add("fields", f"key column {name!r} is missing")
+    problems.raise_if_any()
+    return schema
+
+
+def _names(problems: Problems, document: dict[str, Any], key: str) -> tuple[str, ...]:
+    names = problems.take(document, key, list, []) or []
+    if not all(isinstance(name, str) for name in names):
+        problems.add(key, f"expected names, got {names!r}")
+        return ()
+    return tuple(names)
+
+
+def _options(problems: Problems, document: dict[str, Any], version: int) -> dict[str, str]:
+    """Stored options, with what old versions left out (spec 2.1)."""
+    options = dict(problems.take(document, "options", dict, {}) or {})
+    for key, value in options.items():
+        if not isinstance(value, str):
+            problems.add(f"options.{key}", f"expected text, got {value!r}")
+            options[key] = str(value)
+    if version <= 1:
+        options.setdefault("bucket", "1")
+    if version <= 2:
+        options.setdefault("file.format", "orc")
+    return options

@@ -1,0 +1,1 @@
+"""The same work on Spark: the only importer of pyspark."""

@@ -1,0 +1,1 @@
+"""Joins deciding to storage."""

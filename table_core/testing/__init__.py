@@ -1,0 +1,1 @@
+"""Test kit, shipped for the tests of others; nothing else imports it."""

@@ -1,0 +1,69 @@
+"""The code's own shape, as tests.  A rule nobody checks is a wish."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted([*ROOT.glob("table_core/**/*.py"), *ROOT.glob("provider/**/*.py")])
+OPENERS = {"local.py"}
+"""Files that may call ``open``: they are the storage, or the launcher of a process."""
+LINES_MAX, FUNCTION_LINES_MAX = 400, 60
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_file(path: Path) -> None:
+    text = path.read_text()
+    tree = ast.parse(text)
+    problems = []
+    if text.count("\n") > LINES_MAX:
+        problems.append(f"over {LINES_MAX} lines: split it by concept, not by size")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            if node.end_lineno - node.lineno >= FUNCTION_LINES_MAX:
+                problems.append(f"{node.name}: over {FUNCTION_LINES_MAX} lines")
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "open"
+        ):
+            problems.append(f"{node.lineno}: open() bypasses table_core.storage")
+    for n, line in enumerate(text.splitlines(), start=1):
+        if re.search(r"# type: ignore(?!\[[\w-]+\]  # \w)", line):
+            problems.append(f"{n}: 'type: ignore' needs a code and a reason")
+        if re.search(r"\b(TODO|FIXME|XXX)\b", line):
+            problems.append(f"{n}: open an issue instead of leaving a note")
+    assert not problems, "\n".join(problems)
+
+
+def test_no_dead_modules() -> None:
+    """Every module is imported by another one, or is a named entry point."""
+    names = {p: ".".join(p.relative_to(ROOT).with_suffix("").parts) for p in FILES}
+    imported = {
+        target
+        for path in [*FILES, *ROOT.glob("tests/**/*.py"), *ROOT.glob("dags/**/*.py")]
+        for node in ast.walk(ast.parse(path.read_text()))
+        for target in (
+            [f"{node.module}", *(f"{node.module}.{a.name}" for a in node.names)]
+            if isinstance(node, ast.ImportFrom)
+            else [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    }
+    entry_points = {
+        "paimon_provider.get_provider_info",
+        "table_core.cli.main",
+        "table_core.spark.entrypoint",
+    }
+    dead = [
+        n
+        for p, n in names.items()
+        if p.name != "__init__.py" and n.removeprefix("provider.") not in imported | entry_points
+    ]
+    assert not dead, dead
