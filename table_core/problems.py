@@ -65,12 +65,12 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
     """
     problems = Problems(path)
     try:
-        document: object = json.loads(body)
+        decoded: object = json.loads(body)
     except (ValueError, RecursionError) as error:
         problems.add("<root>", f"not JSON: {error}")
         problems.raise_if_any()
         raise
-    if not isinstance(document, dict):
-        problems.add("<root>", f"expected an object, got {type(document).__name__}")
+    if not isinstance(decoded, dict):
+        problems.add("<root>", f"expected an object, got {type(decoded).__name__}")
         problems.raise_if_any()
-    return document
+    return dict(decoded)
