@@ -65,7 +65,7 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
     """
     problems = Problems(path)
     try:
-        decoded: object = json.loads(body)
+        decoded = json.loads(body)
     except (ValueError, RecursionError) as error:
         problems.add("<root>", f"not JSON: {error}")
         problems.raise_if_any()
@@ -73,4 +73,5 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
     if not isinstance(decoded, dict):
         problems.add("<root>", f"expected an object, got {type(decoded).__name__}")
         problems.raise_if_any()
-    return dict(decoded)
+    found: dict[str, object] = decoded
+    return found
