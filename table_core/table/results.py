@@ -1,0 +1,77 @@
+"""What calls that commit take, and what they give back."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Commit", "CommitAs", "ResultDocument"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitAs:
+    """Who commits, and what goes along with the commit.
+
+    A call with a (user, identifier) that has landed is a no-op that returns the first result.
+    """
+
+    user: str | None = None
+    """Stable across retries of one logical write; None is a random user."""
+    identifier: int | None = None
+    """None is Paimon's batch identifier without a user, and 0 with one."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """Kept in the snapshot; names that begin with ``tc.`` are carried forward by later commits."""
+    watermark: int | None = None
+    """Event time in epoch milliseconds up to which rows are complete."""
+    expect: Mapping[str, str | None] = field(default_factory=dict)
+    """Properties and the values that the caller read; a difference is kind ``conflict``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """What one commit did."""
+
+    snapshot_ids: tuple[int, ...] = ()
+    """New snapshots, oldest first; none when there was nothing to commit."""
+    rows_added: int = 0
+    files_added: int = 0
+    files_deleted: int = 0
+    bytes_added: int = 0
+    replayed: bool = False
+    """Whether the commit was found instead of made."""
+    compact_conflicts: tuple[str, ...] = ()
+    """Why the compaction that went along was dropped; the rows are in."""
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The newest snapshot of this commit."""
+        return self.snapshot_ids[-1] if self.snapshot_ids else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultDocument:
+    """What every maintenance call returns; ``to_document`` is its JSON form."""
+
+    action: str
+    table: str
+    snapshot_before: int | None = None
+    snapshot_after: int | None = None
+    files_before: int = 0
+    files_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    files_deleted: int = 0
+    bytes_deleted: int = 0
+    rows_written: int = 0
+    seconds: float = 0.0
+    dry_run: bool = False
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def to_document(self) -> dict[str, object]:
+        """JSON-safe members, under the same names."""
+        document = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return document | {"details": dict(self.details)}
