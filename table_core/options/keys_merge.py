@@ -56,8 +56,8 @@ WRITE_SEQUENCE_NUMBER_INIT_MODE: Final[Option[str]] = Option(
     "scan",
     "scan existing files / snapshot property",
 )
-ROWKIND_FIELD: Final[Option[tuple[str, ...]]] = Option(
-    "rowkind.field", parse.column_list, (), "column holding the row kind; immutable", immutable=True
+ROWKIND_FIELD: Final[Option[str | None]] = Option(
+    "rowkind.field", parse.text, None, "column holding the row kind; immutable", immutable=True
 )
 IGNORE_DELETE: Final[Option[bool]] = Option(
     "ignore-delete",

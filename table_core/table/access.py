@@ -1,0 +1,103 @@
+"""Everything that one table handle needs to reach its table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from table_core.ondisk.binary_row import decode_row, sort_key
+from table_core.ondisk.manifest import fold_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.lsm.sorted_run import Key
+    from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.manifest_meta import ManifestMeta
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.options.table import TableOptions
+    from table_core.ports import Clock, Ids, Storage
+    from table_core.schema.table_schema import TableSchema
+    from table_core.table.metadata import Metadata
+
+__all__ = ["Bucket", "TableAccess"]
+
+Bucket = tuple[bytes, int]
+"""A partition row and a bucket number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableAccess:
+    """The store, the documents and the schema of one table handle."""
+
+    name: str
+    """``database.table``, or the last folder of the path."""
+    storage: Storage
+    metadata: Metadata
+    schema: TableSchema
+    """The newest schema, with the options of this handle on top of the stored ones."""
+    clock: Clock
+    ids: Ids
+
+    @property
+    def options(self) -> TableOptions:
+        """The options in force."""
+        return self.schema.options
+
+    @property
+    def branch(self) -> str:
+        """The branch that is read and written."""
+        return self.metadata.branch
+
+    def with_options(self, given: Mapping[str, str]) -> TableAccess:
+        """The same table with ``given`` on top of its options."""
+        raw = self.schema.options.with_overrides(given).raw
+        return replace(self, schema=replace(self.schema, raw_options=raw))
+
+    def with_schema(self, schema: TableSchema) -> TableAccess:
+        """The same table as ``schema`` describes it, e.g. that of an old snapshot.
+
+        Options stay those of this handle, as in Paimon.
+        """
+        return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
+
+    def live_entries(
+        self,
+        snapshot: Snapshot | None,
+        *,
+        keep_manifest: Callable[[ManifestMeta], bool] | None = None,
+        keep: Callable[[ManifestEntry], bool] | None = None,
+    ) -> list[ManifestEntry]:
+        """The files of ``snapshot``, those that ``keep`` wants, oldest first.
+
+        ``keep`` must decide by partition, bucket or name alone: what it drops, it drops in ADD and
+        DELETE entries alike.
+        """
+        if snapshot is None:
+            return []
+        metas = self.metadata.data_manifests(snapshot)
+        entries = (
+            entry
+            for meta in metas
+            if keep_manifest is None or keep_manifest(meta)
+            for entry in self.metadata.manifest(meta.file_name)
+            if keep is None or keep(entry)
+        )
+        return list(fold_entries(entries).live.values())
+
+    def files_by_bucket(
+        self, snapshot: Snapshot | None, *, keep: Callable[[ManifestEntry], bool] | None = None
+    ) -> dict[Bucket, list[ManifestEntry]]:
+        """The live entries of ``snapshot``, grouped."""
+        found: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+        for entry in self.live_entries(snapshot, keep=keep):
+            found[entry.partition, entry.bucket].append(entry)
+        return dict(found)
+
+    def bounds(self, file: DataFile) -> tuple[Key, Key]:
+        """Smallest and largest key of ``file``, comparable."""
+        types = [f.type for f in self.schema.trimmed_key_fields]
+        low = decode_row(types, file.min_key, path=file.file_name)
+        high = decode_row(types, file.max_key, path=file.file_name)
+        return sort_key(types, low), sort_key(types, high)

@@ -1,0 +1,156 @@
+"""What to compact, bucket by bucket: the automatic pick of a writer, and the verb ``compact``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from table_core.lsm import universal
+from table_core.lsm.append import PackingRules, pick_bucket, pick_unaware
+from table_core.lsm.levels import Levels
+from table_core.lsm.rewrite import Rules, plan
+from table_core.lsm.triggers import full_by_commits, needs_lookup, number_of_levels
+from table_core.ondisk.data_file import EntryKind, FileSource
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_files, keys_identity, keys_write
+from table_core.table.compactor import BucketCompactor, CompactChange
+from table_core.table.file_reader import FileReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from table_core.lsm.universal import Pick
+    from table_core.ondisk.data_file import DataFile
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.data_files import FileFactory
+
+__all__ = ["appends_since_full", "compact_append_files", "compact_key_bucket", "wants_full"]
+
+_HOUR_MS = 3_600_000
+
+
+def compact_key_bucket(
+    access: TableAccess,
+    factory: FileFactory,
+    bucket: Bucket,
+    files: Iterable[DataFile],
+    *,
+    full: bool,
+) -> CompactChange | None:
+    """Compact one bucket of a key table, or None if its levels are in shape.
+
+    ``files`` are all live files of the bucket, level 0 included.
+    """
+    options = access.options
+    levels = Levels.of(files, access.bounds, number_of_levels(options))
+    pick = universal.full(levels) if full else _automatic(access, levels)
+    if pick is None:
+        return None
+    target = factory.target_size()
+    rules = Rules(
+        small_file_size=int(target * options.get(keys_write.COMPACTION_SMALL_FILE_RATIO)),
+        must_rewrite=lambda _: options.get(keys_write.COMPACTION_FORCE_REWRITE_ALL_FILES),
+        must_rewrite_to=lambda file, level: file.format != _format_at(access, level),
+    )
+    steps = plan(pick, levels, access.bounds, rules)
+    if not steps:
+        return None
+    compactor = BucketCompactor(
+        access=access,
+        factory=factory,
+        partition=bucket[0],
+        bucket=bucket[1],
+        total_buckets=access.options.get(keys_identity.BUCKET),
+        max_level=levels.max_level,
+    )
+    return compactor.run(steps, pick.output_level)
+
+
+def _automatic(access: TableAccess, levels: Levels) -> Pick | None:
+    now_ms = access.clock.now_ms()
+    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
+    hour = datetime.fromtimestamp(local_ms / 1000, UTC).hour
+    return universal.pick(levels, universal.Settings.of(access.options, hour=hour))
+
+
+def _format_at(access: TableAccess, level: int) -> str:
+    per_level = access.options.get(keys_files.FILE_FORMAT_PER_LEVEL)
+    return per_level.get(level, access.options.get(keys_files.FILE_FORMAT))
+
+
+def appends_since_full(access: TableAccess) -> int:
+    """APPEND snapshots after the newest full compaction, or since the earliest snapshot.
+
+    A full compaction is a COMPACT snapshot that adds files to the top level only.
+    """
+    earliest, id = access.metadata.earliest_id(), access.metadata.head_id()
+    top = number_of_levels(access.options) - 1
+    count = 0
+    while id is not None and earliest is not None and id >= earliest:
+        snapshot = access.metadata.snapshot(id)
+        if snapshot.commit_kind is CommitKind.APPEND:
+            count += 1
+        elif snapshot.commit_kind is CommitKind.COMPACT:
+            added = [e for e in access.metadata.delta(snapshot) if e.kind is EntryKind.ADD]
+            if added and all(e.file.level >= top for e in added):
+                return count
+        id -= 1
+    return count
+
+
+def wants_full(access: TableAccess) -> bool:
+    """Whether ``full-compaction.delta-commits`` asks for a full compaction with this commit."""
+    options = access.options
+    if not full_by_commits(options, 2**31):
+        return False
+    return full_by_commits(options, appends_since_full(access) + 1)
+
+
+def waits_for_compaction(access: TableAccess) -> bool:
+    """Whether rows are visible only once they are compacted."""
+    return needs_lookup(access.options)
+
+
+def compact_append_files(
+    access: TableAccess,
+    factory: FileFactory,
+    bucket: Bucket,
+    files: Sequence[DataFile],
+    *,
+    full: bool,
+) -> list[CompactChange]:
+    """Pack small files of an append table; none if there are too few of them."""
+    rules = PackingRules.of(access.options)
+    if access.schema.bucket < 0:
+        packs = pick_unaware(files, rules)
+        if full and not packs:
+            small = tuple(f for f in files if f.file_size < rules.small_file_size)
+            packs = [small] if len(small) > 1 else []
+    else:
+        pack = pick_bucket(files, rules, everything=full)
+        packs = [pack] if pack else []
+    return [_pack(access, factory, bucket, pack) for pack in packs]
+
+
+def _pack(
+    access: TableAccess, factory: FileFactory, bucket: Bucket, pack: Sequence[DataFile]
+) -> CompactChange:
+    import pyarrow as pa
+
+    ordered = sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
+    reader = FileReader(
+        access=access, partition=bucket[0], bucket=bucket[1], fields=access.schema.fields
+    )
+    writer = factory.rolling(
+        *bucket, source=FileSource.COMPACT, first_sequence=ordered[0].min_sequence_number
+    )
+    for file in ordered:
+        for batch in reader.read(file):
+            writer.write(pa.Table.from_batches([batch]))
+    return CompactChange(
+        partition=bucket[0],
+        bucket=bucket[1],
+        total_buckets=access.options.get(keys_identity.BUCKET),
+        before=tuple(ordered),
+        after=tuple(writer.close()),
+    )

@@ -1,0 +1,242 @@
+"""Writes rows to data files, and says of each what a manifest needs to know.
+
+Files roll at ``target-file-size``.  A key table's file holds ``_KEY_`` columns, sequence number,
+kind and values (spec 5.1); its rows come sorted, one a key, so that the first and the last row
+bound it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
+from table_core.ondisk import layout
+from table_core.ondisk.binary_row import encode_rows
+from table_core.ondisk.data_file import EMPTY_ROW, EMPTY_STATS, DataFile, FileSource
+from table_core.ondisk.stats import StatsBuilder, key_modes, modes_for
+from table_core.options import keys_files
+from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
+from table_core.storage.formats import WriterSettings, format_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Clock, Ids, Storage
+    from table_core.schema.table_schema import TableSchema
+    from table_core.storage.formats import FileWriter
+
+__all__ = ["FileFactory", "RollingWriter"]
+
+_SLICE_ROWS: Final = 1 << 17
+_MB: Final = 1 << 20
+_RETRACTS: Final = pa.array([1, 3], pa.int8())
+
+
+@dataclass(slots=True)
+class FileFactory:
+    """Names, creates and describes the files of one writer: one uuid, one counter (spec 1.3)."""
+
+    storage: Storage
+    schema: TableSchema
+    clock: Clock
+    ids: Ids
+    _uuid: str = field(init=False)
+    _count: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._uuid = self.ids.uuid()
+
+    def name(self, prefix: str, level: int) -> str:
+        """The next file name; its ending names the format."""
+        options = self.schema.options
+        if prefix == options.get(keys_files.CHANGELOG_FILE_PREFIX):
+            ending = options.get(keys_files.CHANGELOG_FILE_FORMAT)
+        else:
+            ending = options.get(keys_files.FILE_FORMAT_PER_LEVEL).get(level)
+        ending = ending or options.get(keys_files.FILE_FORMAT)
+        compression = options.get(keys_files.FILE_COMPRESSION)
+        if options.get(keys_files.FILE_SUFFIX_INCLUDE_COMPRESSION):
+            ending = f"{compression}.{ending}"
+        self._count += 1
+        return f"{prefix}{self._uuid}-{self._count - 1}.{ending}"
+
+    def settings(self, *, level: int, changelog: bool) -> WriterSettings:
+        """Compression and encoding of a file at ``level``."""
+        return WriterSettings.of(self.schema.options, level=level, changelog=changelog)
+
+    def now_local_ms(self) -> int:
+        """The local wall clock, encoded as if UTC (spec T12)."""
+        now_ms = self.clock.now_ms()
+        return now_ms + self.clock.local_offset_ms(now_ms)
+
+    def target_size(self) -> int:
+        """Bytes at which a file rolls."""
+        given = self.schema.options.get(keys_files.TARGET_FILE_SIZE)
+        return given or (128 if self.schema.is_key_table else 256) * _MB
+
+    def rolling(
+        self,
+        partition: bytes,
+        bucket: int,
+        *,
+        level: int = 0,
+        source: FileSource = FileSource.APPEND,
+        changelog: bool = False,
+        first_sequence: int = 0,
+    ) -> RollingWriter:
+        """A writer of files for one bucket.  ``first_sequence`` numbers the rows of append files."""
+        return RollingWriter(
+            factory=self,
+            folder=layout.bucket_path(self.schema, partition, bucket),
+            level=level,
+            source=source,
+            changelog=changelog,
+            next_sequence=first_sequence,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class RollingWriter:
+    """Writes one or more files in order; ``close`` gives their descriptions."""
+
+    factory: FileFactory
+    folder: str
+    level: int
+    source: FileSource
+    changelog: bool
+    next_sequence: int
+    _open: _OpenFile | None = field(init=False, default=None)
+    _done: list[DataFile] = field(init=False, default_factory=list)
+
+    def write(self, rows: pa.Table) -> None:
+        """Write ``rows`` (KV rows for a key table); rolls as files fill up."""
+        for start in range(0, rows.num_rows, _SLICE_ROWS):
+            if self._open is None:
+                self._open = _OpenFile.start(self)
+            self._open.write(rows.slice(start, _SLICE_ROWS))
+            if self._open.writer.size_estimate() >= self.factory.target_size():
+                self._finish()
+
+    def close(self) -> list[DataFile]:
+        """Finish the last file; the descriptions of all, in order."""
+        self._finish()
+        return self._done
+
+    def abort(self) -> list[str]:
+        """Give up; the paths of files that are already there."""
+        if self._open is not None:
+            self._open.writer.abort()
+            self._open = None
+        return [f"{self.folder}/{f.file_name}" for f in self._done]
+
+    def _finish(self) -> None:
+        if self._open is not None:
+            self._done.append(self._open.finish())
+            self._open = None
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    """The file being written, and what is known of its rows so far."""
+
+    roll: RollingWriter
+    name: str
+    writer: FileWriter
+    key_stats: StatsBuilder | None
+    value_stats: StatsBuilder
+    rows: int = 0
+    deletes: int = 0
+    min_sequence: int = 2**63 - 1
+    max_sequence: int = -1
+    min_key: bytes = EMPTY_ROW
+    max_key: bytes = EMPTY_ROW
+
+    @classmethod
+    def start(cls, roll: RollingWriter) -> _OpenFile:
+        factory, schema = roll.factory, roll.factory.schema
+        options = schema.options
+        prefix = keys_files.CHANGELOG_FILE_PREFIX if roll.changelog else keys_files.DATA_FILE_PREFIX
+        name = factory.name(options.get(prefix), roll.level)
+        writer = format_for(name).open_writer(
+            factory.storage,
+            f"{roll.folder}/{name}",
+            stored_fields(schema),
+            factory.settings(level=roll.level, changelog=roll.changelog),
+        )
+        modes = modes_for(options, schema.fields, level=roll.level, changelog=roll.changelog)
+        keys = schema.trimmed_key_fields
+        key_stats = StatsBuilder(keys, key_modes(keys)) if keys else None
+        return cls(roll, name, writer, key_stats, StatsBuilder(schema.fields, modes))
+
+    def write(self, rows: pa.Table) -> None:
+        schema = self.roll.factory.schema
+        self.writer.write(stored_rows(schema, rows))
+        self.value_stats.add(rows)
+        if self.key_stats is not None:
+            self.key_stats.add(rows)
+            self._note_keys(schema, rows)
+        self.rows += rows.num_rows
+
+    def _note_keys(self, schema: TableSchema, rows: pa.Table) -> None:
+        keys = schema.trimmed_key_fields
+        types = [f.type for f in keys]
+        if self.rows == 0:
+            self.min_key = encode_rows([rows[f.name].slice(0, 1) for f in keys], types)[0]
+        self.max_key = encode_rows([rows[f.name].slice(rows.num_rows - 1) for f in keys], types)[0]
+        low_high = pc.min_max(rows[SEQUENCE_COLUMN])
+        self.min_sequence = min(self.min_sequence, low_high["min"].as_py())
+        self.max_sequence = max(self.max_sequence, low_high["max"].as_py())
+        retracts = pc.sum(pc.is_in(rows[KIND_COLUMN], value_set=_RETRACTS))
+        self.deletes += retracts.as_py()
+
+    def finish(self) -> DataFile:
+        roll = self.roll
+        size = self.writer.close()
+        value_stats, columns = self.value_stats.finish()
+        key_stats = EMPTY_STATS if self.key_stats is None else self.key_stats.finish()[0]
+        low, high = self.min_sequence, self.max_sequence
+        if self.key_stats is None:
+            low, high = roll.next_sequence, roll.next_sequence + self.rows - 1
+            roll.next_sequence += self.rows
+        return DataFile(
+            file_name=self.name,
+            file_size=size,
+            row_count=self.rows,
+            min_key=self.min_key,
+            max_key=self.max_key,
+            key_stats=key_stats,
+            value_stats=value_stats,
+            min_sequence_number=low,
+            max_sequence_number=high,
+            schema_id=roll.factory.schema.id,
+            level=roll.level,
+            creation_time_ms=roll.factory.now_local_ms(),
+            delete_row_count=self.deletes,
+            file_source=roll.source,
+            value_stats_cols=columns,
+        )
+
+
+def stored_fields(schema: TableSchema) -> tuple[Field, ...]:
+    """The physical columns of a data file (spec 5.1)."""
+    if not schema.is_key_table:
+        return schema.fields
+    thin = schema.options.get(keys_files.DATA_FILE_THIN_MODE)
+    keys = () if thin else schema.stored_key_fields
+    return (*keys, SEQUENCE_FIELD, KIND_FIELD, *schema.fields)
+
+
+def stored_rows(schema: TableSchema, rows: pa.Table) -> pa.Table:
+    """``rows`` with the columns of ``stored_fields``; keys are the same arrays twice."""
+    if not schema.is_key_table:
+        return rows.select([f.name for f in schema.fields])
+    stored = stored_fields(schema)
+    prefix = len(stored) - len(schema.fields) - 2
+    names = [*schema.trimmed_primary_keys[:prefix], SEQUENCE_COLUMN, KIND_COLUMN]
+    columns: Iterable[Any] = [rows[n] for n in (*names, *(f.name for f in schema.fields))]
+    return pa.Table.from_arrays(list(columns), names=[f.name for f in stored])

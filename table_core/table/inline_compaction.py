@@ -1,0 +1,58 @@
+"""The compaction that goes along with a write (architecture: "When a write compacts")."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from table_core.options import keys_write
+from table_core.table.compaction import compact_key_bucket, wants_full
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.compactor import CompactChange
+    from table_core.table.data_files import FileFactory
+    from table_core.table.writer import BucketChange
+
+__all__ = ["InlineCompaction"]
+
+_THREADS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class InlineCompaction:
+    """Compacts the buckets that a writer touched, unless the table is ``write-only``.
+
+    With ``full-compaction.delta-commits`` every bucket that is not fully compacted is, whether it
+    was touched or not: the changes of all are delivered together.
+    """
+
+    access: TableAccess
+    factory: FileFactory
+
+    def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
+        """Compact what ``changes`` bring together with what is there."""
+        access = self.access
+        if not access.schema.is_key_table or access.options.get(keys_write.WRITE_ONLY):
+            return ()
+        touched = {(c.partition, c.bucket): [*c.added] for c in changes}
+        if not touched:
+            return ()
+        full = wants_full(access)
+        live = access.files_by_bucket(
+            access.metadata.head(),
+            keep=None if full else lambda entry: (entry.partition, entry.bucket) in touched,
+        )
+        for bucket, entries in live.items():
+            touched.setdefault(bucket, []).extend(entry.file for entry in entries)
+
+        def compact(bucket: Bucket) -> CompactChange | None:
+            files = touched[bucket]
+            return compact_key_bucket(access, self.factory, bucket, files, full=full)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            done = list(pool.map(compact, touched))
+        return tuple(change for change in done if change is not None)

@@ -1,0 +1,219 @@
+"""The documents of one branch of a table, loaded and remembered.
+
+Manifests and schemas are written once under names that are never used again, so they are cached
+for the whole process.  Snapshots are not: a rollback lets later commits use a number again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import FilesExpiredError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.hints import parse_hint
+from table_core.ondisk.manifest import decode_manifest
+from table_core.ondisk.manifest_list import decode_manifest_list
+from table_core.ondisk.snapshot import FIRST_ID, Snapshot
+from table_core.schema.document import schema_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.manifest_meta import ManifestMeta
+    from table_core.ports import Storage
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["Metadata"]
+
+
+class _Remembered:
+    """Least recently used documents, bounded by the number of entries in them."""
+
+    def __init__(self, weight_max: int) -> None:
+        self._found: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
+        self._weight = 0
+        self._weight_max = weight_max
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, str], load: Callable[[], Sequence[Any]]) -> Any:
+        with self._lock:
+            hit = self._found.get(key)
+            if hit is not None:
+                self._found.move_to_end(key)
+                return hit[1]
+        value = load()
+        weight = len(value) + 1
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = (weight, value)
+                self._weight += weight
+            while self._weight > self._weight_max and len(self._found) > 1:
+                self._weight -= self._found.popitem(last=False)[1][0]
+        return value
+
+
+_MANIFESTS: Final = _Remembered(weight_max=400_000)
+
+
+@dataclass(slots=True)
+class Metadata:
+    """Reads the documents of ``branch`` below the table root ``storage``."""
+
+    storage: Storage
+    branch: str = layout.MAIN
+    _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
+
+    # ------------------------------------------------------------------------------- schemas
+    def schema_ids(self) -> list[int]:
+        """Ids of all schemas, ascending; empty when there is no table here."""
+        return self._numbered(layout.schema_folder(self.branch), "schema-")
+
+    def schema(self, id: int) -> TableSchema:
+        """The schema ``id``; an old one may live on the main branch only."""
+        found = self._schemas.get(id)
+        if found is None:
+            path = layout.schema_path(id, self.branch)
+            found = schema_from_json(self.storage.read(path), path=path)
+            self._schemas[id] = found
+        return found
+
+    def latest_schema(self) -> TableSchema:
+        """The newest schema.
+
+        Raises:
+            NotFoundError: there is no table here.
+        """
+        ids = self.schema_ids()
+        if not ids:
+            raise NotFoundError(f"no table at {self.storage.uri}", name=self.storage.uri)
+        return self.schema(ids[-1])
+
+    # ----------------------------------------------------------------------------- snapshots
+    def snapshot_ids(self) -> list[int]:
+        """Ids of all snapshots that are there, ascending."""
+        return self._numbered(layout.snapshot_folder(self.branch), "snapshot-")
+
+    def snapshot_body(self, id: int) -> bytes:
+        """The bytes of ``snapshot-<id>``."""
+        return self.storage.read(layout.snapshot_path(id, self.branch))
+
+    def snapshot(self, id: int) -> Snapshot:
+        """The snapshot ``id``.
+
+        Raises:
+            NotFoundError: there is none; facts list the range that there is.
+        """
+        try:
+            body = self.snapshot_body(id)
+        except NotFoundError as error:
+            ids = self.snapshot_ids()
+            have = f"there are {ids[0]} to {ids[-1]}" if ids else "there are none"
+            raise NotFoundError(
+                f"no snapshot {id}: {have}; expired snapshots can be read through a tag, and "
+                "'snapshot.num-retained.min' or 'snapshot.time-retained' keep more of them",
+                name=str(id),
+                available=ids[:1] + ids[-1:],
+            ) from error
+        return Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
+
+    def head_id(self) -> int | None:
+        """Id of the newest snapshot, None for a table without any.
+
+        The hint is trusted only if its snapshot is there and the next one is not (spec 1.2).
+        """
+        hinted = self._hint("LATEST")
+        if hinted is not None and self._exists(hinted) and not self._exists(hinted + 1):
+            return hinted
+        ids = self.snapshot_ids()
+        return ids[-1] if ids else None
+
+    def head(self) -> Snapshot | None:
+        """The newest snapshot, None for a table without any."""
+        found = self.head_with_digest()
+        return found[0] if found else None
+
+    def head_with_digest(self) -> tuple[Snapshot, str] | None:
+        """The newest snapshot, and the hash of its bytes."""
+        id = self.head_id()
+        if id is None:
+            return None
+        body = self.snapshot_body(id)
+        path = layout.snapshot_path(id, self.branch)
+        return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+
+    def earliest_id(self) -> int | None:
+        """Id of the oldest snapshot that is there."""
+        hinted = self._hint("EARLIEST")
+        if hinted is not None and self._exists(hinted):
+            return hinted
+        ids = self.snapshot_ids()
+        return ids[0] if ids else None
+
+    def floor(self) -> int:
+        """The smallest id that expiry has promised not to delete (``EARLIEST``)."""
+        return self._hint("EARLIEST") or FIRST_ID
+
+    # ----------------------------------------------------------------------------- manifests
+    def manifest_list(self, name: str | None) -> list[ManifestMeta]:
+        """The lines of a manifest list; none for an absent name."""
+        if name is None:
+            return []
+        path = layout.manifest_path(name)
+        found: list[ManifestMeta] = _MANIFESTS.get(
+            (self.storage.uri, path), lambda: decode_manifest_list(self._read(path), path=path)
+        )
+        return found
+
+    def manifest(self, name: str) -> list[ManifestEntry]:
+        """The entries of a manifest."""
+        path = layout.manifest_path(name)
+        found: list[ManifestEntry] = _MANIFESTS.get(
+            (self.storage.uri, path), lambda: decode_manifest(self._read(path), path=path)
+        )
+        return found
+
+    def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
+        """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""
+        base = self.manifest_list(snapshot.base_manifest_list)
+        return [*base, *self.manifest_list(snapshot.delta_manifest_list)]
+
+    def delta(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
+        """What ``snapshot`` itself adds and deletes."""
+        for meta in self.manifest_list(snapshot.delta_manifest_list):
+            yield from self.manifest(meta.file_name)
+
+    def changelog(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
+        """The changelog files of ``snapshot``."""
+        for meta in self.manifest_list(snapshot.changelog_manifest_list):
+            yield from self.manifest(meta.file_name)
+
+    # --------------------------------------------------------------------------------- parts
+    def _read(self, path: str) -> bytes:
+        try:
+            return self.storage.read(path)
+        except NotFoundError as error:
+            raise FilesExpiredError(
+                f"{path} is gone: the snapshot that names it was expired while it was read; read "
+                "a newer snapshot, or raise 'snapshot.time-retained' or create a tag",
+                path=path,
+            ) from error
+
+    def _exists(self, id: int) -> bool:
+        return self.storage.exists(layout.snapshot_path(id, self.branch))
+
+    def _hint(self, which: str) -> int | None:
+        try:
+            body = self.storage.read(layout.hint_path("snapshot", which, self.branch))
+        except NotFoundError:
+            return None
+        return parse_hint(body)
+
+    def _numbered(self, folder: str, prefix: str) -> list[int]:
+        names = (info.path.rpartition("/")[2] for info in self.storage.list(folder))
+        found = (layout.numbered(name, prefix) for name in names)
+        return sorted(id for id in found if id is not None)

@@ -1,0 +1,336 @@
+"""The handle that users hold on a table: every verb, each delegated to the module that does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.ondisk import layout
+from table_core.table.access import TableAccess
+from table_core.table.metadata import Metadata
+from table_core.table.results import CommitAs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.ports import Clock, Ids, Storage
+    from table_core.predicate.expression import Expression
+    from table_core.schema.table_schema import TableSchema
+    from table_core.table.merge_into import MergeClause
+    from table_core.table.results import Commit, ResultDocument
+    from table_core.table.scan import Scan
+    from table_core.table.times import PointInTime
+    from table_core.table.writer import TableWriter, WriteResult
+
+__all__ = ["Table", "open_handle"]
+
+
+def open_handle(
+    name: str,
+    storage: Storage,
+    clock: Clock,
+    ids: Ids,
+    *,
+    branch: str | None,
+    options: Mapping[str, str] | None,
+) -> Table:
+    """A handle on the table whose root is ``storage``.
+
+    Raises:
+        NotFoundError: there is no table or no such branch.
+        OptionError: ``options`` has an unknown one.
+    """
+    from table_core.options.table import refuse_unknown
+
+    metadata = Metadata(storage, branch or layout.MAIN)
+    access = TableAccess(
+        name=name,
+        storage=storage,
+        metadata=metadata,
+        schema=metadata.latest_schema(),
+        clock=clock,
+        ids=ids,
+    )
+    if options:
+        refuse_unknown(options)
+        access = access.with_options(options)
+    return Table(access)
+
+
+class Table:
+    """A Paimon table.  Cheap to make; holds the schema that was newest then."""
+
+    def __init__(self, access: TableAccess) -> None:
+        self.access = access
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, {self.access.storage.uri!r})"
+
+    # ------------------------------------------------------------------------------ describing
+    @property
+    def name(self) -> str:
+        """``database.table``."""
+        return self.access.name
+
+    @property
+    def uri(self) -> str:
+        """Where the table is, without secrets."""
+        return self.access.storage.uri
+
+    @property
+    def definition(self) -> TableSchema:
+        """The schema document: fields with their ids, keys, options, comment."""
+        return self.access.schema
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns as Arrow sees them."""
+        from table_core.datatypes.arrow import arrow_schema
+
+        return arrow_schema(self.access.schema.fields)
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The options in force, as text."""
+        return dict(self.access.options.raw)
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """Primary-key columns."""
+        return self.access.schema.primary_keys
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """Partition columns."""
+        return self.access.schema.partition_keys
+
+    # ------------------------------------------------------------------------------- snapshots
+    def snapshots(self) -> list[Snapshot]:
+        """Every snapshot that is there, oldest first."""
+        metadata = self.access.metadata
+        return [metadata.snapshot(id) for id in metadata.snapshot_ids()]
+
+    def snapshot(self, id: int) -> Snapshot:
+        """One snapshot; ``NotFoundError`` says which there are."""
+        return self.access.metadata.snapshot(id)
+
+    def latest_snapshot(self) -> Snapshot | None:
+        """The newest snapshot, None for a table without any."""
+        return self.access.metadata.head()
+
+    def position(self, name: str) -> str | None:
+        """The newest value of a ``tc.`` property, looked up backwards past foreign commits.
+
+        Raises:
+            OutcomeUnknownError: a position was there and the snapshot that held it is gone.
+        """
+        from table_core.table.committer import position
+
+        return position(self.access, name)
+
+    # --------------------------------------------------------------------------------- reading
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | Expression | None = None,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        timestamp: PointInTime | None = None,
+        watermark: int | None = None,
+        limit: int | None = None,
+    ) -> Scan:
+        """The rows of one state of the table; the newest unless another is named.
+
+        Time travel reads under the schema of that snapshot.  ``where`` is SQL text or
+        ``tc.col("amount") > 10``.
+        """
+        from table_core.table.scan import batch_scan
+
+        return batch_scan(
+            self.access,
+            columns=columns,
+            where=where,
+            limit=limit,
+            snapshot=snapshot,
+            tag=tag,
+            timestamp=timestamp,
+            watermark=watermark,
+        )
+
+    def changes(
+        self,
+        after: int | None = None,
+        to: int | None = None,
+        columns: Sequence[str] | None = None,
+        where: str | Expression | None = None,
+        mode: str = "auto",
+        consumer: str | None = None,
+    ) -> Scan:
+        """The changes of the snapshots in (``after``, ``to``], with a ``_ROW_KIND`` column.
+
+        ``mode``: ``changelog`` (rows of changelog files), ``delta`` (rows of APPEND snapshots),
+        ``diff`` (state at ``to`` against state at ``after``), or ``auto``: changelog if the table
+        has a producer, else delta.
+        """
+        from table_core.table.changes import changes_scan
+
+        return changes_scan(
+            self.access,
+            after=after,
+            to=to,
+            columns=columns,
+            where=where,
+            mode=mode,
+            consumer=consumer,
+        )
+
+    def follow(
+        self, after: int | None = None, consumer: str | None = None, poll_seconds: float = 1.0
+    ) -> Iterator[pa.Table]:
+        """Batches of changes, for ever; starts as ``scan.mode`` says (default: the full state).
+
+        A batch counts as taken when the next one is asked for: then ``consumer`` moves on.
+        """
+        from table_core.table.changes import follow
+
+        return follow(self.access, after=after, consumer=consumer, poll_seconds=poll_seconds)
+
+    def system(self, name: str) -> Scan:
+        """A system table, e.g. ``snapshots``, ``files``, ``options``."""
+        from table_core.table.system import system_scan
+
+        return system_scan(self.access, name)
+
+    # --------------------------------------------------------------------------------- writing
+    def write(
+        self,
+        commit: CommitAs | None = None,
+        overwrite: str | Mapping[str, object] | None = None,
+        commit_user: str | None = None,
+        commit_identifier: int | None = None,
+    ) -> TableWriter:
+        """A writer; use it as a context manager and call ``commit``.
+
+        ``overwrite``: None, ``"partitions"`` (those that occur in the rows), ``{"dt": "…"}``, or
+        ``"table"``.
+        """
+        from table_core.table.overwriting import open_writer
+
+        return open_writer(
+            self.access, _commit_as(commit, commit_user, commit_identifier), overwrite
+        )
+
+    def commit(
+        self,
+        results: Sequence[WriteResult],
+        commit: CommitAs | None = None,
+        overwrite: str | Mapping[str, object] | None = None,
+    ) -> Commit:
+        """Commit what writers in other processes prepared, as one change."""
+        from table_core.table.committer import commit_writes
+
+        return commit_writes(self.access, results, commit or CommitAs(), overwrite=overwrite)
+
+    def merge_into(
+        self,
+        source: Any,
+        on: Sequence[str] | Mapping[str, str],
+        when: Sequence[MergeClause],
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Bring ``source`` (anything Arrow, or a table handle) into this table, clause by clause.
+
+        ``on`` names the columns that must be equal, alike in both or ``{"target": "source"}``.
+        """
+        from table_core.table.merge_into import merge_into
+
+        return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
+
+    def truncate(self, commit: CommitAs | None = None) -> ResultDocument:
+        """Take every row out, with one OVERWRITE commit."""
+        from table_core.table.overwriting import truncate
+
+        return truncate(self.access, commit or CommitAs())
+
+    def drop_partitions(
+        self, partitions: Sequence[Mapping[str, object]], commit: CommitAs | None = None
+    ) -> ResultDocument:
+        """Take whole partitions out, e.g. ``[{"dt": "2026-01-01"}]``, with one OVERWRITE commit."""
+        from table_core.table.overwriting import drop_partitions
+
+        return drop_partitions(self.access, partitions, commit or CommitAs())
+
+    # ---------------------------------------------------------------------------------- upkeep
+    def compact(
+        self,
+        strategy: str = "full",
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        where: str | Expression | None = None,
+        order_by: Sequence[str] | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Compact: ``full`` to one sorted run a bucket, ``minor`` what a writer would pick.
+
+        ``where`` may name partition columns only.  A full compaction delivers the changes of a
+        table with ``changelog-producer=full-compaction``.
+        """
+        from table_core.table.compact import compact
+
+        return compact(
+            self.access,
+            strategy=strategy,
+            partitions=partitions,
+            where=where,
+            order_by=order_by,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
+
+    def expire_snapshots(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: PointInTime | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Forget old snapshots and the files that only they need.
+
+        Options of the table apply where an argument is None.  Tags, consumers, branches and the
+        newest snapshot that holds a position keep what they need.
+        """
+        from table_core.table.expirer import expire_snapshots
+
+        return expire_snapshots(
+            self.access,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than=older_than,
+            max_deletes=max_deletes,
+            dry_run=dry_run,
+        )
+
+    def expire_partitions(
+        self,
+        expiration_time: str | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Drop partitions whose value is older than ``expiration_time`` (e.g. ``"7 d"``).
+
+        Partitions whose value is no time are reported in ``details`` and stay.
+        """
+        from table_core.table.expire_partitions import expire_partitions
+
+        return expire_partitions(
+            self.access, expiration_time, dry_run=dry_run, commit=commit or CommitAs()
+        )
+
+
+def _commit_as(commit: CommitAs | None, user: str | None, identifier: int | None) -> CommitAs:
+    if commit is not None:
+        return commit
+    return CommitAs(user=user, identifier=identifier)

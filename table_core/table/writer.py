@@ -1,0 +1,309 @@
+"""Takes rows, makes files, asks for a commit.
+
+Rows are buffered across buckets up to ``write-buffer-size``, then every bucket's share is sorted,
+merged and written as level-0 files, several buckets at a time.  An append table without partitions
+and buckets needs no buffer: its rows go straight into a file.  Nothing is visible before
+``commit``, and whatever fails before that leaves only orphan files, which ``abort`` takes away.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.bucketing.fixed import bucket_ids
+from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.merge.engine import engine_for
+from table_core.merge.sort import key_order
+from table_core.ondisk.binary_row import encode_rows
+from table_core.ondisk.data_file import EMPTY_ROW, DataFile
+from table_core.options import keys_identity, keys_merge, keys_scan, keys_write
+from table_core.table.coerce import batches_of, coerce
+from table_core.table.data_files import FileFactory
+from table_core.table.inline_compaction import InlineCompaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.compactor import CompactChange
+    from table_core.table.data_files import RollingWriter
+    from table_core.table.results import Commit
+
+__all__ = ["BucketChange", "TableWriter", "WriteResult", "refuse_unwritable"]
+
+_THREADS: Final = min(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketChange:
+    """New files of one bucket."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    added: tuple[DataFile, ...]
+    changelog: tuple[DataFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteResult:
+    """What a writer, maybe one of many in other processes, hands to the commit.  Picklable."""
+
+    changes: tuple[BucketChange, ...] = ()
+    compactions: tuple[CompactChange, ...] = ()
+    rows: int = 0
+
+
+def refuse_unwritable(access: TableAccess) -> None:
+    """Refuse tables that this release reads and does not write, by naming the feature."""
+    schema, options = access.schema, access.options
+    features = {
+        "deletion-vectors.enabled": options.get(keys_write.DELETION_VECTORS_ENABLED),
+        "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
+        "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
+        "changelog-producer=lookup": options.get(keys_scan.CHANGELOG_PRODUCER) == "lookup",
+        "merge-engine=first-row": options.get(keys_merge.MERGE_ENGINE) == "first-row",
+        "dynamic buckets (bucket=-1 with a primary key)": schema.is_key_table
+        and schema.bucket == -1,
+        "postpone buckets (bucket=-2)": schema.bucket == -2,
+    }
+    for feature, used in features.items():
+        if used:
+            raise UnsupportedFeatureError(
+                f"table {access.name} uses {feature}, which this release does not write",
+                feature=feature,
+            )
+
+
+class TableWriter:
+    """Writes rows and commits them once.  Use it as a context manager.
+
+    ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
+    """
+
+    def __init__(
+        self, access: TableAccess, commit: Callable[[WriteResult], Commit], *, compact: bool = True
+    ) -> None:
+        refuse_unwritable(access)
+        self._access = access
+        self._commit = commit
+        self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+        self._buffer: list[pa.Table] = []
+        self._buffered_bytes = 0
+        self._rows = 0
+        self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
+        self._direct: RollingWriter | None = None
+        self._compaction = InlineCompaction(access, self._factory) if compact else None
+        self._next_sequence: dict[Bucket, int] = {}
+        self._done = False
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._done:
+            self.abort()
+
+    def write(self, data: Any) -> None:
+        """Take rows: a table, batch, reader, or anything with ``__arrow_c_stream__``.
+
+        An optional ``_ROW_KIND`` column says ``+I``, ``-U``, ``+U`` or ``-D``.
+
+        Raises:
+            DataError: a value does not fit without loss; names column, row and value.
+        """
+        if self._done:
+            raise ArgumentError("this writer has committed or given up; open a new one")
+        for given in batches_of(data):
+            rows = coerce(self._access.schema, given, first_row=self._rows)
+            self._rows += given.num_rows
+            if self._writes_directly():
+                self._write_directly(rows)
+                continue
+            self._buffer.append(rows)
+            self._buffered_bytes += rows.get_total_buffer_size()
+            if self._buffered_bytes >= self._access.options.get(keys_write.WRITE_BUFFER_SIZE):
+                self._flush()
+
+    def prepare(self) -> WriteResult:
+        """Write what is buffered and compact; the result can be committed by another process."""
+        self._done = True
+        if self._direct is not None:
+            self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
+        self._flush()
+        changes = tuple(
+            BucketChange(
+                partition=partition,
+                bucket=bucket,
+                total_buckets=self._access.schema.bucket,
+                added=tuple(added),
+                changelog=tuple(changelog),
+            )
+            for (partition, bucket), (added, changelog) in self._files.items()
+        )
+        compactions = self._compaction.run(changes) if self._compaction else ()
+        return WriteResult(changes=changes, compactions=compactions, rows=self._rows)
+
+    def commit(self) -> Commit:
+        """Make the rows visible.
+
+        Raises:
+            CommitConflictError: ``expect`` does not hold, or files this write replaces are gone.
+            GaveUpError: too many lost races; nothing is visible.
+            OutcomeUnknownError: nobody can say; read the table before doing anything else.
+        """
+        return self._commit(self.prepare())
+
+    def abort(self) -> None:
+        """Forget the rows and take away the files that were written for them."""
+        self._done = True
+        from table_core.ondisk import layout
+
+        paths = [] if self._direct is None else self._direct.abort()
+        for (partition, bucket), files in self._files.items():
+            folder = layout.bucket_path(self._access.schema, partition, bucket)
+            paths += [f"{folder}/{file.file_name}" for half in files for file in half]
+        self._access.storage.delete(paths)
+
+    # --------------------------------------------------------------------------------- parts
+    def _writes_directly(self) -> bool:
+        schema = self._access.schema
+        return not schema.is_key_table and not schema.partition_keys and schema.bucket < 0
+
+    def _write_directly(self, rows: pa.Table) -> None:
+        if self._direct is None:
+            self._direct = self._factory.rolling(EMPTY_ROW, 0)
+        self._direct.write(rows)
+
+    def _flush(self) -> None:
+        """Turn the buffer into files, a bucket at a time, a few buckets at once."""
+        if not self._buffer:
+            return
+        rows = pa.concat_tables(self._buffer)
+        self._buffer, self._buffered_bytes = [], 0
+        shares = list(_shares(self._access, rows))
+        self._prepare_sequences([bucket for bucket, _ in shares])
+        with ThreadPoolExecutor(_THREADS) as pool:
+            jobs = [pool.submit(self._write_share, rows, *share) for share in shares]
+            for job in jobs:
+                (added, changelog), bucket = job.result()
+                old = self._files.setdefault(bucket, ([], []))
+                old[0].extend(added)
+                old[1].extend(changelog)
+
+    def _prepare_sequences(self, buckets: list[Bucket]) -> None:
+        """Where the numbering of each bucket goes on: after the largest number in it."""
+        schema = self._access.schema
+        unknown = {b for b in buckets if b not in self._next_sequence}
+        self._next_sequence.update(dict.fromkeys(unknown, 0))
+        if not unknown or (not schema.is_key_table and schema.bucket < 0):
+            return
+        head = self._access.metadata.head()
+        live = self._access.files_by_bucket(
+            head, keep=lambda entry: (entry.partition, entry.bucket) in unknown
+        )
+        for bucket, entries in live.items():
+            self._next_sequence[bucket] = 1 + max(e.file.max_sequence_number for e in entries)
+
+    def _write_share(
+        self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
+    ) -> tuple[tuple[list[DataFile], list[DataFile]], Bucket]:
+        if self._access.schema.is_key_table:
+            return self._write_keys(rows, bucket, indices), bucket
+        mine = rows if indices is None else rows.take(indices)
+        first = self._next_sequence[bucket]
+        if self._access.schema.bucket > 0:
+            self._next_sequence[bucket] += mine.num_rows
+        writer = self._factory.rolling(*bucket, first_sequence=first)
+        writer.write(mine)
+        return (writer.close(), []), bucket
+
+    def _write_keys(
+        self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
+    ) -> tuple[list[DataFile], list[DataFile]]:
+        """Number, sort, merge and write one bucket's rows: one gather of every column."""
+        schema, options = self._access.schema, self._access.options
+        count = rows.num_rows if indices is None else len(indices)
+        first = self._next_sequence[bucket]
+        self._next_sequence[bucket] = first + count
+        sequence = pa.array(np.arange(first, first + count, dtype=np.int64))
+        user_order = options.get(keys_merge.SEQUENCE_FIELD)
+        ordering = rows.select(
+            list(dict.fromkeys([*schema.trimmed_primary_keys, *user_order, KIND_COLUMN]))
+        )
+        if indices is not None:
+            ordering = ordering.take(indices)
+        ordering = ordering.append_column(SEQUENCE_COLUMN, sequence)
+        order = key_order(
+            ordering,
+            schema.trimmed_primary_keys,
+            user_order,
+            descending=options.get(keys_merge.SEQUENCE_FIELD_SORT_ORDER) == "descending",
+        )
+        chosen = order if indices is None else indices.take(order)
+        ordered = rows.take(chosen).add_column(0, SEQUENCE_COLUMN, sequence.take(order))
+        changelog: list[DataFile] = []
+        if options.get(keys_scan.CHANGELOG_PRODUCER) == "input":
+            writer = self._factory.rolling(*bucket, changelog=True)
+            writer.write(ordered)
+            changelog = writer.close()
+        writer = self._factory.rolling(*bucket)
+        writer.write(engine_for(schema).merge(ordered))
+        return writer.close(), changelog
+
+
+def _shares(access: TableAccess, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
+    """The rows of each bucket, as positions in arrival order; None stands for all of them."""
+    schema = access.schema
+    buckets = np.zeros(rows.num_rows, dtype=np.int64)
+    if schema.bucket > 1:
+        columns = [rows[name] for name in schema.bucket_keys]
+        types = [f.type for f in schema.select(schema.bucket_keys)]
+        function = access.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
+        buckets = bucket_ids(columns, types, schema.bucket, function).astype(np.int64)
+    partitions, codes = _partitions(access, rows)
+    groups = codes * max(schema.bucket, 1) + buckets
+    order = np.argsort(groups, kind="stable")
+    values, starts = np.unique(groups[order], return_index=True)
+    if len(values) == 1:
+        code, bucket = divmod(int(values[0]), max(schema.bucket, 1))
+        yield (partitions[code], bucket), None
+        return
+    for group, positions in zip(values, np.split(order, starts[1:]), strict=True):
+        code, bucket = divmod(int(group), max(schema.bucket, 1))
+        yield (partitions[code], bucket), pa.array(positions)
+
+
+def _partitions(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:
+    """The distinct partitions of ``rows``, and the number of each row's partition."""
+    fields = access.schema.partition_fields
+    if not fields:
+        return [EMPTY_ROW], np.zeros(rows.num_rows, dtype=np.int64)
+    columns = rows.select([f.name for f in fields])
+    codes = np.zeros(rows.num_rows, dtype=np.int64)
+    for column in columns.columns:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        own = np.asarray(encoded.indices, dtype=np.int64)
+        _, codes = np.unique(codes * len(encoded.dictionary) + own, return_inverse=True)
+    _, first = np.unique(codes, return_index=True)
+    chosen = columns.take(pa.array(first))
+    return encode_rows(chosen.columns, [f.type for f in fields]), codes
+
+
+def partition_values(access: TableAccess, spec: Mapping[str, object]) -> None:
+    """Check that ``spec`` names partition columns only."""
+    unknown = [name for name in spec if name not in access.schema.partition_keys]
+    if unknown:
+        raise ArgumentError(
+            f"{unknown} are no partition columns of {access.name}; those are "
+            f"{list(access.schema.partition_keys)}",
+            argument="overwrite",
+            value=dict(spec),
+        )
