@@ -81,10 +81,6 @@ def pick(levels: Levels, settings: Settings, *, since_full_ms: int | None = None
     found = _universal(levels, settings, since_full_ms)
     if found is None and settings.force_level_zero:
         found = _all_of_level_zero(levels, settings)
-    if found is None or (
-        len(found.files) == 1 and found.files[0].level == found.output_level
-    ):  # a single file that is where it should be
-        return None
     return found
 
 
@@ -149,13 +145,11 @@ def _by_size_ratio(
 
 
 def _with_level(levels: Levels, taken: int, reason: str) -> Pick:
-    """The first ``taken`` runs, and more if their output would be level 0."""
+    """The first ``taken`` runs, to just below the next one.
+
+    That is never level 0: once something is taken, runs of levels 0 and 1 are taken along.
+    """
     runs = levels.runs
-    level = levels.max_level if taken == len(runs) else max(0, runs[taken].level - 1)
-    while level == 0 and taken < len(runs):
-        level = runs[taken].level
-        taken += 1
-    if taken == len(runs):
-        level = levels.max_level
+    level = levels.max_level if taken == len(runs) else runs[taken].level - 1
     files = tuple(file for run in runs[:taken] for file in run.files)
     return Pick(level, files, reason)

@@ -35,8 +35,9 @@ def test_a_pack_closes_at_twice_the_target() -> None:
 
 
 def test_opening_a_file_counts() -> None:
-    rules = PackingRules(target_file_size=100, open_file_cost=99, min_files=3)
-    assert names(pick_unaware([file(n, 1) for n in "abcd"], rules)) == ["ab", "cd"]
+    for cost in (99, 999):
+        rules = PackingRules(target_file_size=100, open_file_cost=cost, min_files=3)
+        assert names(pick_unaware([file(n, 1) for n in "abcd"], rules)) == ["ab", "cd"]
 
 
 def test_files_with_many_deleted_rows_are_packed_with_those_that_share_their_index_file() -> None:

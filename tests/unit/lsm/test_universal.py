@@ -92,10 +92,14 @@ def test_number_of_runs_takes_the_surplus_and_never_writes_level_0() -> None:
     assert picked(universal.pick(runs, Settings())) == (3, ["f0", "f1", "f2", "f3"])
 
 
-def test_a_pick_that_would_end_in_level_0_goes_on_to_the_next_level() -> None:
-    # the surplus is f0, f1; f2 of level 0 is taken along because level 0 cannot be the output
-    runs = levels((0, 1), (0, 1), (2, 10**4), (3, 10**5), (5, 10**9))
+def test_the_surplus_is_taken_whatever_its_size() -> None:
+    runs = levels((0, 1), (2, 50), (3, 10**4), (4, 10**6))
+    assert picked(universal.pick(runs, Settings(trigger=3))) == (2, ["f0", "f1"])
+
+
+def test_a_pick_takes_level_1_along_whatever_its_size() -> None:
     settings = Settings(trigger=4)
+    runs = levels((0, 1), (0, 1), (2, 10**4), (3, 10**5), (5, 10**9))
     assert picked(universal.pick(runs, settings)) == (1, ["f0", "f1"])
     runs = levels((0, 1), (0, 1), (1, 10**4), (3, 10**5), (5, 10**9))
     assert picked(universal.pick(runs, settings)) == (2, ["f0", "f1", "f2"])
