@@ -1,0 +1,56 @@
+"""Sections: groups of files whose keys overlap, each split into the fewest sorted runs.
+
+A key lives in one section only, so sections are merged one after the other; inside a section its
+runs are merged with each other.
+
+Source: ``org.apache.paimon.mergetree.compact.IntervalPartition``; spec 7.5.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from table_core.lsm.sorted_run import SortedRun, in_key_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from table_core.lsm.sorted_run import Bounds, Key
+    from table_core.ondisk.data_file import DataFile
+
+__all__ = ["sections"]
+
+
+def sections(files: Iterable[DataFile], bounds: Bounds) -> list[list[SortedRun]]:
+    """Partition ``files`` (any levels) into sections in key order.
+
+    Guarantees: every file is in one run of one section; the largest key of a section is below
+    the smallest of the next; files of a run are disjoint and ascending; a section has as many
+    runs as files cover one of its keys at most.
+    """
+    found: list[list[DataFile]] = []
+    reach: Key | None = None
+    for file in in_key_order(files, bounds):
+        low, high = bounds(file)
+        if reach is None or reach < low:
+            found.append([])
+            reach = high
+        found[-1].append(file)
+        reach = max(reach, high)
+    return [_runs(section, bounds) for section in found]
+
+
+def _runs(section: list[DataFile], bounds: Bounds) -> list[SortedRun]:
+    """Give each file to the run that ended first, or to a new one if that still overlaps."""
+    runs: list[list[DataFile]] = []
+    ends: list[tuple[Key, int]] = []
+    for file in section:
+        low, high = bounds(file)
+        if ends and ends[0][0] < low:
+            _, index = heapq.heapreplace(ends, (high, ends[0][1]))
+            runs[index].append(file)
+        else:
+            heapq.heappush(ends, (high, len(runs)))
+            runs.append([file])
+    return [SortedRun(max(file.level for file in run), tuple(run)) for run in runs]

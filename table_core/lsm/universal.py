@@ -1,0 +1,155 @@
+"""Universal compaction: which sorted runs to merge next, and into which level.
+
+A pick is always the first k runs in compaction order, so nothing newer than a picked file is
+left out.
+
+Source: ``org.apache.paimon.mergetree.compact.{UniversalCompaction,CompactStrategy}``; spec 7.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from table_core.lsm.triggers import EarlyFull, forces_level_zero, off_peak_ratio
+from table_core.options import keys_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from table_core.lsm.levels import Levels
+    from table_core.lsm.sorted_run import SortedRun
+    from table_core.ondisk.data_file import DataFile
+    from table_core.options.table import TableOptions
+
+__all__ = ["Pick", "Settings", "full", "pick"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the pick depends on besides the runs."""
+
+    trigger: int = 5
+    size_ratio: int = 1
+    """Percent, off-peak ratio included."""
+    max_size_amplification: int = 200
+    early_full: EarlyFull = field(default_factory=EarlyFull)
+    force_level_zero: bool = False
+    """If nothing else is picked, pick all of level 0."""
+
+    @classmethod
+    def of(cls, options: TableOptions, *, hour: int, attempts: int = 0) -> Settings:
+        """The settings of a table.
+
+        Args:
+            options: of the table.
+            hour: local hour of the day, for off-peak compaction.
+            attempts: see ``triggers.forces_level_zero``.
+        """
+        return cls(
+            trigger=options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER),
+            size_ratio=options.get(keys_write.COMPACTION_SIZE_RATIO)
+            + off_peak_ratio(options, hour),
+            max_size_amplification=options.get(
+                keys_write.COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT
+            ),
+            early_full=EarlyFull.of(options),
+            force_level_zero=forces_level_zero(options, attempts),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Files to compact together, and the level they go to (never 0)."""
+
+    output_level: int
+    files: tuple[DataFile, ...]
+    reason: str
+    """What asked for it, for people."""
+
+
+def pick(levels: Levels, settings: Settings, *, since_full_ms: int | None = None) -> Pick | None:
+    """What a writer compacts on its own, or None if the levels are in shape.
+
+    Args:
+        levels: one bucket.
+        settings: of the table.
+        since_full_ms: time since the last full compaction, see ``EarlyFull.reason``.
+    """
+    if not levels.runs:
+        return None
+    found = _universal(levels, settings, since_full_ms)
+    if found is None and settings.force_level_zero:
+        found = _all_of_level_zero(levels, settings)
+    return found
+
+
+def full(levels: Levels, must_rewrite: Callable[[DataFile], bool] = lambda _: False) -> Pick | None:
+    """What a full compaction asked for by the user covers, or None if nothing is to be done.
+
+    Args:
+        levels: one bucket.
+        must_rewrite: asked when only the top level has files: True for a file that has a
+            deletion vector or expired rows, or when all files are to be rewritten.
+    """
+    if not levels.runs:
+        return None
+    if len(levels.runs) > 1 or levels.runs[0].level != levels.max_level:
+        return Pick(levels.max_level, levels.files, "full compaction")
+    chosen = tuple(file for file in levels.files if must_rewrite(file))
+    return Pick(levels.max_level, chosen, "full compaction of the top level") if chosen else None
+
+
+def _universal(levels: Levels, settings: Settings, since_full_ms: int | None) -> Pick | None:
+    runs, trigger = levels.runs, settings.trigger
+    early = settings.early_full.reason(levels, since_full_ms)
+    if early is not None:
+        return Pick(levels.max_level, levels.files, early)
+    if len(runs) < trigger:
+        return None
+    above = sum(run.size for run in runs[:-1])
+    if above * 100 > settings.max_size_amplification * runs[-1].size:
+        return Pick(levels.max_level, levels.files, "size amplification")
+    taken = _by_size_ratio(runs, 1, settings, forced=False)
+    if taken:
+        return _with_level(levels, taken, "size ratio")
+    if len(runs) > trigger:
+        taken = _by_size_ratio(runs, len(runs) - trigger + 1, settings, forced=True)
+        return _with_level(levels, taken, "number of runs")
+    return None
+
+
+def _all_of_level_zero(levels: Levels, settings: Settings) -> Pick | None:
+    count = len(levels.level_zero)
+    if count == 0:
+        return None
+    taken = _by_size_ratio(levels.runs, count, settings, forced=True)
+    return _with_level(levels, taken, "level 0 is to be emptied")
+
+
+def _by_size_ratio(
+    runs: tuple[SortedRun, ...], start: int, settings: Settings, *, forced: bool
+) -> int:
+    """How many runs to take, beginning with ``start``; 0 if none is worth it and not ``forced``."""
+    triggered = forced
+    size = sum(run.size for run in runs[:start])
+    taken = start
+    for run in runs[start:]:
+        too_large = size * (100.0 + settings.size_ratio) / 100.0 < run.size
+        if too_large and (not triggered or run.level > 1):
+            break
+        size += run.size
+        taken += 1
+        triggered = True
+    return taken if triggered else 0
+
+
+def _with_level(levels: Levels, taken: int, reason: str) -> Pick:
+    """The first ``taken`` runs, to just below the next one.
+
+    That is never level 0: once something is taken, runs of levels 0 and 1 are taken along.
+    """
+    runs = levels.runs
+    level = levels.max_level if taken == len(runs) else runs[taken].level - 1
+    files = tuple(file for run in runs[:taken] for file in run.files)
+    return Pick(level, files, reason)
