@@ -1,0 +1,295 @@
+"""Avro object containers as bytes: the shell of manifests and of Avro data files.
+
+fastavro decodes records; the container around them is read here, because damaged bytes must end
+as an error and never as a hang, a crash or all the memory: every length is checked against what
+is left, blocks are unpacked up to a limit, and schemas whose records could cost no bytes, or
+contain themselves, are refused.  The sync marker is derived from the content, so equal records
+give equal bytes.
+
+Source: Avro 1.11 specification, "Object container files"; spec section 4.1.
+"""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import io
+import json
+import lzma
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import cramjam
+import fastavro
+import pyarrow as pa
+
+from table_core.errors import CorruptFileError, UnsupportedFeatureError
+from table_core.ondisk.avro_shape import Plain, plain_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "Container",
+    "codec_named",
+    "corrupt",
+    "open_container",
+    "read_records",
+    "write_container",
+]
+
+_MAGIC: Final = b"Obj\x01"
+_SYNC_BYTES: Final = 16
+_UNPACKED_MAX: Final = 1 << 30
+"""More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
+_BLOCK_BYTES: Final = 64_000
+_ZSTD_LEVEL: Final = 1
+_CODECS: Final[Mapping[str, str]] = {
+    "zstd": "zstandard",
+    "zstandard": "zstandard",
+    "none": "null",
+    "null": "null",
+    "uncompressed": "null",
+    "snappy": "snappy",
+    "deflate": "deflate",
+    "bzip2": "bzip2",
+}
+_DAMAGE: Final = (
+    EOFError,
+    ValueError,  # includes ArrowInvalid and UnicodeDecodeError
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    StopIteration,
+    OSError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    cramjam.DecompressionError,
+)
+
+
+def corrupt(path: str, what: str) -> CorruptFileError:
+    """The error that says ``what`` is wrong with the file at ``path``."""
+    return CorruptFileError(f"{path}: {what}", path=path, problems=[what])
+
+
+def codec_named(compression: str) -> str:
+    """The Avro codec of a Paimon ``compression`` option.
+
+    Raises:
+        UnsupportedFeatureError: none that this release writes.
+    """
+    codec = _CODECS.get(compression.lower())
+    if codec is None:
+        raise UnsupportedFeatureError(
+            f"Avro files cannot be written with compression {compression!r}; "
+            f"use one of {sorted(_CODECS)}",
+            feature=f"Avro compression {compression}",
+        )
+    return codec
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """An opened file: its records are ``count`` datums of ``schema`` in ``payload``."""
+
+    schema: Mapping[str, Any]
+    """As written, logical types included."""
+    plain: Plain
+    """Checked, without logical types: what fastavro reads with."""
+    metadata: Mapping[str, bytes]
+    count: int
+    payload: bytes
+
+
+class _Cursor:
+    """A position in bytes that never runs past their end."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self.body) - self.at
+
+    def take(self, count: int) -> bytes:
+        if not 0 <= count <= self.left:
+            raise ValueError(f"{count} bytes wanted at {self.at}, {self.left} left")
+        self.at += count
+        return self.body[self.at - count : self.at]
+
+    def long(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return (value >> 1) ^ -(value & 1)
+            if shift > 63:
+                raise ValueError(f"a number longer than 64 bits at {self.at}")
+
+
+def open_container(body: bytes, *, path: str) -> Container:
+    """Check and unpack a container file; records stay encoded.
+
+    Raises:
+        CorruptFileError: no Avro file, or a damaged one.
+        UnsupportedFeatureError: a codec that this release does not know.
+    """
+    cursor = _Cursor(body)
+    try:
+        if cursor.take(4) != _MAGIC:
+            raise ValueError("it does not begin like an Avro file")
+        metadata = _metadata(cursor)
+        sync = cursor.take(_SYNC_BYTES)
+        schema = json.loads(metadata["avro.schema"])
+        plain = plain_schema(schema)
+        codec = metadata.get("avro.codec", b"null").decode()
+        count, blocks = 0, []
+        unpacked = 0
+        while cursor.left:
+            count += _length(cursor.long())
+            blocks.append(_unpack(cursor.take(_length(cursor.long())), codec, path))
+            unpacked += len(blocks[-1])
+            if unpacked > _UNPACKED_MAX:
+                raise ValueError(f"more than {_UNPACKED_MAX} bytes unpacked")
+            if cursor.take(_SYNC_BYTES) != sync:
+                raise ValueError(f"no sync marker at {cursor.at - _SYNC_BYTES}")
+        if count > unpacked:
+            raise ValueError(f"{count} records in {unpacked} bytes")
+    except RecursionError as error:
+        raise corrupt(path, "its schema is nested too deep") from error
+    except _DAMAGE as error:
+        raise corrupt(path, _reason(error)) from error
+    return Container(schema, plain, metadata, count, b"".join(blocks))
+
+
+def _reason(error: BaseException) -> str:
+    return f"damaged Avro: {error!r}" if not isinstance(error, ValueError) else f"damaged: {error}"
+
+
+def _length(value: int) -> int:
+    if value < 0:
+        raise ValueError(f"a length of {value}")
+    return value
+
+
+def _metadata(cursor: _Cursor) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    while (entries := cursor.long()) != 0:
+        if entries < 0:
+            cursor.long()
+        for _ in range(abs(entries)):
+            key = cursor.take(_length(cursor.long())).decode()
+            found[key] = cursor.take(_length(cursor.long()))
+    return found
+
+
+def _unpack(block: bytes, codec: str, path: str) -> bytes:
+    """The bytes of one block, at most ``_UNPACKED_MAX`` of them."""
+    limit = _UNPACKED_MAX
+    if codec == "null":
+        unpacked = block
+    elif codec == "zstandard":
+        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
+            unpacked = stream.read(limit + 1)
+    elif codec == "deflate":
+        unpacked = zlib.decompressobj(-15).decompress(block, limit + 1)
+    elif codec == "snappy":
+        if _Cursor(block).long() > limit:
+            raise ValueError("a block that unpacks without bounds")
+        unpacked = bytes(cramjam.snappy.decompress_raw(block[:-4]))
+        if zlib.crc32(unpacked) != int.from_bytes(block[-4:], "big"):
+            raise ValueError("a block's checksum does not fit")
+    elif codec == "bzip2":
+        unpacked = bz2.BZ2Decompressor().decompress(block, limit + 1)
+    elif codec == "xz":
+        unpacked = lzma.LZMADecompressor().decompress(block, limit + 1)
+    else:
+        raise UnsupportedFeatureError(
+            f"{path}: Avro codec {codec!r} is not supported", feature=f"Avro codec {codec}"
+        )
+    if len(unpacked) > limit:
+        raise ValueError("a block that unpacks without bounds")
+    return bytes(unpacked)
+
+
+def read_records(container: Container, *, path: str) -> list[dict[str, Any]]:
+    """Every record as a dict; logical types stay plain numbers and bytes.
+
+    Raises:
+        CorruptFileError: the payload is no sequence of records of the schema.
+    """
+    stream = io.BytesIO(container.payload)
+    read, schema = fastavro.schemaless_reader, container.plain.parsed
+    try:
+        records: list[Any] = [read(stream, schema, None) for _ in range(container.count)]
+        if stream.tell() != len(container.payload):
+            raise ValueError(f"{len(container.payload) - stream.tell()} bytes behind the records")
+    except _DAMAGE as error:
+        raise corrupt(path, _reason(error)) from error
+    return records
+
+
+def write_container(
+    schema: Mapping[str, Any], records: Iterable[Mapping[str, Any]], *, compression: str = "zstd"
+) -> bytes:
+    """A container file with ``records``, in blocks of about 64 kB.
+
+    Shape: dicts in the order of ``schema``'s fields; Java wants unions as ``["null", T]``.
+    """
+    codec = codec_named(compression)
+    text = json.dumps(schema, separators=(",", ":")).encode()
+    parsed = fastavro.parse_schema(dict(schema))
+    blocks: list[tuple[int, bytes]] = []
+    stream, count = io.BytesIO(), 0
+    for record in records:
+        fastavro.schemaless_writer(stream, parsed, record)
+        count += 1
+        if stream.tell() >= _BLOCK_BYTES:
+            blocks.append((count, stream.getvalue()))
+            stream, count = io.BytesIO(), 0
+    if count:
+        blocks.append((count, stream.getvalue()))
+    digest = hashlib.md5(text, usedforsecurity=False)
+    for _, block in blocks:
+        digest.update(block)
+    sync = digest.digest()
+    parts = [_MAGIC, _header({"avro.schema": text, "avro.codec": codec.encode()}), sync]
+    for records_in, block in blocks:
+        packed = _pack(block, codec)
+        parts += [_long(records_in), _long(len(packed)), packed, sync]
+    return b"".join(parts)
+
+
+def _header(metadata: Mapping[str, bytes]) -> bytes:
+    parts = [_long(len(metadata))]
+    for key, value in metadata.items():
+        parts += [_long(len(key)), key.encode(), _long(len(value)), value]
+    return b"".join([*parts, _long(0)])
+
+
+def _long(value: int) -> bytes:
+    zigzag, out = value << 1, bytearray()
+    while zigzag > 0x7F:
+        out.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    return bytes(out) + bytes([zigzag])
+
+
+def _pack(block: bytes, codec: str) -> bytes:
+    if codec == "zstandard":
+        return bytes(cramjam.zstd.compress(block, level=_ZSTD_LEVEL))
+    if codec == "snappy":
+        raw = bytes(cramjam.snappy.compress_raw(block))
+        return raw + zlib.crc32(block).to_bytes(4, "big")
+    if codec == "deflate":
+        deflate = zlib.compressobj(wbits=-15)
+        return deflate.compress(block) + deflate.flush()
+    return bz2.compress(block) if codec == "bzip2" else block

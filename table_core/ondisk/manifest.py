@@ -1,0 +1,213 @@
+"""Manifests: which data files come into a table and which go out, in order.
+
+Source: ``org.apache.paimon.manifest.ManifestFile``; spec sections 4.3 and 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import CorruptFileError, UnsupportedFeatureError
+from table_core.ondisk.avro import corrupt, open_container, read_records, write_container
+from table_core.ondisk.avro_schemas import (
+    MANIFEST,
+    WRITE_COLS_SEQUENCES,
+    schema_of_values,
+    with_fields,
+)
+from table_core.ondisk.avro_shape import mismatches
+from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = ["FoldedEntries", "decode_manifest", "encode_manifest", "fold_entries"]
+
+VERSION: Final = 2
+_KINDS: Final = {int(kind): kind for kind in EntryKind}
+_SOURCES: Final[Mapping[int | None, FileSource | None]] = {
+    None: None,
+    **{int(source): source for source in FileSource},
+}
+_MEMBERS: Final = frozenset(
+    [*(f["name"] for f in MANIFEST["fields"][-1]["type"]["fields"]), WRITE_COLS_SEQUENCES["name"]]
+)
+
+
+def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zstd") -> bytes:
+    """The manifest file of ``entries``, in their order."""
+    schema: Mapping[str, Any] = MANIFEST
+    if any(entry.file.write_cols_sequences is not None for entry in entries):
+        schema = with_fields(schema, "_FILE", WRITE_COLS_SEQUENCES)
+    unknown = dict.fromkeys(name for entry in entries for name in entry.file.extra)
+    for name in unknown:
+        member = schema_of_values(name, [entry.file.extra.get(name) for entry in entries])
+        if member is not None:
+            schema = with_fields(schema, "_FILE", member)
+    return write_container(schema, map(_to_record, entries), compression=compression)
+
+
+def stats_to_record(stats: SimpleStats) -> dict[str, Any]:
+    """``stats`` as Avro has them."""
+    return {
+        "_MIN_VALUES": stats.min_values,
+        "_MAX_VALUES": stats.max_values,
+        "_NULL_COUNTS": _listed(stats.null_counts),
+    }
+
+
+def stats_from_record(record: Mapping[str, Any]) -> SimpleStats:
+    """Statistics as Avro has them."""
+    counts = record.get("_NULL_COUNTS")
+    return SimpleStats(
+        record["_MIN_VALUES"], record["_MAX_VALUES"], None if counts is None else tuple(counts)
+    )
+
+
+def _to_record(entry: ManifestEntry) -> dict[str, Any]:
+    file = entry.file
+    return {
+        "_VERSION": VERSION,
+        "_KIND": int(entry.kind),
+        "_PARTITION": entry.partition,
+        "_BUCKET": entry.bucket,
+        "_TOTAL_BUCKETS": entry.total_buckets,
+        "_FILE": {
+            "_FILE_NAME": file.file_name,
+            "_FILE_SIZE": file.file_size,
+            "_ROW_COUNT": file.row_count,
+            "_MIN_KEY": file.min_key,
+            "_MAX_KEY": file.max_key,
+            "_KEY_STATS": stats_to_record(file.key_stats),
+            "_VALUE_STATS": stats_to_record(file.value_stats),
+            "_MIN_SEQUENCE_NUMBER": file.min_sequence_number,
+            "_MAX_SEQUENCE_NUMBER": file.max_sequence_number,
+            "_SCHEMA_ID": file.schema_id,
+            "_LEVEL": file.level,
+            "_EXTRA_FILES": list(file.extra_files),
+            "_CREATION_TIME": file.creation_time_ms,
+            "_DELETE_ROW_COUNT": file.delete_row_count,
+            "_EMBEDDED_FILE_INDEX": file.embedded_index,
+            "_FILE_SOURCE": None if file.file_source is None else int(file.file_source),
+            "_VALUE_STATS_COLS": _listed(file.value_stats_cols),
+            "_EXTERNAL_PATH": file.external_path,
+            "_FIRST_ROW_ID": file.first_row_id,
+            "_WRITE_COLS": _listed(file.write_cols),
+            "_WRITE_COLS_SEQUENCES": _listed(file.write_cols_sequences),
+            **file.extra,
+        },
+    }
+
+
+def decode_manifest(
+    body: bytes, *, path: str, keep: Callable[[bytes, int, int], bool] | None = None
+) -> list[ManifestEntry]:
+    """The entries of the manifest file ``body``, in order.
+
+    ``keep(partition, bucket, total_buckets)`` leaves out entries before they are made.
+
+    Raises:
+        CorruptFileError: damaged, or no manifest.
+        UnsupportedFeatureError: a version other than 2.
+    """
+    container = open_container(body, path=path)
+    refuse_mismatches(container.plain.schema, MANIFEST, path)
+    (found,) = (f["type"] for f in container.plain.schema["fields"] if f["name"] == "_FILE")
+    unknown = tuple(f["name"] for f in found["fields"] if f["name"] not in _MEMBERS)
+    entries = []
+    for record in read_records(container, path=path):
+        partition, bucket, total = record["_PARTITION"], record["_BUCKET"], record["_TOTAL_BUCKETS"]
+        if record["_VERSION"] != VERSION:
+            refuse_version("manifest", record["_VERSION"], path)
+        if keep is not None and not keep(partition, bucket, total):
+            continue
+        kind = _KINDS.get(record["_KIND"])
+        if kind is None:
+            raise corrupt(path, f"_KIND: expected 0 or 1, got {record['_KIND']}")
+        file = _file_from_record(record["_FILE"], unknown, path)
+        entries.append(ManifestEntry(kind, partition, bucket, total, file))
+    return entries
+
+
+def refuse_mismatches(found: Mapping[str, Any], expected: Mapping[str, Any], path: str) -> None:
+    """Refuse a file whose schema lacks members or has them with other types."""
+    problems = mismatches(found, expected)
+    if problems:
+        raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=problems)
+
+
+def refuse_version(what: str, version: int, path: str) -> None:
+    """Refuse a record of a version that this release does not know."""
+    raise UnsupportedFeatureError(
+        f"{path}: {what} version {version} is not supported", feature=f"{what} version {version}"
+    )
+
+
+def _listed(value: tuple[Any, ...] | None) -> list[Any] | None:
+    # fastavro takes a tuple in a union for (branch, value).
+    return None if value is None else list(value)
+
+
+def _names(value: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if value is None else tuple(value)
+
+
+def _file_from_record(record: Mapping[str, Any], unknown: Iterable[str], path: str) -> DataFile:
+    get = record.get
+    source = get("_FILE_SOURCE")
+    if source not in _SOURCES:
+        raise corrupt(path, f"_FILE._FILE_SOURCE: expected 0 or 1, got {source}")
+    return DataFile(
+        file_name=record["_FILE_NAME"],
+        file_size=record["_FILE_SIZE"],
+        row_count=record["_ROW_COUNT"],
+        min_key=record["_MIN_KEY"],
+        max_key=record["_MAX_KEY"],
+        key_stats=stats_from_record(record["_KEY_STATS"]),
+        value_stats=stats_from_record(record["_VALUE_STATS"]),
+        min_sequence_number=record["_MIN_SEQUENCE_NUMBER"],
+        max_sequence_number=record["_MAX_SEQUENCE_NUMBER"],
+        schema_id=record["_SCHEMA_ID"],
+        level=record["_LEVEL"],
+        extra_files=tuple(record["_EXTRA_FILES"]),
+        creation_time_ms=get("_CREATION_TIME"),
+        delete_row_count=get("_DELETE_ROW_COUNT"),
+        embedded_index=get("_EMBEDDED_FILE_INDEX"),
+        file_source=_SOURCES[source],
+        value_stats_cols=_names(get("_VALUE_STATS_COLS")),
+        external_path=get("_EXTERNAL_PATH"),
+        first_row_id=get("_FIRST_ROW_ID"),
+        write_cols=_names(get("_WRITE_COLS")),
+        write_cols_sequences=_names(get("_WRITE_COLS_SEQUENCES")),
+        extra={name: record[name] for name in unknown} if unknown else {},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedEntries:
+    """What entries amount to, taken in order.  Keys are ``ManifestEntry.identity``."""
+
+    live: Mapping[tuple[object, ...], ManifestEntry]
+    """Files that are there."""
+    deletes: Mapping[tuple[object, ...], ManifestEntry]
+    """Deletions of files that no entry added: theirs is in an older manifest, or they conflict."""
+
+
+def fold_entries(entries: Iterable[ManifestEntry], *, path: str = "") -> FoldedEntries:
+    """Let additions and deletions of one file cancel out (spec 4.6).
+
+    Raises:
+        CorruptFileError: a file is added twice.
+    """
+    live: dict[tuple[object, ...], ManifestEntry] = {}
+    deletes: dict[tuple[object, ...], ManifestEntry] = {}
+    for entry in entries:
+        identity = entry.identity
+        if entry.kind is EntryKind.ADD:
+            if identity in live:
+                raise corrupt(path or "manifests", f"file {entry.file.file_name} is added twice")
+            live[identity] = entry
+        elif live.pop(identity, None) is None:
+            deletes[identity] = entry
+    return FoldedEntries(live, deletes)
