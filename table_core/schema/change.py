@@ -1,0 +1,151 @@
+"""Schema changes: what a user asks of ``alter_table``, one small value each.
+
+A column is named by its path: ``"note"``, or ``"address.city"`` for a member of a ROW.  Elements of
+an ARRAY are called ``element``, keys and values of a MAP ``key`` and ``value``.  A name that itself
+contains a dot is found first.
+
+Source: ``org.apache.paimon.schema.SchemaChange``; spec section 2.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from table_core.datatypes.kinds import DataType
+
+__all__ = [
+    "AddColumn",
+    "DropColumn",
+    "DropPrimaryKey",
+    "RemoveOption",
+    "RenameColumn",
+    "SchemaChange",
+    "SetOption",
+    "UpdateColumnComment",
+    "UpdateColumnDefault",
+    "UpdateColumnNullability",
+    "UpdateColumnPosition",
+    "UpdateColumnType",
+    "UpdateComment",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """A new column, last unless ``after`` names a sibling or ``first`` is set.
+
+    ``default`` is the text of the value that later writes put in place of NULL.
+    """
+
+    name: str
+    type: str | DataType | pa.DataType
+    comment: str | None = None
+    after: str | None = None
+    first: bool = False
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """A column goes.  Added again under its name it is another column."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """A column gets another name; ``new_name`` is its last step only, without the path."""
+
+    name: str
+    new_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnType:
+    """A column gets another type.  Whether it may be NULL stays unless told otherwise."""
+
+    name: str
+    type: str | DataType | pa.DataType
+    keep_nullability: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnNullability:
+    """Whether a column may be NULL."""
+
+    name: str
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnComment:
+    """The comment of a column; None removes it."""
+
+    name: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnDefault:
+    """The default of a column, as text; None removes it."""
+
+    name: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateColumnPosition:
+    """A column moves among its siblings: exactly one of the four places."""
+
+    name: str
+    after: str | None = None
+    before: str | None = None
+    first: bool = False
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """A table option gets a value."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveOption:
+    """A table option goes back to its default."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateComment:
+    """The comment of the table; None removes it."""
+
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DropPrimaryKey:
+    """The table becomes an append table; only while it has no snapshot."""
+
+
+SchemaChange: TypeAlias = (
+    AddColumn
+    | DropColumn
+    | DropPrimaryKey
+    | RemoveOption
+    | RenameColumn
+    | SetOption
+    | UpdateColumnComment
+    | UpdateColumnDefault
+    | UpdateColumnNullability
+    | UpdateColumnPosition
+    | UpdateColumnType
+    | UpdateComment
+)

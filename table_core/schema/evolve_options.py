@@ -1,0 +1,93 @@
+"""Changes of options: what may change when, and options that follow a renamed column.
+
+Source: ``org.apache.paimon.schema.SchemaManager#checkAlterTableOption``,
+``#applyRenameColumnsToOptions``; spec section 2.4.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import OptionError
+from table_core.options import keys_identity, keys_merge, keys_write
+from table_core.options.table import OPTIONS, TableOptions
+from table_core.schema.validate_fields import COLUMN_OPTION
+
+if TYPE_CHECKING:
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["check_option_change", "renamed_in_options"]
+
+_COLUMN_LISTS: Final = re.compile(
+    r"""bucket-key|sequence\.field|rowkind\.field|record-level\.time-field|clustering\.columns
+    |sink\.clustering\.by-columns|changelog-producer\.row-deduplicate-ignore-fields
+    |partial-update\.remove-record-on-sequence-group|file-index\.[^.]+\.columns""",
+    re.VERBOSE,
+)
+_ONE_WAY: Final = (keys_merge.IGNORE_DELETE, keys_merge.IGNORE_UPDATE_BEFORE)
+
+
+def check_option_change(
+    schema: TableSchema, key: str, value: str | None, *, has_snapshots: bool
+) -> TableSchema:
+    """``schema`` with option ``key`` set to ``value``, or removed.
+
+    An option stored under its old name is replaced, whatever name the change uses.
+
+    Raises:
+        OptionError: the option cannot change any more, or the value does not parse.
+    """
+    canonical = next((o.key for o in OPTIONS.values() if key in (o.key, *o.aliases)), key)
+    aliases = OPTIONS[canonical].aliases if canonical in OPTIONS else ()
+    raw = {k: v for k, v in schema.raw_options.items() if k not in (canonical, *aliases)}
+    if value is not None:
+        raw[canonical] = value
+    before, after = schema.options, TableOptions.parse(raw)
+    if has_snapshots and before.raw.get(canonical) != after.raw.get(canonical):
+        why = _refusal(canonical, before, after)
+        if why is not None:
+            raise OptionError(
+                f"option {canonical!r} cannot change to {value!r}: {why}",
+                option=canonical,
+                value=value,
+            )
+    return replace(schema, raw_options=raw)
+
+
+def _refusal(key: str, before: TableOptions, after: TableOptions) -> str | None:
+    option = OPTIONS.get(key)
+    if option is None or before.get(option) == after.get(option):
+        return None
+    if option.immutable:
+        return "it is fixed once the table has a snapshot"
+    if option is keys_identity.BUCKET and -1 in (before.get(option), after.get(option)):
+        return "a table with a snapshot cannot change from or to bucket -1"
+    if option is keys_write.DELETION_VECTORS_ENABLED and not before.get(
+        keys_write.DELETION_VECTORS_MODIFIABLE
+    ):
+        return "set deletion-vectors.modifiable to true first"
+    if option in _ONE_WAY and before.get(option):
+        return "it cannot go from true to false"
+    return None
+
+
+def renamed_in_options(schema: TableSchema, name: str, new_name: str) -> TableSchema:
+    """``schema`` with options that name the top-level column ``name`` naming ``new_name``.
+
+    A ``name`` that is a path into a ROW changes no option.
+    """
+
+    def swapped(text: str) -> str:
+        return ",".join(new_name if n.strip() == name else n for n in text.split(","))
+
+    raw = {}
+    for key, value in schema.raw_options.items():
+        match = COLUMN_OPTION.fullmatch(key)
+        if match is not None:
+            new_value = swapped(value) if match["suffix"] == "sequence-group" else value
+            raw[f"fields.{swapped(match['columns'])}.{match['suffix']}"] = new_value
+        else:
+            raw[key] = swapped(value) if _COLUMN_LISTS.fullmatch(key) else value
+    return replace(schema, raw_options=raw)

@@ -1,0 +1,76 @@
+"""Reaching into a type tree: find a member by its path, edit it, number new members.
+
+Source: ``org.apache.paimon.types.ReassignFieldId``; spec section 2.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from table_core.datatypes.kinds import Array, Atomic, DataType, Field, Map, Multiset, Row, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["edit_at", "numbered", "split_path"]
+
+
+def split_path(fields: Iterable[Field], name: str) -> tuple[str, ...]:
+    """``name`` as steps; a column whose own name holds dots wins over a path."""
+    if any(f.name == name for f in fields):
+        return (name,)
+    return tuple(name.split("."))
+
+
+def edit_at(
+    type_: DataType, path: tuple[str, ...], edit: Callable[[DataType], DataType]
+) -> DataType:
+    """``type_`` with the part at ``path`` replaced by what ``edit`` makes of it.
+
+    Raises:
+        LookupError: there is no such part; its argument says which step is missing.
+    """
+    if not path:
+        return edit(type_)
+    step, rest = path[0], path[1:]
+    match type_:
+        case Row(fields):
+            if all(f.name != step for f in fields):
+                raise LookupError(step)
+            return replace(
+                type_,
+                fields=tuple(
+                    replace(f, type=edit_at(f.type, rest, edit)) if f.name == step else f
+                    for f in fields
+                ),
+            )
+        case Array(element) | Multiset(element) | Vector(element) if step == "element":
+            return replace(type_, element=edit_at(element, rest, edit))
+        case Map(key, _) if step == "key":
+            return replace(type_, key=edit_at(key, rest, edit))
+        case Map(_, value) if step == "value":
+            return replace(type_, value=edit_at(value, rest, edit))
+        case _:
+            raise LookupError(step)
+
+
+def numbered(type_: DataType, highest: int) -> tuple[DataType, int]:
+    """``type_`` with fresh ids for its members, depth first, and the highest id given out."""
+    match type_:
+        case Atomic():
+            return type_, highest
+        case Array(element) | Multiset(element) | Vector(element):
+            inner, highest = numbered(element, highest)
+            return replace(type_, element=inner), highest
+        case Map(key, value):
+            new_key, highest = numbered(key, highest)
+            new_value, highest = numbered(value, highest)
+            return replace(type_, key=new_key, value=new_value), highest
+        case Row(fields):
+            members = []
+            for field in fields:
+                id_ = highest + 1
+                inner, highest = numbered(field.type, id_)
+                members.append(replace(field, id=id_, type=inner))
+            return replace(type_, fields=tuple(members)), highest

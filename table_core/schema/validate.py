@@ -1,0 +1,227 @@
+"""What must hold in a schema that we write.  Every fault is found, not the first.
+
+Read schemas are not judged by this: another writer may know more than we do.
+
+Source: ``org.apache.paimon.schema.SchemaValidation``; spec sections 2.2 to 2.4, 6, 7.7, 8 and 9.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from table_core.datatypes.kinds import Atomic, Root
+from table_core.options import (
+    keys_commit,
+    keys_identity,
+    keys_merge,
+    keys_retention,
+    keys_scan,
+    keys_write,
+)
+from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
+from table_core.schema.validate_fields import field_option_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["problems_of", "unsupported_feature"]
+
+_NO_KEY_ROOTS: Final = frozenset({Root.VARIANT, Root.BLOB})
+_MOD_ROOTS: Final = frozenset({Root.INT, Root.BIGINT})
+_TIME_ROOTS: Final = frozenset({Root.INT, Root.BIGINT, Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
+
+
+def unsupported_feature(schema: TableSchema) -> str | None:
+    """The feature of ``schema`` that this release cannot write, or None."""
+    options = schema.options
+    if options.get(keys_identity.TYPE) != "table":
+        return f"type={options.get(keys_identity.TYPE)}"
+    for option in (
+        keys_commit.ROW_TRACKING_ENABLED,
+        keys_commit.DATA_EVOLUTION_ENABLED,
+        keys_identity.PK_CLUSTERING_OVERRIDE,
+    ):
+        if options.get(option):
+            return option.key
+    if any(isinstance(f.type, Atomic) and f.type.root is Root.BLOB for f in schema.fields):
+        return "blob"
+    return None
+
+
+def problems_of(schema: TableSchema) -> list[str]:
+    """Every rule that ``schema`` breaks, in words; empty if it is sound."""
+    found = [*_names(schema), *_keys(schema)]
+    if found:  # what follows looks columns up
+        return found
+    return [
+        *_bucket(schema),
+        *_engine(schema),
+        *_sequence(schema),
+        *_producer(schema),
+        *_deletion_vectors(schema),
+        *_retention(schema),
+        *_expire_field(schema),
+        *field_option_problems(schema),
+    ]
+
+
+def _names(schema: TableSchema) -> Iterator[str]:
+    if not schema.fields:
+        yield "a table needs at least one column"
+    for name, times in Counter(f.name for f in schema.fields).items():
+        if times > 1:
+            yield f"column {name!r} is there {times} times"
+        if name in SYSTEM_NAMES or name.startswith(KEY_PREFIX):
+            yield f"column name {name!r} is reserved"
+        if not name.strip():
+            yield "a column has an empty name"
+
+
+def _keys(schema: TableSchema) -> Iterator[str]:
+    for what, keys in (
+        ("primary key", schema.primary_keys),
+        ("partition key", schema.partition_keys),
+        ("bucket-key", schema.options.get(keys_identity.BUCKET_KEY)),
+    ):
+        for name, times in Counter(keys).items():
+            if times > 1:
+                yield f"{what} names {name!r} {times} times"
+            field = schema.by_name.get(name)
+            if field is None:
+                yield f"{what} column {name!r} does not exist"
+            elif not isinstance(field.type, Atomic) or field.type.root in _NO_KEY_ROOTS:
+                yield f"{what} column {name!r} has a type that cannot be a key"
+    if schema.primary_keys and not schema.trimmed_primary_keys:
+        yield (
+            f"primary key {list(schema.primary_keys)} is made of partition columns only: each "
+            "partition would hold one row"
+        )
+
+
+def _bucket(schema: TableSchema) -> Iterator[str]:
+    options = schema.options
+    bucket, bucket_key = schema.bucket, options.get(keys_identity.BUCKET_KEY)
+    if bucket == -2:
+        if not schema.is_key_table:
+            yield "bucket = -2 (postpone) needs a primary key"
+    elif bucket < -2 or bucket == 0:
+        yield f"bucket = {bucket}: give a positive number, -1 or -2"
+    elif bucket == -1 and bucket_key:
+        yield "bucket-key needs a fixed bucket: set bucket to a positive number or drop bucket-key"
+    elif bucket > 0 and not schema.bucket_keys:
+        yield "a fixed bucket of an append table needs bucket-key"
+    if schema.is_key_table and not set(bucket_key) <= set(schema.trimmed_primary_keys):
+        yield (
+            f"bucket-key {list(bucket_key)} must be part of the primary key without partition "
+            f"columns {list(schema.trimmed_primary_keys)}"
+        )
+    if inside := [name for name in bucket_key if name in schema.partition_keys]:
+        yield f"bucket-key must not hold partition columns: {inside}"
+    missing = [k for k in schema.partition_keys if k not in schema.primary_keys]
+    if schema.is_key_table and missing and bucket != -1:
+        yield (
+            f"primary key {list(schema.primary_keys)} lacks partition columns {missing}: add them "
+            "or use bucket = -1"
+        )
+    yield from _mod_function(schema)
+    unaware = bucket == -1 and not schema.is_key_table
+    if unaware and options.is_set(keys_write.FULL_COMPACTION_DELTA_COMMITS):
+        yield "full-compaction.delta-commits has no meaning for an append table with bucket = -1"
+
+
+def _mod_function(schema: TableSchema) -> Iterator[str]:
+    if schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE) != "mod":
+        return
+    types = [f.type for f in schema.select(schema.bucket_keys)]
+    if len(types) != 1 or not (isinstance(types[0], Atomic) and types[0].root in _MOD_ROOTS):
+        yield "bucket-function.type = mod needs exactly one INT or BIGINT bucket key"
+
+
+def _engine(schema: TableSchema) -> Iterator[str]:
+    options = schema.options
+    engine = options.get(keys_merge.MERGE_ENGINE)
+    if not schema.is_key_table and engine != "deduplicate":
+        yield f"merge-engine {engine} needs a primary key"
+    ignores = options.get(keys_merge.IGNORE_DELETE)
+    if engine == "partial-update" and options.get(
+        keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE
+    ):
+        if ignores:
+            yield "ignore-delete and partial-update.remove-record-on-delete exclude each other"
+        if any(k.endswith(".sequence-group") for k in options.raw):
+            yield "sequence groups and partial-update.remove-record-on-delete exclude each other"
+    for name in options.get(keys_merge.ROWKIND_FIELD):
+        field = schema.by_name.get(name)
+        if field is None:
+            yield f"rowkind.field {name!r} does not exist"
+        elif not isinstance(field.type, Atomic) or field.type.root not in {Root.CHAR, Root.VARCHAR}:
+            yield f"rowkind.field {name!r} must be a STRING"
+
+
+def _sequence(schema: TableSchema) -> Iterator[str]:
+    fields = schema.options.get(keys_merge.SEQUENCE_FIELD)
+    if not fields:
+        return
+    for name, times in Counter(fields).items():
+        if name not in schema.by_name:
+            yield f"sequence.field {name!r} does not exist"
+        if times > 1:
+            yield f"sequence.field names {name!r} {times} times"
+        if schema.options.for_column(name, "aggregate-function") is not None:
+            yield f"sequence.field {name!r} must not have an aggregate function"
+    if schema.options.get(keys_merge.MERGE_ENGINE) == "first-row":
+        yield "sequence.field cannot be used with merge-engine first-row"
+    if schema.is_key_table and not set(schema.partition_keys) <= set(schema.primary_keys):
+        yield "sequence.field cannot be used when the primary key lacks partition columns"
+
+
+def _producer(schema: TableSchema) -> Iterator[str]:
+    options = schema.options
+    producer = options.get(keys_scan.CHANGELOG_PRODUCER)
+    if producer == "none":
+        return
+    if not schema.is_key_table:
+        yield f"changelog-producer {producer} needs a primary key"
+    if options.get(keys_merge.MERGE_ENGINE) == "first-row" and producer != "lookup":
+        yield f"merge-engine first-row allows changelog-producer none or lookup, not {producer}"
+    if options.get(keys_scan.STREAMING_READ_OVERWRITE) and producer != "input":
+        yield f"streaming-read-overwrite with changelog-producer {producer} would repeat changes"
+
+
+def _deletion_vectors(schema: TableSchema) -> Iterator[str]:
+    options = schema.options
+    if not options.get(keys_write.DELETION_VECTORS_ENABLED):
+        return
+    if options.get(keys_scan.CHANGELOG_PRODUCER) == "full-compaction":
+        yield "deletion-vectors.enabled cannot be used with changelog-producer full-compaction"
+    if options.get(keys_merge.MERGE_ENGINE) == "first-row":
+        yield "merge-engine first-row does not need deletion vectors: drop deletion-vectors.enabled"
+
+
+def _retention(schema: TableSchema) -> Iterator[str]:
+    options = schema.options
+    low = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MIN)
+    high = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MAX)
+    if low < 1:
+        yield f"snapshot.num-retained.min must be at least 1, not {low}"
+    if high < low:
+        yield f"snapshot.num-retained.max {high} is below snapshot.num-retained.min {low}"
+    least = options.get(keys_retention.CHANGELOG_NUM_RETAINED_MIN)
+    most = options.get(keys_retention.CHANGELOG_NUM_RETAINED_MAX)
+    if least is not None and most is not None and most < least:
+        yield f"changelog.num-retained.max {most} is below changelog.num-retained.min {least}"
+
+
+def _expire_field(schema: TableSchema) -> Iterator[str]:
+    options = schema.options
+    if options.get(keys_merge.RECORD_LEVEL_EXPIRE_TIME) is None:
+        return
+    name = options.get(keys_merge.RECORD_LEVEL_TIME_FIELD)
+    field = schema.by_name.get(name) if name is not None else None
+    if field is None:
+        yield f"record-level.expire-time needs record-level.time-field; {name!r} does not exist"
+    elif not isinstance(field.type, Atomic) or field.type.root not in _TIME_ROOTS:
+        yield f"record-level.time-field {name!r} must be INT, BIGINT or a timestamp"
