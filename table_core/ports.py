@@ -105,8 +105,15 @@ class Storage(Protocol):
         """Delete ``folder`` if nothing is in it; whether it was deleted."""
         ...
 
+    def make_folder(self, folder: str) -> None:
+        """Make ``folder`` and its parents, so that it is listed though empty; no error if there."""
+        ...
+
     def move(self, source: str, target: str) -> None:
-        """Rename the folder or file ``source`` to the absent ``target``."""
+        """Rename the folder or file ``source`` to the absent ``target``.
+
+        ``AlreadyExistsError`` if ``target`` is there.
+        """
         ...
 
     def open_input(self, path: str) -> Any:

@@ -1,0 +1,303 @@
+"""Storage on a POSIX file system, safe for many processes on one machine.
+
+A metadata file appears whole or not at all.  ``create`` writes and syncs a draft beside the target
+and then links it to the final name: ``link`` fails if the name is taken, ``rename`` would replace
+it, and ``O_EXCL`` on the final name would leave half a snapshot after a kill, which blocks the
+table.  Drafts are named as Java names them (``.<name>.<uuid>.tmp``), so its orphan cleaning finds
+those of killed processes too.  Source: spec 1.1 and 10.2.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from table_core.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    OutcomeUnknownError,
+    UnsupportedFeatureError,
+)
+from table_core.ports import FileInfo
+from table_core.storage.no_replace import rename_no_replace
+from table_core.storage.os_errors import NO_HARD_LINKS, explained
+from table_core.storage.paths import inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = ["LocalStorage"]
+
+_REMOVALS_MAX: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStorage:
+    """Files under the absolute folder ``root``."""
+
+    root: Path
+
+    @property
+    def uri(self) -> str:
+        """The root as ``file://`` URI, unescaped as Paimon writes its paths."""
+        return f"file://{self.root}"
+
+    def within(self, path: str) -> LocalStorage:
+        """The same file system with the folder ``path`` as root."""
+        return LocalStorage(self._at(path))
+
+    def create(self, path: str, body: bytes) -> bool:
+        """Write ``path`` whole and durably, only if absent; False if the name is taken.
+
+        Raises:
+            OutcomeUnknownError: the file is there and may be lost if the machine fails now.
+            UnsupportedFeatureError: the file system can neither link nor rename without replacing.
+        """
+        target = self._at(path)
+        with explained(self.uri, path, "create"):
+            draft = self._draft(target, body)
+            try:
+                won = _linked(draft, target)
+            finally:
+                draft.unlink(missing_ok=True)
+        if won:
+            self._settle(target, path)
+        return won
+
+    def write(self, path: str, body: bytes) -> None:
+        """Write ``path`` whole; readers see the old bytes or the new ones."""
+        target = self._at(path)
+        with explained(self.uri, path, "write"):
+            draft = self._draft(target, body)
+            try:
+                os.replace(draft, target)
+            finally:
+                draft.unlink(missing_ok=True)
+        self._settle(target, path)
+
+    def read(self, path: str) -> bytes:
+        """The bytes at ``path``."""
+        with explained(self.uri, path, "read"):
+            return self._at(path).read_bytes()
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder is at ``path``; a refusal is no 'no'."""
+        try:
+            with explained(self.uri, path, "read"):
+                self._at(path).stat()
+        except NotFoundError:
+            return False
+        return True
+
+    def list(self, folder: str) -> Iterator[FileInfo]:
+        """Entries of ``folder``; those that vanish meanwhile are left out."""
+        prefix = inside(folder)
+        try:
+            with explained(self.uri, folder, "list"):
+                entries = os.scandir(self._at(folder))
+        except NotFoundError:
+            return
+        with entries:
+            for entry in entries:
+                if (info := self._info(entry, prefix)) is not None:
+                    yield info
+
+    def walk(self, folder: str) -> Iterator[FileInfo]:
+        """Every file below ``folder``.  Links to folders are not followed, nor told as files."""
+        for info in self.list(folder):
+            if not info.is_dir:
+                yield info
+            elif not self._at(info.path).is_symlink():
+                yield from self.walk(info.path)
+
+    def delete(self, paths: Iterable[str]) -> int:
+        """Delete files; returns how many were there."""
+        deleted = 0
+        for path in paths:
+            try:
+                with explained(self.uri, path, "delete"):
+                    self._at(path).unlink()
+            except NotFoundError:
+                continue
+            deleted += 1
+        return deleted
+
+    def delete_tree(self, folder: str) -> None:
+        """Delete ``folder`` and all below it, others' new files included."""
+        target = self._at(folder)
+        for attempt in range(1, _REMOVALS_MAX + 1):
+            try:
+                with explained(self.uri, folder, "delete"):
+                    shutil.rmtree(target)
+            except NotFoundError:
+                # Somebody deletes the same tree: what it left is ours to delete.
+                if not target.exists():
+                    return
+                if attempt == _REMOVALS_MAX:
+                    raise
+
+    def delete_empty_folder(self, folder: str) -> bool:
+        """Delete ``folder`` if nothing is in it."""
+        try:
+            with explained(self.uri, folder, "delete"):
+                try:
+                    self._at(folder).rmdir()
+                except OSError as error:
+                    if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+                        return False
+                    raise
+        except NotFoundError:
+            return False
+        return True
+
+    def make_folder(self, folder: str) -> None:
+        """Make ``folder`` and its parents, durably; no error if it is there."""
+        with explained(self.uri, folder, "create"):
+            _make_folder(self._at(folder))
+
+    def move(self, source: str, target: str) -> None:
+        """Rename ``source`` to the absent ``target``.
+
+        Raises:
+            AlreadyExistsError: ``target`` is there.
+        """
+        start, end = self._at(source), self._at(target)
+        with explained(self.uri, source, "move"):
+            _make_folder(end.parent)
+            try:
+                if not rename_no_replace(start, end):
+                    if end.exists():
+                        raise FileExistsError
+                    start.rename(end)
+            except FileExistsError as error:
+                raise AlreadyExistsError(
+                    f"cannot move {source} to {target}: that is there already", name=target
+                ) from error
+            _sync_folder(end.parent)
+            _sync_folder(start.parent)
+
+    def open_input(self, path: str) -> Any:
+        """An Arrow file for reading ``path``."""
+        with explained(self.uri, path, "read"):
+            return pa.OSFile(str(self._at(path)), "rb")
+
+    def open_output(self, path: str) -> Any:
+        """An Arrow file for writing ``path``; durable after ``sync``."""
+        target = self._at(path)
+        with explained(self.uri, path, "create"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            return pa.OSFile(str(target), "wb")
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make files durable, and the folders that name them up to the root."""
+        folders: set[Path] = set()
+        for path in paths:
+            target = self._at(path)
+            with explained(self.uri, path, "write"):
+                _sync_file(target)
+            while target != self.root and target.parent not in folders:
+                target = target.parent
+                folders.add(target)
+        for folder in folders:
+            with explained(self.uri, str(folder), "write"):
+                _sync_folder(folder)
+
+    def _at(self, path: str) -> Path:
+        clean = inside(path)
+        return self.root / clean if clean else self.root
+
+    def _draft(self, target: Path, body: bytes) -> Path:
+        """A durable file beside ``target`` that holds ``body``."""
+        _make_folder(target.parent)
+        draft = target.with_name(f".{target.name}.{uuid.uuid4()}.tmp")
+        try:
+            with draft.open("xb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+        return draft
+
+    def _settle(self, target: Path, path: str) -> None:
+        """Make the name of ``target`` durable."""
+        try:
+            _sync_folder(target.parent)
+        except OSError as error:
+            raise OutcomeUnknownError(
+                f"{self.uri}/{path} is written, but syncing its folder failed ({error}): "
+                "read it back before doing anything else",
+                path=path,
+                reason=str(error),
+            ) from error
+
+    def _info(self, entry: os.DirEntry[str], prefix: str) -> FileInfo | None:
+        try:
+            stat = entry.stat()
+            is_dir = entry.is_dir()
+        except FileNotFoundError:
+            return None
+        return FileInfo(
+            path=f"{prefix}/{entry.name}" if prefix else entry.name,
+            size=0 if is_dir else stat.st_size,
+            modified_ms=stat.st_mtime_ns // 1_000_000,
+            is_dir=is_dir,
+        )
+
+
+def _linked(draft: Path, target: Path) -> bool:
+    """Give the draft its final name; False if it is taken."""
+    try:
+        os.link(draft, target)
+    except OSError as error:
+        # A network file system may answer a repeated request: the link count tells what happened.
+        if draft.stat().st_nlink > 1:
+            return True
+        if error.errno == errno.EEXIST:
+            return False
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        try:
+            renamed = rename_no_replace(draft, target)
+        except FileExistsError:
+            return False
+        if not renamed:
+            raise UnsupportedFeatureError(
+                f"the file system of {target.parent} has neither hard links nor a rename that "
+                "does not replace: two writers could both win. Move the warehouse to another file "
+                "system, or use a catalog with a lock",
+                feature="atomic create",
+            ) from error
+    return True
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    _sync_folder(folder.parent)
+
+
+def _sync_file(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,66 @@
+"""Errors of the operating system, told as ours: what to do next is in the class."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import AccessDeniedError, NotFoundError, StorageUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.errors import TableError
+
+__all__ = ["NO_HARD_LINKS", "REFUSALS", "explained", "table_error"]
+
+REFUSALS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+"""Errors that only somebody with more rights can cure."""
+NO_HARD_LINKS: Final = frozenset(
+    {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
+)
+"""What ``link`` answers on file systems without hard links."""
+_MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR})
+_ADVICE: Final = {
+    errno.ENOSPC: "the disk is full: free space, or expire snapshots and remove orphan files",
+    errno.EDQUOT: "the quota is used up: free space or raise the quota",
+    errno.EIO: "the device failed: look at the system log",
+    errno.EMFILE: "too many open files: raise the limit (ulimit -n)",
+    errno.ESTALE: "the network file system lost the file: try again",
+}
+
+
+def table_error(error: OSError, *, root: str, path: str, action: str) -> TableError:
+    """The error that tells what ``error`` means for ``action`` on ``path`` below ``root``."""
+    where = f"{root}/{path}" if path else root
+    code = error.errno
+    reason = os.strerror(code) if code else str(error) or type(error).__name__
+    if code in _MISSING or isinstance(error, FileNotFoundError):
+        return NotFoundError(
+            f"cannot {action} {where}: there is no such file", name=where, path=path, available=[]
+        )
+    if code in REFUSALS or isinstance(error, PermissionError):
+        folder = where if action in {"list", "walk"} else where.rpartition("/")[0]
+        cure = (
+            "the file system is mounted read-only: mount it for writing"
+            if code == errno.EROFS
+            else f"give this user the right to {action} files in the folder {folder}"
+        )
+        return AccessDeniedError(
+            f"may not {action} {where}: {reason}; {cure}", path=where, folder=folder, reason=reason
+        )
+    advice = _ADVICE.get(code or 0, "try again")
+    return StorageUnavailableError(
+        f"cannot {action} {where}: {reason}; {advice}", path=where, reason=reason
+    )
+
+
+@contextmanager
+def explained(root: str, path: str, action: str) -> Iterator[None]:
+    """Raise ``OSError`` of the body as the error it means."""
+    try:
+        yield
+    except OSError as error:
+        raise table_error(error, root=root, path=path, action=action) from error

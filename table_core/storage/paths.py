@@ -1,0 +1,28 @@
+"""Paths inside a store: relative, '/'-separated, never out of the root."""
+
+from __future__ import annotations
+
+from table_core.errors import ArgumentError
+
+__all__ = ["inside", "joined"]
+
+
+def inside(path: str) -> str:
+    """``path`` without outer slashes; '' is the root.
+
+    Raises:
+        ArgumentError: it would leave the root.  File names come from manifests that others wrote,
+            and expiry deletes what they name.
+    """
+    clean = path.strip("/")
+    if clean and not {"", ".", ".."}.isdisjoint(clean.split("/")):
+        raise ArgumentError(
+            f"path {path!r} is not a plain path below its root", argument="path", value=path
+        )
+    return clean
+
+
+def joined(prefix: str, path: str) -> str:
+    """``path`` below ``prefix``, either of which may be ''."""
+    clean = inside(path)
+    return f"{prefix}/{clean}" if prefix and clean else prefix or clean

@@ -1,0 +1,160 @@
+"""Races between processes, kills and refusals on the local store.
+
+Method: real processes, a real kill -9, real permissions; nothing is patched.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from table_core.errors import (
+    AccessDeniedError,
+    AlreadyExistsError,
+    NotFoundError,
+    StorageUnavailableError,
+)
+from table_core.storage.local import LocalStorage
+from table_core.storage.no_replace import rename_no_replace
+from table_core.storage.os_errors import table_error
+
+ROUNDS = 200
+
+
+def _race(root, writer, barrier, won):
+    storage = LocalStorage(root)
+    for number in range(ROUNDS):
+        barrier.wait()
+        won[number] = storage.create(f"snapshot/snapshot-{number}", b"%d" % writer)
+
+
+def test_exactly_one_of_two_processes_creates_each_snapshot(tmp_path):
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(2)
+    won = [context.Array("b", ROUNDS) for _ in range(2)]
+    racers = [context.Process(target=_race, args=(tmp_path, w, barrier, won[w])) for w in range(2)]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join()
+    storage = LocalStorage(tmp_path)
+    for number in range(ROUNDS):
+        assert won[0][number] + won[1][number] == 1
+        winner = b"0" if won[0][number] else b"1"
+        assert storage.read(f"snapshot/snapshot-{number}") == winner
+    assert len(list(storage.walk(""))) == ROUNDS  # no draft is left
+
+
+def test_a_killed_writer_leaves_no_half_file(tmp_path):
+    """Kill at many moments; whatever has a final name is whole."""
+    code = textwrap.dedent(
+        """
+        import sys, pathlib
+        from table_core.storage.local import LocalStorage
+        storage, run = LocalStorage(pathlib.Path(sys.argv[1])), sys.argv[2]
+        print("ready", flush=True)
+        for number in range(10**9):
+            storage.create(f"s/snapshot-{run}-{number}", b"x" * 3_000_000)
+            storage.write("s/LATEST", b"y" * 3_000_000)
+        """
+    )
+    for run in range(8):
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path), str(run)], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(0.01 + 0.007 * run)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    files = {i.path: i.size for i in LocalStorage(tmp_path).list("s")}
+    finals = {path: size for path, size in files.items() if not path.startswith("s/.")}
+    assert finals
+    assert set(finals.values()) == {3_000_000}
+    drafts = [path for path in files if path.startswith("s/.")]
+    assert all(path.endswith(".tmp") for path in drafts)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (2, NotFoundError),
+        (20, NotFoundError),
+        (13, AccessDeniedError),
+        (1, AccessDeniedError),
+        (30, AccessDeniedError),
+        (28, StorageUnavailableError),
+        (5, StorageUnavailableError),
+        (110, StorageUnavailableError),
+    ],
+)
+def test_the_class_of_the_error_says_what_to_do(code, error):
+    found = table_error(
+        OSError(code, os.strerror(code)), root="file:///wh", path="a/b", action="write"
+    )
+    assert type(found) is error
+    assert "file:///wh/a/b" in str(found)
+
+
+def test_a_refusal_names_the_folder_and_the_cure():
+    error = table_error(PermissionError(13, "no"), root="file:///wh", path="s/x", action="create")
+    assert "file:///wh/s" in str(error)
+    assert "right to create" in str(error)
+
+
+def test_a_full_disk_is_unavailable_and_leaves_no_draft(tmp_path):
+    """/dev/full answers ENOSPC to every write."""
+    os.symlink("/dev/full", tmp_path / "full")
+    with LocalStorage(tmp_path).open_output("full") as out, pytest.raises(OSError) as caught:
+        out.write(b"x" * 10_000)
+    found = table_error(caught.value, root="file:///wh", path="full", action="write")
+    assert type(found) is StorageUnavailableError
+    assert "free space" in str(found)
+
+
+def test_a_file_where_a_folder_should_be_is_no_success(tmp_path):
+    storage = LocalStorage(tmp_path)
+    storage.write("a", b"x")
+    with pytest.raises((NotFoundError, StorageUnavailableError)):
+        storage.create("a/b", b"y")
+    assert not storage.exists("a/b")
+
+
+def test_rename_without_replacing_refuses_a_taken_name(tmp_path):
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "b").write_bytes(b"2")
+    with pytest.raises(FileExistsError):
+        rename_no_replace(tmp_path / "a", tmp_path / "b")
+    assert rename_no_replace(tmp_path / "a", tmp_path / "c")
+    assert (tmp_path / "c").read_bytes() == b"1"
+
+
+def test_move_does_not_fill_an_empty_folder(tmp_path):
+    """POSIX rename would replace it."""
+    storage = LocalStorage(tmp_path)
+    storage.write("old/a", b"x")
+    storage.make_folder("new")
+    with pytest.raises(AlreadyExistsError):
+        storage.move("old", "new")
+
+
+def test_walk_neither_follows_nor_tells_links_to_folders(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "precious").write_bytes(b"x")
+    (tmp_path / "table").mkdir()
+    os.symlink(tmp_path / "outside", tmp_path / "table" / "link")
+    assert list(LocalStorage(tmp_path / "table").walk("")) == []
+
+
+def test_a_local_store_travels_to_another_process(tmp_path):
+    storage = LocalStorage(tmp_path)
+    assert pickle.loads(pickle.dumps(storage)) == storage
