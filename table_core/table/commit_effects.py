@@ -81,7 +81,7 @@ class Performer:
         )
 
     def read_floor(self, _: fx.ReadFloor) -> int:
-        return self.access.metadata.promised_floor()
+        return self.access.metadata.floor()
 
     def lookup_properties(self, effect: fx.LookupProperties) -> fx.Carried:
         return carried(snapshots_backwards(self.access, effect.newest, 1))

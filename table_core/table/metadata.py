@@ -155,8 +155,15 @@ class Metadata:
         return ids[0] if ids else None
 
     def floor(self) -> int:
-        """The smallest id that expiry has promised not to delete (``EARLIEST``)."""
-        return self._hint("EARLIEST") or FIRST_ID
+        """The smallest id that expiry has promised not to delete (``EARLIEST``).
+
+        Without a hint: the smallest id that is there, and the first id if there is none.
+        """
+        hinted = self._hint("EARLIEST")
+        if hinted is not None:
+            return hinted
+        ids = self.snapshot_ids()
+        return ids[0] if ids else FIRST_ID
 
     # ----------------------------------------------------------------------------- manifests
     def manifest_list(self, name: str | None) -> list[ManifestMeta]:

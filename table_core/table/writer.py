@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import engine_for
 from table_core.merge.sort import key_order
+from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_identity, keys_merge, keys_scan, keys_write
@@ -29,7 +30,7 @@ from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.compactor import CompactChange
@@ -89,9 +90,15 @@ class TableWriter:
     """
 
     def __init__(
-        self, access: TableAccess, commit: Callable[[WriteResult], Commit], *, compact: bool = True
+        self,
+        access: TableAccess,
+        commit: Callable[[WriteResult], Commit],
+        *,
+        compact: bool = True,
+        landed: Callable[[], Commit | None] = lambda: None,
     ) -> None:
         refuse_unwritable(access)
+        self._found = landed()
         self._access = access
         self._commit = commit
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
@@ -104,7 +111,7 @@ class TableWriter:
         self._next_sequence: dict[Bucket, int] = {}
         self._done = False
 
-    def __enter__(self) -> TableWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -121,6 +128,8 @@ class TableWriter:
         """
         if self._done:
             raise ArgumentError("this writer has committed or given up; open a new one")
+        if self._found is not None:
+            return  # this very commit has landed: a retry writes nothing
         for given in batches_of(data):
             rows = coerce(self._access.schema, given, first_row=self._rows)
             self._rows += given.num_rows
@@ -159,13 +168,14 @@ class TableWriter:
             GaveUpError: too many lost races; nothing is visible.
             OutcomeUnknownError: nobody can say; read the table before doing anything else.
         """
+        if self._found is not None:
+            self._done = True
+            return self._found
         return self._commit(self.prepare())
 
     def abort(self) -> None:
         """Forget the rows and take away the files that were written for them."""
         self._done = True
-        from table_core.ondisk import layout
-
         paths = [] if self._direct is None else self._direct.abort()
         for (partition, bucket), files in self._files.items():
             folder = layout.bucket_path(self._access.schema, partition, bucket)
@@ -296,14 +306,3 @@ def _partitions(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:
     chosen = columns.take(pa.array(first))
     return encode_rows(chosen.columns, [f.type for f in fields]), codes
 
-
-def partition_values(access: TableAccess, spec: Mapping[str, object]) -> None:
-    """Check that ``spec`` names partition columns only."""
-    unknown = [name for name in spec if name not in access.schema.partition_keys]
-    if unknown:
-        raise ArgumentError(
-            f"{unknown} are no partition columns of {access.name}; those are "
-            f"{list(access.schema.partition_keys)}",
-            argument="overwrite",
-            value=dict(spec),
-        )

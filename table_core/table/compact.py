@@ -1,0 +1,176 @@
+"""The verb ``compact``: picks buckets, compacts them, commits once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.lsm import universal
+from table_core.lsm.levels import Levels
+from table_core.lsm.triggers import number_of_levels
+from table_core.table.committer import commit_parts, compact_part, find_commit
+from table_core.table.compaction import compact_append_files, compact_key_bucket
+from table_core.table.data_files import FileFactory
+from table_core.table.partition_spec import partition_matcher
+from table_core.table.results import ResultDocument
+from table_core.table.writer import refuse_unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.predicate.expression import Expression
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.compactor import CompactChange
+    from table_core.table.results import CommitAs
+
+__all__ = ["Choice", "choose", "commit_compaction", "compact", "compact_bucket"]
+
+_THREADS: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The buckets that a compaction covers, as of one snapshot."""
+
+    snapshot_id: int | None
+    full: bool
+    buckets: Mapping[Bucket, tuple[DataFile, ...]]
+    """Live files of each bucket with work to do."""
+    files_before: int
+    bytes_before: int
+
+
+def compact(
+    access: TableAccess,
+    *,
+    strategy: str,
+    partitions: Sequence[Mapping[str, object]] | None,
+    where: str | Expression | None,
+    order_by: Sequence[str] | None,
+    dry_run: bool,
+    commit: CommitAs,
+) -> ResultDocument:
+    """See ``Table.compact``."""
+    started_ms = access.clock.now_ms()
+    if order_by:
+        raise UnsupportedFeatureError("sort compaction (order_by)", feature="sort compaction")
+    choice = choose(access, strategy=strategy, partitions=partitions, where=where)
+    landed = find_commit(access, commit)
+    changes: list[CompactChange] = []
+    if not dry_run and landed is None:
+        factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            jobs = [
+                pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
+                for bucket, files in choice.buckets.items()
+            ]
+            changes = [change for job in jobs for change in job.result()]
+    return commit_compaction(
+        access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
+    )
+
+
+def choose(
+    access: TableAccess,
+    *,
+    strategy: str,
+    partitions: Sequence[Mapping[str, object]] | None = None,
+    where: str | Expression | None = None,
+) -> Choice:
+    """Which buckets have something to compact."""
+    refuse_unwritable(access)
+    if strategy not in {"full", "minor"}:
+        raise ArgumentError(
+            f"strategy={strategy!r}: use 'full' or 'minor'", argument="strategy", value=strategy
+        )
+    head = access.metadata.head()
+    selected = partition_matcher(access, partitions) if partitions else None
+    chosen = _where_matcher(access, where)
+
+    def keep(entry: ManifestEntry) -> bool:
+        row = entry.partition
+        return (selected is None or selected(row)) and (chosen is None or chosen(row))
+
+    live = access.files_by_bucket(head, keep=keep)
+    files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
+    full = strategy == "full"
+    due = {b: f for b, f in files.items() if not full or not _is_compact(access, f)}
+    return Choice(
+        snapshot_id=head.id if head else None,
+        full=full,
+        buckets=due,
+        files_before=sum(len(f) for f in files.values()),
+        bytes_before=sum(file.file_size for f in files.values() for file in f),
+    )
+
+
+def _where_matcher(access: TableAccess, where: str | Expression | None):  # type: ignore[no-untyped-def]  # see partition_where
+    if where is None:
+        return None
+    from table_core.table.partition_where import partition_where
+
+    return partition_where(access, where)
+
+
+def _is_compact(access: TableAccess, files: Sequence[DataFile]) -> bool:
+    if not access.schema.is_key_table:
+        return len(files) <= 1
+    levels = Levels.of(files, access.bounds, number_of_levels(access.options))
+    return universal.full(levels) is None
+
+
+def compact_bucket(
+    access: TableAccess,
+    factory: FileFactory,
+    bucket: Bucket,
+    files: Sequence[DataFile],
+    *,
+    full: bool,
+) -> list[CompactChange]:
+    """Compact one bucket of either kind of table."""
+    if not access.schema.is_key_table:
+        return compact_append_files(access, factory, bucket, files, full=full)
+    change = compact_key_bucket(access, factory, bucket, files, full=full)
+    return [] if change is None else [change]
+
+
+def commit_compaction(
+    access: TableAccess,
+    choice: Choice,
+    changes: Sequence[CompactChange],
+    commit: CommitAs,
+    *,
+    started_ms: int,
+    dry_run: bool,
+) -> ResultDocument:
+    """Commit ``changes`` as one COMPACT snapshot and describe what was done."""
+    part = compact_part(changes)
+    landed = find_commit(access, commit) if part is None else None
+    done = landed if part is None else commit_parts(access, commit, compact=part)
+    before = [file for change in changes for file in change.before]
+    after = [file for change in changes for file in change.after]
+    renamed = {file.file_name for file in after}
+    bytes_gone = sum(f.file_size for f in before)
+    return ResultDocument(
+        action="compact",
+        table=access.name,
+        snapshot_before=choice.snapshot_id,
+        snapshot_after=(done.snapshot_id if done else None) or choice.snapshot_id,
+        files_before=choice.files_before,
+        files_after=choice.files_before - len(before) + len(after),
+        bytes_before=choice.bytes_before,
+        bytes_after=choice.bytes_before - bytes_gone + sum(f.file_size for f in after),
+        files_deleted=sum(f.file_name not in renamed for f in before),
+        rows_written=sum(f.row_count for f in after if f not in before),
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "strategy": "full" if choice.full else "minor",
+            "buckets": len(choice.buckets),
+            "changelog_rows": sum(f.row_count for c in changes for f in c.changelog),
+            "replayed": bool(done and done.replayed),
+        },
+    )

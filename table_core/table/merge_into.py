@@ -1,0 +1,271 @@
+"""MERGE INTO: brings a source into a key table, clause by clause.
+
+Every pair of source and target row, and every row without partner, goes through the clauses of its
+case in their order; the first whose condition holds decides (SQL's rule).  What comes out is a
+set of row kinds, written and committed like any other write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.datatypes.arrow import arrow_type
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import ArgumentError, DataError, UnsupportedFeatureError
+from table_core.table.coerce import batches_of
+from table_core.table.committer import find_commit
+from table_core.table.expressions import evaluate, holds
+from table_core.table.overwriting import open_writer
+from table_core.table.results import ResultDocument
+from table_core.table.scan import batch_scan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.table.access import TableAccess
+    from table_core.table.results import CommitAs
+
+__all__ = [
+    "MatchedDelete",
+    "MatchedUpsert",
+    "MergeClause",
+    "NotMatchedBySourceDelete",
+    "NotMatchedBySourceUpsert",
+    "NotMatchedInsert",
+    "merge_into",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedUpsert:
+    """Where source and target agree: write ``values``, or every source column of the same name.
+
+    ``values`` maps a target column to SQL over ``source.x`` and ``target.x``; columns that it does
+    not name keep their target value.  ``condition`` is SQL over the same names.
+    """
+
+    values: Mapping[str, str] | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedDelete:
+    """Where source and target agree: delete the target row."""
+
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotMatchedInsert:
+    """A source row without target: insert it, or ``values``."""
+
+    values: Mapping[str, str] | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotMatchedBySourceUpsert:
+    """A target row without source: write ``values``, SQL over ``target.x``."""
+
+    values: Mapping[str, str]
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotMatchedBySourceDelete:
+    """A target row without source: delete it."""
+
+    condition: str | None = None
+
+
+MergeClause: TypeAlias = (
+    MatchedUpsert
+    | MatchedDelete
+    | NotMatchedInsert
+    | NotMatchedBySourceUpsert
+    | NotMatchedBySourceDelete
+)
+_MATCHED: Final = (MatchedUpsert, MatchedDelete)
+_DELETES: Final = (MatchedDelete, NotMatchedBySourceDelete)
+_ONLY_TARGET: Final = (NotMatchedBySourceUpsert, NotMatchedBySourceDelete)
+
+
+def merge_into(
+    access: TableAccess,
+    source: Any,
+    on: Sequence[str] | Mapping[str, str],
+    when: tuple[MergeClause, ...],
+    commit: CommitAs,
+) -> ResultDocument:
+    """See ``Table.merge_into``.
+
+    Raises:
+        DataError: several source rows match one target row, or a value does not fit.
+        ArgumentError: no clause, or ``on`` names an unknown column.
+    """
+    started_ms = access.clock.now_ms()
+    if not access.schema.is_key_table:
+        raise UnsupportedFeatureError(
+            f"merge_into needs a primary key, which {access.name} has not",
+            feature="merge_into on a table without primary key",
+        )
+    if not when:
+        raise ArgumentError("merge_into without a clause changes nothing", argument="when")
+    head = access.metadata.head()
+    landed = find_commit(access, commit)
+    counts: dict[str, int] = {}
+    done = landed
+    if landed is None:
+        pairs = _Pairs.of(access, _source_table(source), _columns(access, on))
+        with open_writer(access, commit, None) as writer:
+            for clause, rows in pairs.through(when):
+                name = type(clause).__name__
+                counts[name] = counts.get(name, 0) + rows.num_rows
+                writer.write(rows)
+            done = writer.commit()
+    return ResultDocument(
+        action="merge-into",
+        table=access.name,
+        snapshot_before=head.id if head else None,
+        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
+        rows_written=sum(counts.values()),
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        details={"rows_by_clause": counts, "replayed": bool(done and done.replayed)},
+    )
+
+
+def _source_table(source: Any) -> pa.Table:
+    if hasattr(source, "read") and hasattr(source, "access"):
+        found: pa.Table = source.read().to_arrow()
+        return found
+    tables = list(batches_of(source))
+    return pa.concat_tables(tables) if tables else pa.table({})
+
+
+def _columns(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+    """Target column to source column."""
+    pairs = dict(on) if hasattr(on, "items") else {name: name for name in on}
+    if not pairs:
+        raise ArgumentError("on: name the columns that must be equal", argument="on", value=on)
+    access.schema.select(pairs)  # refuses unknown columns by name
+    return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Source and target rows side by side: matched ones, then those without a partner."""
+
+    access: TableAccess
+    target: pa.Table
+    source: pa.Table
+    target_at: Any
+    """Row of the target in each pair, -1 for none."""
+    source_at: Any
+
+    @classmethod
+    def of(cls, access: TableAccess, source: pa.Table, on: Mapping[str, str]) -> _Pairs:
+        missing = [name for name in on.values() if name not in source.column_names]
+        if missing:
+            raise ArgumentError(
+                f"on: the source has no column {missing}; it has {source.column_names}",
+                argument="on",
+                value=missing,
+            )
+        target = batch_scan(access).to_arrow()
+        types = {name: arrow_type(access.schema.field(name).type) for name in on}
+        left = pa.table({n: target[n] for n in on}).append_column("_t", _numbers(target))
+        right = pa.table({n: source[s].cast(types[n]) for n, s in on.items()})
+        joined = left.join(
+            right.append_column("_s", _numbers(source)), keys=list(on), join_type="full outer"
+        )
+        pairs = cls(access, target, source, _positions(joined["_t"]), _positions(joined["_s"]))
+        pairs.refuse_ambiguous(on)
+        return pairs
+
+    def refuse_ambiguous(self, on: Mapping[str, str]) -> None:
+        matched = self.target_at[(self.target_at >= 0) & (self.source_at >= 0)]
+        values, counts = np.unique(matched, return_counts=True)
+        if (counts > 1).any():
+            at = int(values[np.argmax(counts > 1)])
+            key = {name: str(self.target[name][at]) for name in on}
+            raise DataError(
+                f"several source rows match the target row {key}; make the source unique on "
+                f"{list(on.values())}",
+                column=next(iter(on)),
+                row=at,
+                value=key,
+            )
+
+    def through(self, when: tuple[MergeClause, ...]) -> list[tuple[MergeClause, pa.Table]]:
+        """The rows that each clause writes."""
+        waiting = np.ones(len(self.target_at), dtype=bool)
+        found = []
+        for clause in when:
+            mine = waiting & self._case(clause)
+            chosen = np.flatnonzero(mine)
+            if clause.condition is not None and len(chosen):
+                chosen = chosen[holds(clause.condition, self._both(chosen))]
+            waiting[chosen] = False
+            if len(chosen):
+                found.append((clause, self._rows(clause, chosen)))
+        return found
+
+    def _case(self, clause: MergeClause) -> Any:
+        if isinstance(clause, _MATCHED):
+            return (self.target_at >= 0) & (self.source_at >= 0)
+        if isinstance(clause, _ONLY_TARGET):
+            return self.source_at < 0
+        return self.target_at < 0
+
+    def _both(self, chosen: Any) -> pa.Table:
+        """Pairs as one table with columns ``target.x`` and ``source.x``."""
+        columns = {}
+        for prefix, rows, at in (
+            ("target", self.target, self.target_at),
+            ("source", self.source, self.source_at),
+        ):
+            where = pa.array(np.maximum(at[chosen], 0), mask=at[chosen] < 0)
+            for name in rows.column_names:
+                columns[f"{prefix}.{name}"] = rows[name].take(where)
+        return pa.table(columns)
+
+    def _rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
+        if isinstance(clause, _DELETES):
+            rows = self.target.take(pa.array(self.target_at[chosen]))
+            return _with_kind(rows, "-D")
+        updates = not isinstance(clause, NotMatchedInsert)
+        both = self._both(chosen)
+        columns: dict[str, Any] = {}
+        for field in self.access.schema.fields:
+            column = _value(clause, field.name, both)
+            if column is None and updates:
+                column = both[f"target.{field.name}"]
+            if column is not None:
+                columns[field.name] = column
+        return _with_kind(pa.table(columns), "+U" if updates else "+I")
+
+
+def _value(clause: MergeClause, column: str, both: pa.Table) -> Any:
+    """What ``clause`` writes into ``column``; None if it says nothing."""
+    values = getattr(clause, "values", None)
+    if values is not None:
+        return evaluate(values[column], both) if column in values else None
+    source = f"source.{column}"
+    return both[source] if source in both.column_names else None
+
+
+def _with_kind(rows: pa.Table, kind: str) -> pa.Table:
+    return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar(kind), rows.num_rows))
+
+
+def _numbers(rows: pa.Table) -> pa.Array:
+    return pa.array(np.arange(rows.num_rows, dtype=np.int64))
+
+
+def _positions(column: pa.ChunkedArray) -> Any:
+    return pc.fill_null(column, -1).to_numpy()

@@ -1,0 +1,119 @@
+"""Writes that take rows out: overwrite, truncate, drop partitions (spec 10.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.commit.overwrite import Selection
+from table_core.commit.request import CommitPart
+from table_core.errors import ArgumentError
+from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.snapshot import CommitKind
+from table_core.table.committer import commit_parts, commit_writes, find_commit
+from table_core.table.partition_spec import partition_matcher
+from table_core.table.results import ResultDocument
+from table_core.table.writer import TableWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit, CommitAs
+    from table_core.table.writer import WriteResult
+
+__all__ = ["drop_partitions", "open_writer", "overwrite_selection", "truncate"]
+
+
+def open_writer(
+    access: TableAccess, commit: CommitAs, overwrite: str | Mapping[str, object] | None
+) -> TableWriter:
+    """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
+    overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
+
+    def finish(result: WriteResult) -> Commit:
+        entries = tuple(
+            ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
+            for c in result.changes
+            for file in c.added
+        )
+        selection = overwrite_selection(access, overwrite, entries)
+        return commit_writes(access, [result], commit, overwrite=selection)
+
+    return TableWriter(
+        access, finish, compact=overwrite is None, landed=lambda: find_commit(access, commit)
+    )
+
+
+def overwrite_selection(
+    access: TableAccess,
+    overwrite: str | Mapping[str, object] | None,
+    entries: tuple[ManifestEntry, ...],
+) -> Selection | None:
+    """What ``overwrite`` takes out when ``entries`` come in; None for a plain append."""
+    if overwrite is None:
+        return None
+    if overwrite == "table":
+        return Selection.table(postponed=access.schema.bucket == -2)
+    if overwrite == "partitions":
+        if not access.schema.partition_keys:
+            return Selection.table()
+        return Selection.dynamic(entries)
+    if isinstance(overwrite, str):
+        raise ArgumentError(
+            f"overwrite={overwrite!r}: use None, 'partitions', 'table' or {{'column': value}}",
+            argument="overwrite",
+            value=overwrite,
+        )
+    return Selection.static(partition_matcher(access, [overwrite]))
+
+
+def truncate(access: TableAccess, commit: CommitAs) -> ResultDocument:
+    """See ``Table.truncate``."""
+    return _take_out(access, "truncate", Selection.table(), commit, {}, "TRUNCATE")
+
+
+def drop_partitions(
+    access: TableAccess, partitions: Sequence[Mapping[str, object]], commit: CommitAs
+) -> ResultDocument:
+    """See ``Table.drop_partitions``."""
+    if not partitions or any(not spec for spec in partitions):
+        raise ArgumentError(
+            "name at least one partition, each by a column; truncate() empties the table",
+            argument="partitions",
+            value=[dict(p) for p in partitions],
+        )
+    selection = Selection.drop(partition_matcher(access, partitions))
+    details = {"partitions": [dict(spec) for spec in partitions]}
+    return _take_out(access, "drop-partitions", selection, commit, details, None)
+
+
+def _take_out(
+    access: TableAccess,
+    action: str,
+    selection: Selection,
+    commit: CommitAs,
+    details: Mapping[str, object],
+    operation: str | None,
+) -> ResultDocument:
+    started_ms = access.clock.now_ms()
+    head = access.metadata.head()
+    live = access.live_entries(head)
+    gone = [entry.file for entry in live if selection.selects(entry.partition)]
+    part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+    done = commit_parts(access, commit, append=part, operation=operation) if gone else None
+    size = sum(file.file_size for file in gone)
+    total = sum(entry.file.file_size for entry in live)
+    return ResultDocument(
+        action=action,
+        table=access.name,
+        snapshot_before=head.id if head else None,
+        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
+        files_before=len(live),
+        files_after=len(live) - len(gone),
+        bytes_before=total,
+        bytes_after=total - size,
+        files_deleted=len(gone),
+        bytes_deleted=size,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        details={**details, "replayed": bool(done and done.replayed)},
+    )
