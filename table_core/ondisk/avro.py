@@ -29,7 +29,7 @@ from table_core.errors import CorruptFileError, UnsupportedFeatureError
 from table_core.ondisk.avro_shape import Plain, plain_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "Container",
@@ -220,21 +220,23 @@ def _unpack(block: bytes, codec: str, path: str) -> bytes:
     return bytes(unpacked)
 
 
-def read_records(container: Container, *, path: str) -> list[dict[str, Any]]:
-    """Every record as a dict; logical types stay plain numbers and bytes.
+def read_records(container: Container, *, path: str) -> Iterator[dict[str, Any]]:
+    """Record after record as a dict; logical types stay plain numbers and bytes.
 
     Raises:
         CorruptFileError: the payload is no sequence of records of the schema.
     """
     stream = io.BytesIO(container.payload)
     read, schema = fastavro.schemaless_reader, container.plain.parsed
-    try:
-        records: list[Any] = [read(stream, schema, None) for _ in range(container.count)]
-        if stream.tell() != len(container.payload):
-            raise ValueError(f"{len(container.payload) - stream.tell()} bytes behind the records")
-    except _DAMAGE as error:
-        raise corrupt(path, _reason(error)) from error
-    return records
+    for _ in range(container.count):
+        try:
+            record: Any = read(stream, schema, None)
+        except _DAMAGE as error:
+            raise corrupt(path, _reason(error)) from error
+        yield record
+    left = len(container.payload) - stream.tell()
+    if left:
+        raise corrupt(path, f"damaged: {left} bytes behind the records")
 
 
 def write_container(
