@@ -1,0 +1,240 @@
+"""One attempt of one half on one head: expectations, conflicts, the document to create."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from table_core.commit import effects as fx
+from table_core.commit.conflicts import (
+    buckets,
+    check,
+    combine_index,
+    index_changes,
+    since_safe,
+)
+from table_core.commit.next_snapshot import (
+    CARRIED_PREFIX,
+    Content,
+    is_ours,
+    next_snapshot,
+)
+from table_core.commit.readback import carried
+from table_core.errors import CommitConflictError, OutcomeUnknownError
+from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.snapshot import CommitKind
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from table_core.commit.conflicts import Bounds, Conflict
+    from table_core.commit.request import CommitPart, CommitRequest, IndexFile
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
+
+__all__ = ["Attempt", "Ready", "prepare"]
+
+T = TypeVar("T")
+Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+_NOTHING = fx.Live(entries=(), index=())
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A half that fits on the head."""
+
+    part: CommitPart
+    kind: CommitKind
+    delta: tuple[ManifestEntry, ...]
+    index: tuple[IndexFile, ...] | None
+    """The complete new index state; None: unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A request against the table as it stands."""
+
+    request: CommitRequest
+    state: fx.TableState
+
+    def carried(self) -> Steps[fx.Carried]:
+        """The ``tc.`` properties as of the head."""
+        head = self.state.head
+        if head is None:
+            return fx.Carried(properties={}, complete=True)
+        if is_ours(head.snapshot):
+            return carried((head.snapshot,))
+        reply = yield fx.LookupProperties(head.id)
+        assert isinstance(reply, fx.Carried)
+        return reply
+
+    def check_expectations(self) -> Steps[fx.Carried]:
+        """The ``tc.`` properties, once all that the request expects are so.
+
+        Raises:
+            CommitConflictError: a property has another value.
+            OutcomeUnknownError: history is too short to tell.
+        """
+        known = yield from self.carried()
+        request, head = self.request, self.state.head
+        values = dict((head.snapshot.properties or {}) if head else {}) | dict(known.properties)
+        gone = [n for n in request.expect if n.startswith(CARRIED_PREFIX) and n not in values]
+        if gone and not known.complete and not request.start_anew:
+            raise OutcomeUnknownError(
+                f"{request.table}: nobody can tell whether {', '.join(gone)} was ever set: other "
+                "writers do not repeat it, and the snapshots that could hold it are expired. Find "
+                "out where the flow stood, or say that it starts anew",
+                user=request.user,
+                properties=tuple(gone),
+                id=head.id if head else 0,
+            )
+        wrong = [
+            f"{name} is {values.get(name)!r}, expected {want!r}"
+            for name, want in request.expect.items()
+            if values.get(name) != want
+        ]
+        if wrong:
+            raise self._conflict(wrong)
+        return known
+
+    def write(
+        self, ready: Ready, previous: fx.Written | None, same_delta: bool
+    ) -> Steps[fx.Written]:
+        """The metadata files of the new snapshot."""
+        written = yield fx.WriteManifests(
+            head=self.state.head,
+            delta=ready.delta,
+            changelog=ready.part.changelog,
+            index=ready.index,
+            previous=previous,
+            same_delta=same_delta,
+        )
+        assert isinstance(written, fx.Written)
+        return written
+
+    def snapshot(
+        self, ready: Ready, known: fx.Carried, written: fx.Written, *, first: bool
+    ) -> Snapshot:
+        """The document to create."""
+        return next_snapshot(
+            self.request,
+            head=self.state.head,
+            kind=ready.kind,
+            first_part=first,
+            content=Content(
+                delta=ready.delta,
+                changelog=ready.part.changelog,
+                statistics=ready.part.statistics,
+                carried=known,
+            ),
+            schema_id=self.state.schema_id,
+            written=written,
+        )
+
+    def live(self, partitions: fx.Partitions, *, files: bool) -> Steps[fx.Live]:
+        """What the head holds in ``partitions``."""
+        if self.state.head is None:
+            return _NOTHING
+        reply = yield fx.ReadLive(
+            snapshot=self.state.head.snapshot, partitions=partitions, files=files
+        )
+        assert isinstance(reply, fx.Live)
+        return reply
+
+    def refuse(self, conflicts: list[Conflict]) -> None:
+        """Raise if there are any ``conflicts``."""
+        if conflicts:
+            raise self._conflict([str(c) for c in conflicts])
+
+    def _conflict(self, found: list[str]) -> CommitConflictError:
+        head = self.state.head
+        shown = "; ".join(found[:5]) + (f"; and {len(found) - 5} more" if len(found) > 5 else "")
+        return CommitConflictError(
+            f"{self.request.table}: commit {self.request.identifier} of {self.request.user} does "
+            f"not fit on snapshot {head.id if head else 0}: {shown}. Nothing was committed; plan "
+            "it again from the newest snapshot",
+            table=self.request.table,
+            head_id=head.id if head else None,
+            conflicts=tuple(found),
+        )
+
+
+def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[Ready | None]:
+    """The half on this head, or None if it changes nothing.
+
+    Raises:
+        CommitConflictError: it does not fit; every reason is listed.
+    """
+    request, kind = attempt.request, part.snapshot_kind
+    checked = kind in {CommitKind.COMPACT, CommitKind.OVERWRITE}
+    counted = attempt.state.buckets_may_differ and any(e.total_buckets > 0 for e in part.entries)
+    unique = kind is CommitKind.APPEND and request.limits.discard_duplicate_files
+    indexed = bool(part.index_added or part.index_deleted or part.overwrite)
+    live = _NOTHING
+    if checked or counted or unique or indexed:
+        live = yield from attempt.live(
+            _partitions(part), files=checked or counted or unique or request.index_keys_by_file
+        )
+    delta, index_deleted = part.entries, part.index_deleted
+    if unique:
+        there = {e.identity for e in live.entries}
+        delta = tuple(e for e in delta if e.kind is EntryKind.DELETE or e.identity not in there)
+    if part.overwrite is not None:
+        overwritten = part.overwrite.apply(live, delta)
+        delta = overwritten.delta
+        index_deleted = _union(index_deleted, overwritten.index_deleted)
+    changes = delta or part.changelog or part.index_added or index_deleted or part.statistics
+    if not changes and not request.force:
+        return None
+    conflicts: list[Conflict] = []
+    if checked:
+        conflicts += check(live.entries, delta, kind=kind, bounds=bounds)
+    elif counted:
+        conflicts += buckets(live.entries, delta)
+    if indexed:
+        conflicts += index_changes(
+            live.index,
+            part.index_added,
+            index_deleted,
+            delta=delta,
+            live=live.entries,
+            by_file=request.index_keys_by_file,
+        )
+    conflicts += yield from _strict(attempt, kind, delta)
+    attempt.refuse(conflicts)
+    index = None
+    if part.index_added or index_deleted:
+        index = combine_index(live.index, part.index_added, index_deleted)
+    return Ready(part, kind, delta, index)
+
+
+def _strict(
+    attempt: Attempt, kind: CommitKind, delta: tuple[ManifestEntry, ...]
+) -> Steps[list[Conflict]]:
+    """Conflicts of ``commit.strict-mode.last-safe-snapshot``."""
+    safe, head = attempt.request.limits.last_safe_snapshot, attempt.state.head
+    if safe is None or head is None or head.id <= safe:
+        return []
+    touched = yield fx.ReadTouched(after=safe, to=head.id, user=attempt.request.user)
+    assert isinstance(touched, tuple)
+    return since_safe(touched, frozenset(e.partition for e in delta), kind=kind)
+
+
+def _partitions(part: CommitPart) -> fx.Partitions:
+    """Every partition whose files matter to ``part``."""
+    touched = frozenset(
+        [e.partition for e in part.entries] + [i.partition for i in part.index_added]
+    )
+    if part.overwrite is None:
+        return touched
+    chosen = part.overwrite.partitions
+    if chosen is None:
+        return None
+    if isinstance(chosen, frozenset):
+        return chosen | touched
+    return lambda partition: partition in touched or chosen(partition)
+
+
+def _union(first: tuple[IndexFile, ...], second: tuple[IndexFile, ...]) -> tuple[IndexFile, ...]:
+    names = {i.file_name for i in first}
+    return first + tuple(i for i in second if i.file_name not in names)

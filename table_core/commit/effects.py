@@ -1,0 +1,298 @@
+"""What the commit protocol asks of the world, and what the world replies.
+
+A performer carries an effect out against real storage and sends the reply.  Unless it says
+otherwise, an effect is read-only and may be repeated.  An error of an effect is **thrown into the
+generator** (``protocol.drive`` does so): only the protocol knows whether something has been written by
+then, hence whether "unavailable" is the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.commit.request import IndexFile
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
+
+__all__ = [
+    "Announce",
+    "Carried",
+    "Create",
+    "Created",
+    "Discard",
+    "Effect",
+    "FindMine",
+    "Head",
+    "Live",
+    "LookupProperties",
+    "Partitions",
+    "ReadBack",
+    "ReadFloor",
+    "ReadHead",
+    "ReadLive",
+    "ReadTouched",
+    "Reply",
+    "Search",
+    "TableState",
+    "Touched",
+    "Wait",
+    "WriteManifests",
+    "Written",
+]
+
+Partitions: TypeAlias = "frozenset[bytes] | Callable[[bytes], bool] | None"
+"""Which partitions: these, those that match, or (None) all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A snapshot as stored: the document and ``readback.digest`` of its bytes."""
+
+    snapshot: Snapshot
+    digest: str
+
+    @property
+    def id(self) -> int:
+        """The snapshot's id."""
+        return self.snapshot.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """Where the table stands."""
+
+    head: Head | None
+    schema_id: int
+    """Id of the newest schema."""
+    buckets_may_differ: bool
+    """False if every schema version says the same ``bucket``: then no file can have been written
+    with another count, and appends need not look."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadHead:
+    """Reply ``TableState`` with the newest snapshot.  Never from a cache.
+
+    Hints are hints: ``LATEST`` counts only if the next id does not exist (spec 1.2).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """Reply ``Head`` of the snapshot file ``id``, or None if there is no such file.  Never cached."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Result of a search backwards."""
+
+    found: tuple[Snapshot, ...]
+    """Snapshots of the user with the identifier, newest first."""
+    lowest: int
+    """Every id from here to where the search began was read (that id + 1: none was)."""
+    superseded_by: int | None = None
+    """With ``growing``: id of a snapshot of the same user with a larger identifier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindMine:
+    """Reply ``Search``: what ``readback.search`` says of these snapshots.
+
+    Give it ``newest``, ``newest - 1`` ... down to ``oldest``, or to the first id without a file.
+    Documents may come from a cache that is keyed by id only if it belongs to this process and
+    is dropped when a digest differs; the head itself was just read.
+    """
+
+    user: str
+    identifier: int
+    newest: int
+    oldest: int
+    growing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFloor:
+    """Reply the smallest id that expiry has promised not to delete, an int.  Never cached.
+
+    That is ``snapshot/EARLIEST``; where it is missing or no number, the smallest id in a listing of
+    ``snapshot/``; 1 if there is none.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """Properties that begin with ``tc.``, as of a snapshot."""
+
+    properties: Mapping[str, str]
+    complete: bool
+    """What is not in ``properties`` was never set.  False: history that could hold it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookupProperties:
+    """Reply ``Carried``: what ``readback.carried`` says of these snapshots.
+
+    Give it ``newest``, ``newest - 1`` ... down to the first id without a file; it stops early.  Asked
+    only when the head is another writer's.
+    """
+
+    newest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """What a snapshot holds in some partitions."""
+
+    entries: tuple[ManifestEntry, ...]
+    """Folded (spec 4.6); a leftover DELETE is dropped."""
+    index: tuple[IndexFile, ...]
+    """The whole index manifest, of all partitions; () if there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLive:
+    """Reply ``Live`` of ``snapshot``.  Manifests are immutable: cache them, prune by partition.
+
+    ``files`` False: ``entries`` may be left empty, only the index is wanted.
+    """
+
+    snapshot: Snapshot
+    partitions: Partitions
+    files: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """What one snapshot did, for strict mode."""
+
+    snapshot: Snapshot
+    partitions: frozenset[bytes]
+    """Of its delta entries."""
+    fixed_buckets: bool
+    """Whether any of them has ``_TOTAL_BUCKETS`` > 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTouched:
+    """Reply a tuple of ``Touched``, one for each snapshot in (after, to] that ``user`` did not make."""
+
+    after: int
+    to: int
+    user: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Metadata files that are on disk, durable, and not yet named by any snapshot."""
+
+    base_manifest_list: str
+    base_manifest_list_size: int
+    delta_manifest_list: str
+    delta_manifest_list_size: int
+    changelog_manifest_list: str | None = None
+    changelog_manifest_list_size: int | None = None
+    index_manifest: str | None = None
+    """The name for the snapshot: a new file, or the head's if nothing changed."""
+    files: tuple[str, ...] = ()
+    """Every file that was written, relative to the table; for ``Discard``."""
+    time_ms: int
+    """The clock, read last."""
+    uuid: str
+    """A new random UUID."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteManifests:
+    """Write the metadata of the snapshot after ``head``; reply ``Written``.
+
+    1. Base list: base and delta manifests of ``head``, after ``manifest_merge.plan``; a valid empty
+       list for the first snapshot (spec T14).
+    2. Delta manifests and list from ``delta``, an empty list if there is none; changelog list only if
+       ``changelog``.
+    3. Index manifest with exactly ``index``; None: keep the head's.
+    4. All of them durable (``Storage.sync``), data files too that are not yet.
+
+    ``previous`` is what an earlier attempt of the same part wrote.  With ``same_delta`` its delta and
+    changelog lists are to be used again.  Its files that are not used again are deleted; the
+    protocol passes one only if no snapshot can name it.  If writing fails half-way, the performer
+    deletes what it wrote in this call before it throws.
+    """
+
+    head: Head | None
+    delta: tuple[ManifestEntry, ...]
+    changelog: tuple[ManifestEntry, ...]
+    index: tuple[IndexFile, ...] | None
+    previous: Written | None = None
+    same_delta: bool = False
+
+
+class Created(Enum):
+    """What became of a ``Create``."""
+
+    CREATED = "created"
+    EXISTS = "exists"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Create ``snapshot/snapshot-<id>`` if absent, atomically and durably, with ``snapshot.to_json()``.
+
+    Reply ``Created.CREATED``, ``EXISTS`` (a file of that id is there; whose is not yet known), or
+    ``UNKNOWN`` where ``Storage.create`` raised ``OutcomeUnknownError``.  Never retried by the performer.
+    """
+
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Overwrite the hint ``snapshot/LATEST`` with ``id``; reply None.
+
+    Best effort: a failure is thrown, and the protocol turns it into a warning.
+    """
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Delete ``written.files``, which no snapshot names or will; reply None.  Best effort, as above."""
+
+    written: Written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Sleep after the lost ``attempt`` (1 is the first); reply ms since the generator's first effect.
+
+    Sleep ``minimum_ms + jitter * (maximum_ms - minimum_ms)``, jitter from ``Ids.jitter``.
+    """
+
+    attempt: int
+    minimum_ms: int
+    maximum_ms: int
+
+
+Effect: TypeAlias = (
+    ReadHead
+    | ReadBack
+    | FindMine
+    | ReadFloor
+    | LookupProperties
+    | ReadLive
+    | ReadTouched
+    | WriteManifests
+    | Create
+    | Announce
+    | Discard
+    | Wait
+)
+Reply: TypeAlias = "TableState | Head | Search | int | Carried | Live | tuple[Touched, ...] | Written | Created | None"

@@ -1,0 +1,138 @@
+"""The snapshot document that follows a head.
+
+Source: ``org.apache.paimon.operation.FileStoreCommitImpl.tryCommitOnce``; spec sections 3 and T10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from table_core.commit.effects import Carried, Head, Written
+    from table_core.commit.request import CommitRequest
+    from table_core.ondisk.data_file import ManifestEntry
+
+__all__ = [
+    "CARRIED_PREFIX",
+    "HISTORY_INCOMPLETE",
+    "HISTORY_PROPERTY",
+    "SEQUENCE_PROPERTY",
+    "WRITER_PREFIX",
+    "Content",
+    "carried_properties",
+    "delta_record_count",
+    "is_ours",
+    "next_snapshot",
+]
+
+CARRIED_PREFIX: Final = "tc."
+"""Properties that every commit of ours repeats."""
+WRITER_PREFIX: Final = "table-core-"
+"""How ``writerVersion`` of our snapshots begins."""
+SEQUENCE_PROPERTY: Final = "sequence.generation.max-sequence-number"
+HISTORY_PROPERTY: Final = "tc.history"
+HISTORY_INCOMPLETE: Final = "incomplete"
+"""Property of our snapshots when ``tc.`` properties from before them may have been lost: a snapshot
+without it knows that what it does not name was never set."""
+_NO_WATERMARK: Final = -(2**63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What one half brings."""
+
+    delta: tuple[ManifestEntry, ...]
+    changelog: tuple[ManifestEntry, ...]
+    statistics: str | None
+    carried: Carried
+
+
+def is_ours(snapshot: Snapshot) -> bool:
+    """Whether this package made ``snapshot``, so that it carries every ``tc.`` property."""
+    return (snapshot.writer_version or "").startswith(WRITER_PREFIX)
+
+
+def carried_properties(snapshot: Snapshot) -> Mapping[str, str]:
+    """The properties of ``snapshot`` that begin with ``tc.``."""
+    return {k: v for k, v in (snapshot.properties or {}).items() if k.startswith(CARRIED_PREFIX)}
+
+
+def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
+    """Rows of added files minus rows of deleted ones; an upgrade counts nothing (spec T10)."""
+    return sum(e.file.row_count if e.kind is EntryKind.ADD else -e.file.row_count for e in entries)
+
+
+def next_snapshot(
+    request: CommitRequest,
+    *,
+    head: Head | None,
+    kind: CommitKind,
+    first_part: bool,
+    content: Content,
+    schema_id: int,
+    written: Written,
+) -> Snapshot:
+    """The snapshot with id head + 1.
+
+    ``first_part``: the request's own properties and operation belong to this snapshot.  Its time is
+    never before the head's, although clocks go back: time travel searches by it.
+    """
+    last = head.snapshot if head else None
+    delta, changelog = content.delta, content.changelog
+    rows = delta_record_count(delta)
+    properties = _sequence(last, delta) | dict(content.carried.properties)
+    if not content.carried.complete:
+        properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
+    if first_part:
+        properties |= dict(request.properties)
+    return Snapshot(
+        id=last.id + 1 if last else FIRST_ID,
+        schema_id=schema_id,
+        base_manifest_list=written.base_manifest_list,
+        base_manifest_list_size=written.base_manifest_list_size,
+        delta_manifest_list=written.delta_manifest_list,
+        delta_manifest_list_size=written.delta_manifest_list_size,
+        changelog_manifest_list=written.changelog_manifest_list,
+        changelog_manifest_list_size=written.changelog_manifest_list_size,
+        index_manifest=written.index_manifest,
+        commit_user=request.user,
+        commit_identifier=request.identifier,
+        commit_kind=kind,
+        time_millis=max(written.time_ms, last.time_millis) if last else written.time_ms,
+        total_record_count=(last.total_record_count if last else 0) + rows,
+        delta_record_count=rows,
+        changelog_record_count=sum(e.file.row_count for e in changelog) if changelog else None,
+        watermark=_watermark(request.watermark, last.watermark if last else None),
+        statistics=content.statistics or _inherited_statistics(last, schema_id),
+        properties=properties or None,
+        next_row_id=last.next_row_id if last else 0,
+        operation=request.operation if first_part else None,
+        uuid=written.uuid,
+        writer_version=request.writer_version,
+    )
+
+
+def _watermark(new: int | None, last: int | None) -> int | None:
+    """The larger of the two; Java's ``Long.MIN_VALUE`` counts as missing."""
+    known = [w for w in (new, last) if w is not None and w != _NO_WATERMARK]
+    return max(known, default=None)
+
+
+def _inherited_statistics(last: Snapshot | None, schema_id: int) -> str | None:
+    """Statistics hold while the schema stays: each snapshot since theirs had its schema id."""
+    return last.statistics if last and last.schema_id == schema_id else None
+
+
+def _sequence(last: Snapshot | None, delta: tuple[ManifestEntry, ...]) -> dict[str, str]:
+    """The largest sequence number, kept up where ``write.sequence-number-init-mode`` stores it."""
+    before = (last.properties or {}).get(SEQUENCE_PROPERTY) if last else None
+    if before is None or not before.lstrip("-").isdigit():
+        return {}
+    added = (e.file.max_sequence_number for e in delta if e.kind is EntryKind.ADD)
+    return {SEQUENCE_PROPERTY: str(max(int(before), max(added, default=int(before))))}

@@ -1,0 +1,377 @@
+"""Commit protocol: decides every step, performs none.
+
+A commit is a generator that yields *effects* (``effects.py`` says what each one does) and is sent
+their results.  ``table/committer.py`` runs one against real storage; ``tests/simulation`` runs many
+against a fake and chooses who moves next.  It is the same code, so a race found in simulation is a
+race in production.  For each half, APPEND then COMPACT (spec 10.1)::
+
+    read head ─► bytes seen before unchanged? ─► mine already there? ─► properties as expected?
+        ▲                                                                       │
+        │                  create N+1 if absent ◄─ write manifests ◄─ conflicts? ┘
+        │ another's            │ exists, unknown         │ created
+        └──────── wait ◄─── read it back ───────────► above the floor? ─► base unchanged? ─► landed
+                                          ours           │ no
+                                                         └─► outcome unknown
+
+What never breaks: a commit that is reported as landed is in the table, once.  Four facts drive the
+shape.  Create-if-absent remembers only files that still exist, so a writer that sleeps through an
+expiry can "create" an id that was used and deleted long ago.  A search for "my" snapshot proves
+nothing once expiry has passed the place where it would be (docs/adr/0002).  A create whose reply
+is lost may still take effect later, so the only next move is the same create again.  And a foreign
+writer without a lock can replace a snapshot, so what we build on is remembered by its hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from table_core.commit import effects as fx
+from table_core.commit.attempt import Attempt, prepare
+from table_core.commit.outcome import Landed, Outcome
+from table_core.commit.readback import Fate, Seen, digest, judge, remember, verify
+from table_core.commit.request import CommitPart
+from table_core.errors import (
+    ErrorKind,
+    GaveUpError,
+    OutcomeUnknownError,
+    TableError,
+)
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from table_core.commit.conflicts import Bounds
+    from table_core.commit.request import CommitRequest
+    from table_core.ondisk.snapshot import Snapshot
+
+__all__ = ["Steps", "commit", "drive"]
+
+T = TypeVar("T")
+E = TypeVar("E")
+R = TypeVar("R")
+Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one logical commit knows so far.  Lives as long as its generator."""
+
+    request: CommitRequest
+    bounds: Bounds | None
+    seen: tuple[Seen, ...]
+    searched_to: int | None = None
+    """History was searched for this commit up to here."""
+    append: Landed | None = None
+    compact: Landed | None = None
+    superseded_by: int | None = None
+    races_lost: int = 0
+    warnings: list[TableError] = field(default_factory=list)
+
+    def outcome(self, compact_error: TableError | None = None) -> Outcome:
+        return Outcome(
+            append=self.append,
+            compact=self.compact,
+            superseded_by=self.superseded_by,
+            compact_error=compact_error,
+            warnings=tuple(self.warnings),
+            races_lost=self.races_lost,
+            seen=self.seen,
+        )
+
+    def half(self, kind: CommitKind) -> Landed | None:
+        return self.compact if kind is CommitKind.COMPACT else self.append
+
+    def land(self, snapshot: Snapshot, *, replayed: bool) -> None:
+        if snapshot.commit_kind is CommitKind.COMPACT:
+            self.compact = Landed(snapshot, replayed)
+        else:
+            self.append = Landed(snapshot, replayed)
+
+    def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
+        who = f"{self.request.table}: commit {self.request.identifier} of {self.request.user}"
+        return OutcomeUnknownError(f"{who}: {message}", user=self.request.user, **facts)
+
+
+def drive(steps: Generator[E, R, T], perform: Callable[[E], R]) -> T:
+    """Run ``steps`` to the end; ``perform`` carries effects out, its errors are thrown back in."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                reply = perform(effect)
+            except TableError as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(reply)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+
+
+def commit(
+    request: CommitRequest, *, bounds: Bounds | None, seen: tuple[Seen, ...] = ()
+) -> Steps[Outcome]:
+    """Commit ``request`` at most once, and say so only if it is true.
+
+    ``bounds`` gives the key range of a file (None: append table).  ``seen`` is ``Outcome.seen`` of the
+    last commit of this process on this table.
+
+    Raises:
+        CommitConflictError: the delta does not fit on the head, or a property differs from
+            ``expect``.  Nothing is visible.  All conflicts are listed.
+        GaveUpError: every attempt lost a race, or the time is up.  Nothing is visible.
+        OutcomeUnknownError: nobody can say whether the commit landed; a human must look.
+        ForeignOverwriteError: a snapshot that this process relied on has other bytes now.
+    """
+    run = _Run(request, bounds, seen)
+    append, compact = _halves(request)
+    if append is None and compact is None:
+        yield from _only_look(run)
+        return run.outcome()
+    if append is not None:
+        yield from _land(run, append, first=True)
+        if run.superseded_by is not None:
+            return run.outcome()
+    if compact is not None and run.compact is None:
+        try:
+            yield from _land(run, compact, first=run.append is None)
+        except TableError as error:
+            if run.append is None or error.kind is ErrorKind.CORRUPT:
+                raise
+            return run.outcome(compact_error=error)  # the rows are in: that is what was asked for
+    return run.outcome()
+
+
+def _halves(request: CommitRequest) -> tuple[CommitPart | None, CommitPart | None]:
+    """The halves that make a snapshot."""
+    append = None if request.append is None or request.append.is_empty else request.append
+    compact = None if request.compact is None or request.compact.is_empty else request.compact
+    if request.force and append is None and compact is None:
+        append = request.append or CommitPart(kind=CommitKind.APPEND)
+    return append, compact
+
+
+def _only_look(run: _Run) -> Steps[None]:
+    """Nothing to commit: it may have landed before, and expectations are checked all the same."""
+    if run.request.fresh_user and not run.request.expect:
+        return
+    state = yield from _head(run)
+    yield from _find(run, state.head)
+    if run.append is None and run.compact is None and run.superseded_by is None:
+        yield from Attempt(run.request, state).check_expectations()
+
+
+def _land(run: _Run, part: CommitPart, *, first: bool) -> Steps[None]:
+    """Make the snapshot of ``part``, unless it is there or has nothing to say on this head."""
+    previous: fx.Written | None = None  # what a lost attempt wrote; no snapshot can name it
+    previous_delta: tuple[object, ...] | None = None
+    attempt = 1
+    try:
+        while True:
+            state = yield from _head(run)
+            yield from _find(run, state.head)
+            if run.half(part.kind) is not None or run.superseded_by is not None:
+                yield from _discard(run, previous)
+                return
+            step = Attempt(run.request, state)
+            carried = yield from step.check_expectations() if first else step.carried()
+            ready = yield from prepare(step, part, run.bounds)
+            if ready is None:
+                yield from _discard(run, previous)
+                return
+            written = yield from step.write(ready, previous, ready.delta == previous_delta)
+            previous = None
+            snapshot = step.snapshot(ready, carried, written, first=first)
+            if (yield from _create(run, state.head, snapshot)) is Fate.OURS:
+                run.land(snapshot, replayed=False)
+                run.searched_to = snapshot.id
+                return
+            previous, previous_delta = written, ready.delta
+            run.races_lost += 1
+            yield from _wait(run, attempt)
+            attempt += 1
+    except TableError:
+        yield from _discard(run, previous)
+        raise
+
+
+def _head(run: _Run) -> Steps[fx.TableState]:
+    """Where the table stands; what this process saw before must still be as it was."""
+    state = yield fx.ReadHead()
+    assert isinstance(state, fx.TableState)
+    head = state.head
+    for seen in run.seen:
+        if head is None or seen.id > head.id:
+            continue  # rolled back, which is nobody's fault
+        stored = head if seen.id == head.id else (yield fx.ReadBack(seen.id))
+        assert stored is None or isinstance(stored, fx.Head)
+        if stored is not None:  # None: expired
+            verify(seen, stored)
+    if head is not None:
+        run.seen = remember(tuple(s for s in run.seen if s.id <= head.id), head)
+    else:
+        run.seen = ()
+    return state
+
+
+def _find(run: _Run, head: fx.Head | None) -> Steps[None]:
+    """Look for halves of this commit in history that was not searched yet.
+
+    Raises:
+        OutcomeUnknownError: found below the floor, where a dead id may have been used again; or not
+            found while history that could hold it is gone.
+    """
+    request = run.request
+    if request.fresh_user:
+        return  # what this process created itself, it reads back
+    resume_from = request.resume_from
+    first_search = run.searched_to is None
+    oldest = (resume_from or 0) + 1 if run.searched_to is None else run.searched_to + 1
+    newest = head.id if head else 0
+    result = fx.Search(found=(), lowest=oldest)
+    if newest >= oldest:
+        reply = yield fx.FindMine(
+            user=request.user,
+            identifier=request.identifier,
+            newest=newest,
+            oldest=oldest,
+            growing=request.growing,
+        )
+        assert isinstance(reply, fx.Search)
+        result = reply
+    run.searched_to = max(newest, run.searched_to or 0)
+    for snapshot in result.found:
+        yield from _check_floor(run, snapshot.id)
+        if run.half(snapshot.commit_kind) is None:
+            run.land(snapshot, replayed=True)
+    if result.found:
+        return
+    if result.superseded_by is not None:
+        run.superseded_by = result.superseded_by
+    elif first_search and resume_from is not None:
+        floor = yield from _check_floor(run, resume_from + 1)
+        if result.lowest > oldest:
+            raise run.unknown(
+                f"not found down to snapshot {result.lowest}; an earlier run began at "
+                f"{resume_from}, and what came between is expired",
+                id=resume_from + 1,
+                floor=max(floor, result.lowest),
+            )
+
+
+def _create(run: _Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
+    """Create ``snapshot``; OURS or LOST, never a guess.
+
+    After an unknown reply the very same snapshot is tried again: then either reply settles it.
+    """
+    wanted = digest(snapshot.to_json())
+    unsure = False
+    for attempt in range(1, run.request.limits.retries_max + 2):
+        try:
+            created = yield fx.Create(snapshot)
+            unsure = True
+            if created is fx.Created.CREATED:
+                yield from _check_floor(run, snapshot.id)
+                fate = Fate.OURS
+            else:
+                stored = yield fx.ReadBack(snapshot.id)
+                assert stored is None or isinstance(stored, fx.Head)
+                fate = judge(stored, wanted)
+                yield from _check_floor(run, snapshot.id)
+        except OutcomeUnknownError:
+            raise
+        except TableError as error:
+            if not unsure:
+                raise  # a create that says it did nothing
+            raise run.unknown(
+                f"snapshot {snapshot.id} may have been created: {error}", id=snapshot.id
+            ) from error
+        if fate is Fate.OURS:
+            yield from _settle(run, head, fx.Head(snapshot, wanted))
+        if fate is not Fate.ABSENT:
+            return fate
+        yield _backoff(run, attempt)
+    raise run.unknown(
+        f"no reply to creating snapshot {snapshot.id}, time after time", id=snapshot.id
+    )
+
+
+def _settle(run: _Run, head: fx.Head | None, new: fx.Head) -> Steps[None]:
+    """After the create: was the head still what we built on?  Then tell others.
+
+    Raises:
+        ForeignOverwriteError: the head was replaced under us.
+        OutcomeUnknownError: the head was rolled back under us.
+    """
+    try:
+        if head is not None:
+            stored = yield fx.ReadBack(head.id)
+            assert stored is None or isinstance(stored, fx.Head)
+            if stored is not None:
+                verify(Seen(head.id, head.digest, head.snapshot.commit_user), stored)
+            elif head.id >= (yield from _floor()):
+                raise run.unknown(
+                    f"the table was rolled back below snapshot {head.id} while {new.id} was made",
+                    id=new.id,
+                )
+        yield fx.Announce(new.id)
+    except TableError as error:
+        if error.kind in {ErrorKind.CORRUPT, ErrorKind.UNKNOWN_OUTCOME}:
+            raise
+        run.warnings.append(error)  # the commit is in; a hint or a second look is not worth failing
+    run.seen = remember(run.seen, new)
+
+
+def _floor() -> Steps[int]:
+    floor = yield fx.ReadFloor()
+    assert isinstance(floor, int)
+    return floor
+
+
+def _check_floor(run: _Run, id: int) -> Steps[int]:
+    """Require that expiry has not passed ``id``."""
+    floor = yield from _floor()
+    if max(id, FIRST_ID) < floor:
+        raise run.unknown(
+            f"snapshot {id} is below the expiry floor {floor}, so what was there cannot be told",
+            id=id,
+            floor=floor,
+        )
+    return floor
+
+
+def _backoff(run: _Run, attempt: int) -> fx.Wait:
+    """Exponential, with half of it jitter."""
+    limits = run.request.limits
+    longest = min(limits.wait_max_ms, limits.wait_min_ms * 2 ** min(attempt - 1, 30))
+    return fx.Wait(attempt=attempt, minimum_ms=longest // 2, maximum_ms=longest)
+
+
+def _wait(run: _Run, attempt: int) -> Steps[None]:
+    """Back off after a lost race, unless that was the last one."""
+    limits = run.request.limits
+    elapsed = None
+    if attempt <= limits.retries_max:
+        elapsed = yield _backoff(run, attempt)
+        assert isinstance(elapsed, int)
+        if limits.timeout_ms is None or elapsed < limits.timeout_ms:
+            return
+    raise GaveUpError(
+        f"{run.request.table}: {run.request.user} lost {attempt} races in a row; raise "
+        "commit.max-retries or commit.timeout, or let fewer writers commit at a time",
+        user=run.request.user,
+        attempts=attempt,
+        elapsed_ms=elapsed,
+    )
+
+
+def _discard(run: _Run, written: fx.Written | None) -> Steps[None]:
+    """Delete what no snapshot names; orphan removal gets what this cannot."""
+    if written is None:
+        return
+    try:
+        yield fx.Discard(written)
+    except TableError as error:
+        run.warnings.append(error)

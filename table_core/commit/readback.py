@@ -1,0 +1,144 @@
+"""Did my write land?  Answers from stored snapshots, none of them guessed.
+
+Three questions, each a pure function over documents that somebody else reads:
+
+- ``judge``: a create failed or its reply was lost; whose file is there now?
+- ``search``: an earlier process may have made this commit; is it in history?
+- ``carried``: what are the ``tc.`` properties, past commits of writers that drop them?
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from table_core.commit.effects import Carried, Head, Search
+from table_core.commit.next_snapshot import HISTORY_PROPERTY, carried_properties, is_ours
+from table_core.errors import ForeignOverwriteError
+from table_core.ondisk.snapshot import FIRST_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from table_core.ondisk.snapshot import Snapshot
+
+__all__ = [
+    "Fate",
+    "Seen",
+    "carried",
+    "committed_identifiers",
+    "digest",
+    "judge",
+    "remember",
+    "search",
+    "verify",
+]
+
+_SEEN_MAX: Final = 3
+
+
+def digest(body: bytes) -> str:
+    """The name of ``body`` among all bytes: SHA-256 in hex."""
+    return hashlib.sha256(body).hexdigest()
+
+
+class Fate(Enum):
+    """Whose snapshot is stored under the id we tried."""
+
+    OURS = "ours"
+    LOST = "lost"
+    ABSENT = "absent"
+
+
+def judge(stored: Head | None, wanted: str) -> Fate:
+    """What became of a snapshot whose bytes have the digest ``wanted``.
+
+    The UUID inside makes two attempts differ, so equal bytes are the same attempt.
+    """
+    if stored is None:
+        return Fate.ABSENT
+    return Fate.OURS if stored.digest == wanted else Fate.LOST
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A snapshot that a commit was built on, or that it made."""
+
+    id: int
+    digest: str
+    user: str
+
+
+def remember(seen: tuple[Seen, ...], *heads: Head) -> tuple[Seen, ...]:
+    """``seen`` with ``heads`` added; the newest few, oldest first."""
+    by_id = {s.id: s for s in seen}
+    for head in heads:
+        by_id[head.id] = Seen(head.id, head.digest, head.snapshot.commit_user)
+    return tuple(by_id[id] for id in sorted(by_id)[-_SEEN_MAX:])
+
+
+def verify(seen: Seen, stored: Head) -> None:
+    """Require that ``stored`` still has the bytes that were ``seen``.
+
+    Raises:
+        ForeignOverwriteError: another writer replaced it; both users are named.
+    """
+    if stored.digest == seen.digest:
+        return
+    theirs = stored.snapshot.commit_user
+    raise ForeignOverwriteError(
+        f"snapshot {seen.id} of {seen.user} was replaced by {theirs}: that writer commits without "
+        "a lock. Give both writers a catalog with a lock, check which commit was lost, and open the "
+        "table again; nothing was built on top",
+        path=f"snapshot/snapshot-{seen.id}",
+        ours=seen.user,
+        theirs=theirs,
+    )
+
+
+def search(
+    snapshots: Iterable[Snapshot], *, user: str, identifier: int, newest: int, growing: bool
+) -> Search:
+    """Look through ``snapshots`` (from ``newest`` down, without a gap) for one logical commit."""
+    found: list[Snapshot] = []
+    lowest = newest + 1
+    superseded_by: int | None = None
+    for snapshot in snapshots:
+        lowest = snapshot.id
+        if snapshot.commit_user != user:
+            continue
+        if snapshot.commit_identifier == identifier:
+            found.append(snapshot)
+        elif growing and snapshot.commit_identifier > identifier:
+            superseded_by = superseded_by or snapshot.id
+        elif growing:
+            # Smaller: everything below is older still.  What is asked for is not there.
+            lowest = FIRST_ID
+            break
+    return Search(found=tuple(found), lowest=lowest, superseded_by=superseded_by)
+
+
+def committed_identifiers(
+    snapshots: Iterable[Snapshot], *, user: str, identifiers: Iterable[int]
+) -> frozenset[int]:
+    """Those of the growing ``identifiers`` of ``user`` that have landed.
+
+    ``snapshots`` come newest first; reading stops at the first one of the user (spec 10.4).
+    """
+    newest = next((s.commit_identifier for s in snapshots if s.commit_user == user), None)
+    return frozenset() if newest is None else frozenset(i for i in identifiers if i <= newest)
+
+
+def carried(snapshots: Iterable[Snapshot]) -> Carried:
+    """The ``tc.`` properties as of the first of ``snapshots`` (newest first, without a gap).
+
+    Every snapshot of ours repeats them all, so the first of ours ends the walk; so does id 1.
+    """
+    properties: dict[str, str] = {}
+    for snapshot in snapshots:
+        properties = dict(carried_properties(snapshot)) | properties
+        if is_ours(snapshot) or snapshot.id == FIRST_ID:
+            return Carried(properties=properties, complete=HISTORY_PROPERTY not in properties)
+    return Carried(properties=properties, complete=False)

@@ -1,0 +1,158 @@
+"""What a writer asks for: one logical commit, of up to two snapshots.
+
+    append half   APPEND, OVERWRITE or ANALYZE     the rows
+    compact half  COMPACT                          their rewriting, which may be dropped
+
+Both halves carry the same user and identifier (spec 10.1); the kind tells them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from table_core.errors import ArgumentError
+from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.commit.overwrite import Selection
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.options.table import TableOptions
+
+__all__ = ["DELETION_VECTORS", "CommitLimits", "CommitPart", "CommitRequest", "IndexFile"]
+
+DELETION_VECTORS: Final = "DELETION_VECTORS"
+"""The index type of deletion vectors (spec 4.8)."""
+
+
+class IndexFile(Protocol):
+    """What the protocol asks of one line of an index manifest (spec 4.8)."""
+
+    @property
+    def partition(self) -> bytes: ...  # noqa: D102
+    @property
+    def bucket(self) -> int: ...  # noqa: D102
+    @property
+    def index_type(self) -> str: ...  # noqa: D102
+    @property
+    def file_name(self) -> str: ...  # noqa: D102
+    @property
+    def data_file_names(self) -> tuple[str, ...]:
+        """Data files that have a deletion vector in it; none for other index types."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitPart:
+    """One half of a commit.  ``entries`` is its delta, in an order that spec 4.6 accepts."""
+
+    kind: CommitKind
+    entries: tuple[ManifestEntry, ...] = ()
+    changelog: tuple[ManifestEntry, ...] = ()
+    index_added: tuple[IndexFile, ...] = ()
+    index_deleted: tuple[IndexFile, ...] = ()
+    """Every index file that ``index_added`` replaces or that goes: a file which the writer saw.
+    One that somebody else put there meanwhile is a conflict, not a silent replacement."""
+    overwrite: Selection | None = None
+    """What to delete besides, chosen from the head at each attempt (spec 10.5)."""
+    statistics: str | None = None
+    """Name of a new statistics file (ANALYZE)."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing in the table could change."""
+        return not (
+            self.entries
+            or self.changelog
+            or self.index_added
+            or self.index_deleted
+            or self.statistics
+            or (self.overwrite is not None and self.overwrite.may_select)
+        )
+
+    @property
+    def snapshot_kind(self) -> CommitKind:
+        """The kind to commit as: an append that takes anything out is OVERWRITE (spec 10.1)."""
+        if self.kind is not CommitKind.APPEND:
+            return self.kind
+        takes_out = any(e.kind is EntryKind.DELETE for e in self.entries)
+        masks = any(i.index_type == DELETION_VECTORS for i in self.index_added + self.index_deleted)
+        overwrites = self.overwrite is not None
+        return CommitKind.OVERWRITE if takes_out or masks or overwrites else CommitKind.APPEND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitLimits:
+    """How long to try (options ``commit.*``)."""
+
+    retries_max: int = 10
+    wait_min_ms: int = 10
+    wait_max_ms: int = 10_000
+    timeout_ms: int | None = None
+    last_safe_snapshot: int | None = None
+    """``commit.strict-mode.last-safe-snapshot``; None: not strict."""
+    discard_duplicate_files: bool = False
+
+    @classmethod
+    def of(cls, options: TableOptions) -> CommitLimits:
+        """The limits that ``options`` of a table set."""
+        return cls(
+            retries_max=options.get(keys_commit.COMMIT_MAX_RETRIES),
+            wait_min_ms=options.get(keys_commit.COMMIT_MIN_RETRY_WAIT),
+            wait_max_ms=options.get(keys_commit.COMMIT_MAX_RETRY_WAIT),
+            timeout_ms=options.get(keys_commit.COMMIT_TIMEOUT),
+            last_safe_snapshot=options.get(keys_commit.COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT),
+            discard_duplicate_files=options.get(keys_commit.COMMIT_DISCARD_DUPLICATE_FILES),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRequest:
+    """One logical commit of ``user`` with ``identifier``."""
+
+    table: str
+    """For messages: name or URI without secrets."""
+    user: str
+    identifier: int
+    fresh_user: bool
+    """``user`` was drawn for this commit alone, so no earlier process can have made it and history
+    need not be searched."""
+    append: CommitPart | None = None
+    compact: CommitPart | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """For the first snapshot that this commit makes."""
+    expect: Mapping[str, str | None] = field(default_factory=dict)
+    """Property to the value (None: absent) that the head must have at each attempt."""
+    watermark: int | None = None
+    operation: str | None = None
+    writer_version: str
+    """Begins with ``next_snapshot.WRITER_PREFIX``."""
+    resume_from: int | None = None
+    """Id of the head recorded when an earlier run of this very commit began (0: empty table); None:
+    there was no earlier run, or it left no record."""
+    growing: bool = False
+    """Identifiers of ``user`` only grow (a stream): one at or below the newest has landed."""
+    force: bool = False
+    """Make a snapshot although nothing changes (``commit.force-create-snapshot``, streams)."""
+    start_anew: bool = False
+    """Take a ``tc.`` property that history is too short to tell about as absent."""
+    index_keys_by_file: bool = False
+    """The table is bucket-unaware: its deletion vectors are told apart by file (spec 4.8)."""
+    limits: CommitLimits = field(default_factory=CommitLimits)
+
+    def __post_init__(self) -> None:
+        """Refuse halves of the wrong kind: no data can cause that, but a caller's mistake can."""
+        if self.append is not None and self.append.kind is CommitKind.COMPACT:
+            raise ArgumentError(
+                "the append half is of kind COMPACT", argument="append", value="COMPACT"
+            )
+        if self.compact is not None and self.compact.kind is not CommitKind.COMPACT:
+            raise ArgumentError(
+                f"the compact half is of kind {self.compact.kind}",
+                argument="compact",
+                value=self.compact.kind.value,
+            )
