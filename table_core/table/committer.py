@@ -23,6 +23,7 @@ from table_core.table.results import Commit, CommitAs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from table_core.commit.outcome import Outcome
     from table_core.commit.overwrite import Selection
     from table_core.table.access import TableAccess
     from table_core.table.compactor import CompactChange
@@ -124,7 +125,7 @@ def commit_parts(
         limits=CommitLimits.of(access.options),
     )
     outcome = protocol.drive(
-        protocol.commit(request, bounds=lambda entry: access.bounds(entry.file)),
+        protocol.commit(request, bounds=access.bounds if access.schema.is_key_table else None),
         Performer(access).perform,
     )
     for warning in outcome.warnings:
@@ -133,18 +134,23 @@ def commit_parts(
 
 
 def _described(
-    outcome: protocol.Outcome, append: CommitPart | None, compact: CommitPart | None, rows: int
+    outcome: Outcome, append: CommitPart | None, compact: CommitPart | None, rows: int
 ) -> Commit:
-    parts = [part for part in (append, compact) if part is not None]
-    added = [e.file for p in parts for e in p.entries if e.kind is EntryKind.ADD]
+    landed = [
+        part
+        for part, half in ((append, outcome.append), (compact, outcome.compact))
+        if part is not None and half is not None
+    ]
+    added = [e.file for part in landed for e in part.entries if e.kind is EntryKind.ADD]
+    error = outcome.compact_error
     return Commit(
-        snapshot_ids=tuple(snapshot.id for snapshot in outcome.snapshots),
+        snapshot_ids=outcome.snapshot_ids,
         rows_added=rows,
         files_added=len(added),
-        files_deleted=sum(e.kind is EntryKind.DELETE for p in parts for e in p.entries),
+        files_deleted=sum(e.kind is EntryKind.DELETE for p in landed for e in p.entries),
         bytes_added=sum(file.file_size for file in added),
         replayed=outcome.replayed,
-        compact_conflicts=tuple(str(conflict) for conflict in outcome.compact_conflicts),
+        compact_conflicts=() if error is None else (str(error),),
     )
 
 

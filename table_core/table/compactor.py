@@ -15,19 +15,21 @@ import pyarrow.compute as pc
 
 from table_core.changelog.diff import net_changes
 from table_core.datatypes.row_kind import KIND_COLUMN
-from table_core.lsm.rewrite import Rewrite, Upgrade
+from table_core.lsm.rewrite import Upgrade
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
-from table_core.merge.runs import Runs
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_scan
 from table_core.table.file_reader import FileReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from table_core.lsm.rewrite import Step
+    from table_core.lsm.rewrite import Rewrite, Step
     from table_core.lsm.sorted_run import SortedRun
+    from table_core.merge.engine import MergeEngine
+    from table_core.merge.runs import Runs
+    from table_core.merge.sort import KeyOrder
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import TableAccess
     from table_core.table.data_files import FileFactory, RollingWriter
@@ -100,21 +102,14 @@ class BucketCompactor:
 
     def _rewrite(self, step: Rewrite) -> list[DataFile]:
         schema = self.access.schema
-        engine = engine_for(schema)
         out = self.factory.rolling(
             self.partition, self.bucket, level=step.level, source=FileSource.COMPACT
         )
-
-        def fold(window: pa.Table) -> pa.Table:
-            if self._changelog is None:
-                return engine.merge(window)
-            merged = engine.merge(window.drop_columns([_TOP]))
-            self._deliver(window, merged)
-            return merged
-
+        engine: MergeEngine = engine_for(schema)
+        if self._changelog is not None:
+            engine = _Delivering(engine, self._deliver)
         for section in step.sections:
-            runs = [self._rows(run) for run in section]
-            for merged in merge_runs(runs, schema, fold):
+            for merged in merge_runs([self._rows(run) for run in section], engine):
                 kept = merged
                 if step.drop_deletes:
                     kept = merged.filter(pc.is_in(merged[KIND_COLUMN], value_set=_ADDS))
@@ -132,16 +127,16 @@ class BucketCompactor:
                     mark = pa.repeat(pa.scalar(file.level == self.max_level), batch.num_rows)
                     yield batch.append_column(_TOP, mark)
 
-    def _deliver(self, window: pa.Table, merged: pa.Table) -> None:
+    def _deliver(self, window: pa.Table, runs: Runs, merged: pa.Table) -> None:
         """Write what changed for the keys that anything below the top level speaks of."""
         assert self._changelog is not None
-        top = window[_TOP].to_numpy(zero_copy_only=False)
-        runs = Runs.of(window, self.access.schema.trimmed_primary_keys)
-        starts, ends = np.asarray(runs.starts), np.asarray(runs.ends)
+        count = window.num_rows
+        rows = np.arange(count) if runs.order is None else runs.order
+        top = window[_TOP].to_numpy(zero_copy_only=False)[rows]
         lower = np.concatenate([[0], np.cumsum(~top)])
-        touched = lower[ends + 1] > lower[starts]
-        rows_touched = np.repeat(touched, ends - starts + 1)
-        before = window.filter(pa.array(top & rows_touched)).drop_columns([_TOP])
+        touched = lower[runs.ends + 1] > lower[runs.starts]
+        old = rows[top & np.repeat(touched, runs.lengths)]
+        before = window.drop_columns([_TOP]).take(pa.array(old))
         self._changelog.write(self._net(before, merged.filter(pa.array(touched))))
 
     def _net(self, before: pa.Table | None, after: pa.Table) -> pa.Table:
@@ -163,3 +158,26 @@ class BucketCompactor:
             fields=self.access.schema.fields,
             system=True,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivering:
+    """An engine whose rows carry the mark of the top level, and which shows what it merged."""
+
+    engine: MergeEngine
+    deliver: Callable[[pa.Table, Runs, pa.Table], None]
+
+    @property
+    def order(self) -> KeyOrder:
+        return self.engine.order
+
+    def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
+        return self.engine.required_columns(projected)
+
+    def merge(self, rows: pa.Table) -> pa.Table:
+        return self.engine.merge(rows)
+
+    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+        merged = self.engine.fold(rows.drop_columns([_TOP]), runs)
+        self.deliver(rows, runs, merged)
+        return merged

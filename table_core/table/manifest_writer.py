@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.commit import effects as fx
 from table_core.commit import manifest_merge
 from table_core.ondisk import layout
+from table_core.ondisk.binary_row import decode_row, sort_key
+from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import encode_index_manifest
-from table_core.ondisk.manifest import encode_manifest
+from table_core.ondisk.manifest import encode_manifest, fold_entries
 from table_core.ondisk.manifest_list import encode_manifest_list, summarize
 from table_core.options import keys_commit
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
 __all__ = ["ManifestWriter"]
+
+_ENTRIES_MAX: Final = 30_000
+"""Entries of one manifest: about 8 MB, ``manifest.target-file-size``, at the usual 250 bytes."""
 
 
 @dataclass(slots=True)
@@ -74,28 +79,83 @@ class ManifestWriter:
         if head is None:
             return []
         metas = self.access.metadata.data_manifests(head.snapshot)
+        plan = manifest_merge.plan(metas, self._sizes())
+        if isinstance(plan, manifest_merge.FullMerge):
+            return self._full(plan)
         merged: list[ManifestMeta] = []
-        for group in manifest_merge.plan(metas, manifest_merge.Thresholds.of(self.access.options)):
+        for group in plan.groups:
             if not group.rewrite:
-                merged.extend(group.manifests)
+                merged.extend(group.metas)
                 continue
-            entries = (
-                e for m in group.manifests for e in self.access.metadata.manifest(m.file_name)
-            )
-            merged.extend(self._manifests(group.fold(fold_entries(entries))))
+            folded = fold_entries(entry for meta in group.metas for entry in self._entries(meta))
+            merged.extend(self._manifests((*folded.live.values(), *folded.deletes.values())))
         return merged
 
+    def _full(self, plan: manifest_merge.FullMerge) -> list[ManifestMeta]:
+        """Drop every DELETE and what it cancels; untouched full-size manifests stay unread."""
+        deletes = [
+            entry
+            for meta in plan.with_deletes
+            for entry in self._entries(meta)
+            if entry.kind is EntryKind.DELETE
+        ]
+        partitions = {entry.partition for entry in deletes}
+        kept, to_read = plan.keep(lambda meta: self._may_hold(meta, partitions))
+        if len(to_read) <= 1:
+            return list(plan.metas)
+        deleted = {entry.identity for entry in deletes}
+        merged, left = list(kept), []
+        for meta in to_read:
+            entries = manifest_merge.rewrite_full(
+                meta, self._entries(meta), deleted=deleted, target_bytes=plan.target_bytes
+            )
+            if entries is None:
+                merged.append(meta)
+            else:
+                left.extend(entries)
+        return [*merged, *self._manifests(left)]
+
+    def _may_hold(self, meta: ManifestMeta, partitions: set[bytes]) -> bool:
+        """Whether, by its partition bounds, a manifest could hold a file of ``partitions``."""
+        types = [f.type for f in self.access.schema.partition_fields]
+        if not types or not partitions:
+            return bool(partitions)
+        low, high = (
+            decode_row(types, row, path=meta.file_name)
+            for row in (meta.partition_stats.min_values, meta.partition_stats.max_values)
+        )
+        if len(low) != len(types) or None in low or None in high:
+            return True
+        first, last = ([sort_key([t], [v]) for t, v in zip(types, row, strict=True)] for row in (low, high))
+        for partition in partitions:
+            values = decode_row(types, partition, path="partition")
+            keys = [sort_key([t], [v]) for t, v in zip(types, values, strict=True)]
+            if all(None in (v,) or a <= k <= b for a, k, b, v in zip(first, keys, last, values, strict=True)):
+                return True
+        return False
+
+    def _entries(self, meta: ManifestMeta) -> list[ManifestEntry]:
+        return self.access.metadata.manifest(meta.file_name)
+
+    def _sizes(self) -> manifest_merge.MergeSizes:
+        return manifest_merge.MergeSizes.of(self.access.options)
+
     def _manifests(self, entries: Iterable[ManifestEntry]) -> list[ManifestMeta]:
+        """Write ``entries``, in manifests of about the target size."""
         chosen = tuple(entries)
-        if not chosen:
-            return []
+        return [
+            self._manifest(chosen[start : start + _ENTRIES_MAX])
+            for start in range(0, len(chosen), _ENTRIES_MAX)
+        ]
+
+    def _manifest(self, chosen: Sequence[ManifestEntry]) -> ManifestMeta:
         name = self._name("manifest")
         body = encode_manifest(
             chosen, compression=self.access.options.get(keys_commit.MANIFEST_COMPRESSION)
         )
         self._store(name, body)
         types = [f.type for f in self.access.schema.partition_fields]
-        return [summarize(chosen, name, len(body), types)]
+        return summarize(chosen, name, len(body), types)
 
     def _list(self, metas: Sequence[ManifestMeta]) -> tuple[str, int]:
         name = self._name("manifest-list")

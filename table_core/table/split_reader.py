@@ -118,7 +118,7 @@ class SplitReader:
                 continue
             reader = self._reader(split, fields, system=True)
             runs = [_batches(reader, run) for run in section]
-            for merged in merge_runs(runs, schema, engine.merge):
+            for merged in merge_runs(runs, engine):
                 yield _adds(merged)
 
     def _single(

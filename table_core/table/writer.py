@@ -251,12 +251,13 @@ class TableWriter:
         if indices is not None:
             ordering = ordering.take(indices)
         ordering = ordering.append_column(SEQUENCE_COLUMN, sequence)
-        order = key_order(
+        positions = key_order(
             ordering,
             schema.trimmed_primary_keys,
             user_order,
             descending=options.get(keys_merge.SEQUENCE_FIELD_SORT_ORDER) == "descending",
         )
+        order = pa.array(positions)
         chosen = order if indices is None else indices.take(order)
         ordered = rows.take(chosen).add_column(0, SEQUENCE_COLUMN, sequence.take(order))
         changelog: list[DataFile] = []
