@@ -1,0 +1,195 @@
+"""What a data file format offers, and what its writers are told."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from table_core.errors import CorruptFileError, DataError, StorageUnavailableError
+from table_core.options import keys_files
+from table_core.storage.os_errors import table_error
+
+if TYPE_CHECKING:
+    import decimal
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.options.table import TableOptions
+    from table_core.ports import Storage
+
+__all__ = [
+    "DataFormat",
+    "FileWriter",
+    "Keep",
+    "RangeStats",
+    "WriterSettings",
+    "decoding",
+    "encoding",
+    "format_name",
+]
+
+Value: TypeAlias = "bool | int | float | str | bytes | decimal.Decimal"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeStats:
+    """What is known of one column in one part of a file.  None is unknown.
+
+    Values: DATE in days, TIME in milliseconds, timestamps in nanoseconds since the epoch.
+    """
+
+    min: Value | None
+    max: Value | None
+    null_count: int | None
+    row_count: int
+
+
+Keep: TypeAlias = "Callable[[Mapping[str, RangeStats]], bool]"
+"""Whether rows within these ranges may be wanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterSettings:
+    """How to write a data file."""
+
+    compression: str = "zstd"
+    zstd_level: int = 1
+    block_size: int | None = None
+    """Bytes in memory of a row group or stripe; None leaves it to the format."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Table options; the format picks those that begin with its name."""
+
+    @classmethod
+    def of(
+        cls, options: TableOptions, *, level: int = 0, changelog: bool = False
+    ) -> WriterSettings:
+        """What ``options`` say of files of ``level``, or of changelog files."""
+        codec = options.get(keys_files.FILE_COMPRESSION)
+        codec = options.get(keys_files.FILE_COMPRESSION_PER_LEVEL).get(level, codec)
+        if changelog:
+            codec = options.get(keys_files.CHANGELOG_FILE_COMPRESSION) or codec
+        return cls(
+            compression=codec.lower(),
+            zstd_level=options.get(keys_files.FILE_COMPRESSION_ZSTD_LEVEL),
+            block_size=options.get(keys_files.FILE_BLOCK_SIZE),
+            options=options.raw,
+        )
+
+
+def format_name(options: TableOptions, *, level: int = 0, changelog: bool = False) -> str:
+    """The format of new files of ``level``, or of changelog files: ``parquet``, ``orc``, ``avro``."""
+    name = options.get(keys_files.FILE_FORMAT)
+    name = options.get(keys_files.FILE_FORMAT_PER_LEVEL).get(level, name)
+    if changelog:
+        name = options.get(keys_files.CHANGELOG_FILE_FORMAT) or name
+    return name.lower()
+
+
+class FileWriter(Protocol):
+    """One data file in the making."""
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows.  Columns are found by name and cast without loss.
+
+        Raises:
+            DataError: a value does not fit its column, or NULL where NOT NULL is declared.
+        """
+        ...
+
+    def size_estimate(self) -> int:
+        """About how many bytes the file would have if it were closed now."""
+        ...
+
+    def close(self) -> int:
+        """Finish the file.  Returns its size in bytes."""
+        ...
+
+    def abort(self) -> None:
+        """Give up and delete what was written."""
+        ...
+
+
+class DataFormat(Protocol):
+    """Data files to and from Arrow."""
+
+    @property
+    def name(self) -> str:
+        """Also the extension of the files."""
+        ...
+
+    def open_writer(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> FileWriter:
+        """A writer of the new file ``path`` with the columns ``fields``."""
+        ...
+
+    def read(
+        self,
+        storage: Storage,
+        path: str,
+        file_size: int,
+        fields: Sequence[Field],
+        *,
+        batch_rows: int,
+        keep: Keep | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``path``: the columns called as ``fields``, as ``arrow_schema(fields)``.
+
+        Parts of the file whose ranges ``keep`` refuses are left out.
+
+        Raises:
+            CorruptFileError: the file does not decode, or lacks a column.
+            UnsupportedFeatureError: it holds what this release cannot represent.
+        """
+        ...
+
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
+        """Names of the top-level columns of ``path``."""
+        ...
+
+
+@contextmanager
+def decoding(storage: Storage, path: str) -> Iterator[None]:
+    """Tell a failure to read as a store that failed, or as a file that is damaged."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:  # Arrow's own complaints about bytes have none
+            raise table_error(error, root=storage.uri, path=path, action="read") from error
+        raise _corrupt(storage, path, error) from error
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError, EOFError) as error:
+        raise _corrupt(storage, path, error) from error
+
+
+def _corrupt(storage: Storage, path: str, error: Exception) -> CorruptFileError:
+    return CorruptFileError(
+        f"{storage.uri}/{path} does not decode: {error}", path=path, problems=[str(error)]
+    )
+
+
+@contextmanager
+def encoding(storage: Storage, path: str) -> Iterator[None]:
+    """Tell a failure to write as a store that failed, or as rows that do not fit."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise table_error(error, root=storage.uri, path=path, action="write") from error
+        raise StorageUnavailableError(
+            f"cannot write {storage.uri}/{path}: {error}", path=path, reason=str(error)
+        ) from error
+    except pa.ArrowException as error:
+        raise DataError(
+            f"cannot write {storage.uri}/{path}: {error}", column=None, row=None, value=None
+        ) from error
+
+
+def close_quietly(file: Any) -> None:
+    """Close a file that is given up; that it cannot be flushed any more is no news."""
+    try:
+        file.close()
+    except OSError:
+        return

@@ -1,0 +1,174 @@
+"""Parquet data files to and from Arrow.
+
+Written as Paimon's own writer lays them out (spec 5.3), except that TIMESTAMP(7..9) is INT64
+nanoseconds and not INT96, which has no statistics and is deprecated; Paimon reads both (T35).
+Read leniently: any physical type that holds the values will do (T37).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.errors import UnsupportedFeatureError
+from table_core.storage.conform import misfit, missing_columns, read_batch
+from table_core.storage.data_format import decoding
+from table_core.storage.parquet_schema import leaf_counts
+from table_core.storage.parquet_stats import row_group_ranges
+from table_core.storage.parquet_writer import ParquetFileWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Storage
+    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+
+__all__ = ["ParquetFormat"]
+
+_US_MIN: Final = -(2**63) // 1000
+_US_MAX: Final = 2**64 // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFormat:
+    """Parquet."""
+
+    name: str = "parquet"
+
+    def open_writer(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> FileWriter:
+        """A writer of ``path``."""
+        return ParquetFileWriter(storage, path, fields, settings)
+
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
+        """Names of the top-level columns of ``path``."""
+        with _opened(storage, path) as file, decoding(storage, path):
+            names: list[str] = file.schema_arrow.names
+            return names
+
+    def read(
+        self,
+        storage: Storage,
+        path: str,
+        file_size: int,  # noqa: ARG002
+        fields: Sequence[Field],
+        *,
+        batch_rows: int,
+        keep: Keep | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``path``; see ``DataFormat.read``."""
+        schema = arrow_schema(fields)
+        names = schema.names
+        with _opened(storage, path) as file:
+            with decoding(storage, path):
+                stored = file.schema_arrow
+                missing_columns(stored.names, fields, path=path)
+                _check_codecs(file.metadata, path)
+                groups = _wanted_groups(file.metadata, stored, names, keep)
+                legacy = _int96_columns(file.metadata, stored, fields)
+            if legacy:
+                _check_instants(storage, path, legacy, groups, batch_rows)
+            batches = file.iter_batches(batch_rows, row_groups=groups, columns=names)
+            while True:
+                with decoding(storage, path):
+                    batch = next(batches, None)
+                    if batch is None:
+                        return
+                    found = read_batch(batch, fields, schema, path=path)
+                yield found
+
+
+def _opened(storage: Storage, path: str, **options: Any) -> Any:
+    source = storage.open_input(path)
+    with decoding(storage, path):
+        # Local files are read column chunk by column chunk; remote ones in few large requests.
+        remote = not isinstance(source, pa.OSFile | pa.BufferReader)
+        try:
+            return pq.ParquetFile(
+                source, pre_buffer=remote, page_checksum_verification=True, **options
+            )
+        except BaseException:
+            source.close()
+            raise
+
+
+def _wanted_groups(
+    metadata: Any, stored: pa.Schema, names: Sequence[str], keep: Keep | None
+) -> list[int]:
+    groups = range(metadata.num_row_groups)
+    if keep is None:
+        return list(groups)
+    return [g for g in groups if keep(row_group_ranges(metadata, stored, g, names))]
+
+
+def _check_codecs(metadata: Any, path: str) -> None:
+    """Refuse the codec that Arrow does not know."""
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return
+    codec = metadata.row_group(0).column(0).compression
+    if codec == "LZO":
+        raise UnsupportedFeatureError(
+            f"{path} is compressed with {codec}, which this release cannot read; "
+            "rewrite the table with file.compression=zstd",
+            feature=f"parquet codec {codec}",
+            path=path,
+        )
+
+
+def _int96_columns(metadata: Any, stored: pa.Schema, fields: Sequence[Field]) -> list[Field]:
+    """Those of ``fields`` that are stored as INT96, or hold members that are."""
+    wanted = {field.name: field for field in fields}
+    found = []
+    leaf = 0
+    for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
+        columns = [metadata.schema.column(leaf + i) for i in range(leaves)]
+        if name in wanted and any(column.physical_type == "INT96" for column in columns):
+            found.append(wanted[name])
+        leaf += leaves
+    return found
+
+
+def _check_instants(
+    storage: Storage, path: str, fields: Sequence[Field], groups: list[int], batch_rows: int
+) -> None:
+    """Refuse INT96 instants that nanoseconds cannot express: Arrow would wrap them silently.
+
+    Microseconds can express them, so a second look with that unit tells.  Java stores instants
+    before 1970 with a negative time of day, which Arrow takes for one of 2**64 nanoseconds more.
+    """
+    names = [field.name for field in fields]
+    with _opened(storage, path, coerce_int96_timestamp_unit="us") as file:
+        batches = file.iter_batches(batch_rows, row_groups=groups, columns=names)
+        while True:
+            with decoding(storage, path):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+            for field in fields:
+                column = batch.column(batch.schema.get_field_index(field.name))
+                bounds = pc.min_max(_instants(column)).as_py()
+                low, high = bounds["min"], bounds["max"]
+                if low is not None and not (low >= _US_MIN and high <= _US_MAX):
+                    raise misfit(field, pa.ArrowInvalid("out of bounds timestamp"), path=path)
+
+
+def _instants(column: Any) -> Any:
+    """All timestamps in ``column``, however nested, as microseconds."""
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64())
+    if pa.types.is_struct(column.type):
+        parts = [_instants(part) for part in column.flatten()]
+    elif pa.types.is_map(column.type):
+        parts = [_instants(column.keys), _instants(column.items)]
+    elif pa.types.is_list(column.type):
+        parts = [_instants(column.flatten())]
+    else:
+        parts = []
+    return pa.concat_arrays([pa.array([], pa.int64()), *parts])

@@ -1,0 +1,88 @@
+"""What a format writes it reads back, for every type, nullability and cut of the rows.
+
+Method: Hypothesis draws columns and rows; the file goes through a memory store.  The oracle is the
+table that was written.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.storage.formats import WriterSettings, format_for
+from table_core.storage.memory import MemoryStorage
+from table_core.testing.arrow_values import arrow_tables, field_lists
+
+FORMATS = [("parquet", 9)]
+
+
+def written(name, fields, tables, **settings):
+    storage = MemoryStorage()
+    writer = format_for(name).open_writer(storage, "f", fields, WriterSettings(**settings))
+    for table in tables:
+        writer.write(table)
+        assert writer.size_estimate() >= 0
+    size = writer.close()
+    assert size == len(storage.read("f"))
+    return storage, size
+
+
+def read(name, storage, size, fields, **options):
+    batches = list(
+        format_for(name).read(storage, "f", size, fields, **({"batch_rows": 7} | options))
+    )
+    assert all(b.num_rows <= 7 for b in batches)
+    return pa.Table.from_batches(batches, schema=arrow_schema(fields))
+
+
+def identical(left: pa.Table, right: pa.Table) -> bool:
+    """Equal, with NaN equal to NaN and types equal to the last member name."""
+    return str(left.schema) == str(right.schema) and repr(left.to_pylist()) == repr(
+        right.to_pylist()
+    )
+
+
+@pytest.mark.parametrize(("name", "digits_max"), FORMATS)
+@given(data=st.data())
+def test_rows_survive_a_file(name, digits_max, data):
+    fields = data.draw(field_lists(digits_max=digits_max))
+    table = data.draw(arrow_tables(fields))
+    storage, size = written(name, fields, [table])
+    found = read(name, storage, size, fields)
+    found.validate(full=True)
+    assert identical(found, table)
+    assert format_for(name).columns(storage, "f", size) == [f.name for f in fields]
+
+
+@pytest.mark.parametrize(("name", "digits_max"), FORMATS)
+@given(data=st.data())
+def test_columns_go_by_name_and_in_any_order(name, digits_max, data):
+    fields = data.draw(field_lists(depth=1, digits_max=digits_max))
+    tables = data.draw(st.lists(arrow_tables(fields, rows_max=6), max_size=3))
+    wanted = data.draw(st.permutations(fields))[: data.draw(st.integers(0, len(fields)))]
+    shuffled = [t.select(data.draw(st.permutations(t.column_names))) for t in tables]
+    storage, size = written(name, fields, shuffled)
+    rows = pa.concat_tables([arrow_schema(fields).empty_table(), *tables])
+    if wanted:
+        assert identical(read(name, storage, size, wanted), rows.select([f.name for f in wanted]))
+    else:
+        batches = format_for(name).read(storage, "f", size, [], batch_rows=7)
+        assert sum(b.num_rows for b in batches) == rows.num_rows
+
+
+@given(data=st.data())
+def test_ranges_of_row_groups_hold_their_rows(data):
+    """Oracle: every row of a kept or refused group lies within the ranges that were told."""
+    fields = data.draw(field_lists(depth=0))
+    table = data.draw(arrow_tables(fields))
+    storage, size = written("parquet", fields, [table], block_size=1)
+    seen = []
+    found = read("parquet", storage, size, fields, keep=lambda ranges: not seen.append(ranges))
+    assert identical(found, table)
+    assert sum(r["c0"].row_count for r in seen) == table.num_rows
+    for number, field in enumerate(fields):
+        nulls = [r[field.name].null_count for r in seen]
+        assert sum(nulls) == table.column(number).null_count
