@@ -30,14 +30,10 @@ ACTIONS: Final = (
     "write",
     "sync-table",
     "merge-into",
-    "delete",
-    "update",
     "compact",
     "expire-snapshots",
     "expire-partitions",
-    "remove-orphan-files",
     "drop-partitions",
-    "rollback",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

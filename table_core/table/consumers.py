@@ -1,0 +1,51 @@
+"""Consumers: readers whose next snapshot expiry must keep (spec 9.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.errors import ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.consumer import decode_consumer, encode_consumer
+
+if TYPE_CHECKING:
+    from table_core.table.access import TableAccess
+
+__all__ = ["consumers", "delete_consumer", "next_snapshot_of", "set_consumer"]
+
+_PREFIX = "consumer-"
+
+
+def consumers(access: TableAccess) -> dict[str, int]:
+    """Every consumer and the next snapshot that it will read."""
+    found = {}
+    for info in access.storage.list(layout.consumer_folder(access.branch)):
+        name = info.path.rpartition("/")[2]
+        if name.startswith(_PREFIX):
+            path = info.path
+            found[name.removeprefix(_PREFIX)] = decode_consumer(
+                access.storage.read(path), path=path
+            ).next_snapshot
+    return found
+
+
+def next_snapshot_of(access: TableAccess, id: str) -> int | None:
+    """The next snapshot of consumer ``id``; None if there is no such consumer."""
+    path = layout.consumer_path(id, access.branch)
+    try:
+        return decode_consumer(access.storage.read(path), path=path).next_snapshot
+    except NotFoundError:
+        return None
+
+
+def set_consumer(access: TableAccess, id: str, next_snapshot: int) -> None:
+    """Say that ``id`` has read everything before ``next_snapshot``."""
+    if not id or "/" in id:
+        raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
+    path = layout.consumer_path(id, access.branch)
+    access.storage.write(path, encode_consumer(next_snapshot))
+
+
+def delete_consumer(access: TableAccess, id: str) -> None:
+    """Forget ``id``; expiry no longer waits for it."""
+    access.storage.delete([layout.consumer_path(id, access.branch)])

@@ -1,0 +1,62 @@
+"""The engine inside the calling process: SQL by DuckDB, rows by Arrow.  For small tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from table_core.table.flow import View
+    from table_core.table.results import Commit, CommitAs
+    from table_core.table.table import Table
+
+__all__ = ["EmbeddedEngine", "view_rows"]
+
+
+class EmbeddedEngine:
+    """Computes in this process; every view is in memory while its query runs."""
+
+    def query(self, sql: str, views: Mapping[str, View]) -> pa.Table:
+        """Rows of ``sql`` over ``views``.
+
+        Raises:
+            UnsupportedFeatureError: DuckDB is not installed.
+            ArgumentError: DuckDB refuses the SQL; its message says where.
+        """
+        try:
+            import duckdb
+        except ImportError as error:
+            raise UnsupportedFeatureError(
+                "SQL in the embedded engine needs DuckDB: pip install duckdb, or use Spark",
+                feature="sql in engine 'local'",
+            ) from error
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            for name, view in views.items():
+                connection.register(name, view_rows(view))
+            try:
+                return connection.execute(sql).to_arrow_table()
+            except duckdb.Error as error:
+                raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
+
+    def write(
+        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+    ) -> Commit:
+        """Write ``rows`` with one commit."""
+        with table.write(commit=commit, overwrite=overwrite) as writer:
+            writer.write(rows)
+            return writer.commit()
+
+
+def view_rows(view: View) -> pa.Table:
+    """The rows of ``view``; no rows and the table's columns where there is no snapshot."""
+    if view.snapshot is None:
+        return view.table.arrow_schema.empty_table()
+    if view.after is not None:
+        return view.table.changes(after=view.after, to=view.snapshot).to_arrow()
+    return view.table.read(snapshot=view.snapshot).to_arrow()

@@ -1,0 +1,175 @@
+"""Runs a job spec: one function an action, the same for the embedded engine and for Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.datatypes.kinds import Field
+from table_core.datatypes.text import parse_type
+from table_core.errors import ArgumentError
+from table_core.schema import change as changes
+from table_core.table import merge_into as clauses
+from table_core.table.catalog import open_catalog
+from table_core.table.embedded import EmbeddedEngine
+from table_core.table.flow import run_flow, views_of
+from table_core.table.results import CommitAs, ResultDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.table.catalog import Catalog
+    from table_core.table.flow import Engine
+    from table_core.table.job_spec import JobSpec
+    from table_core.table.table import Table
+
+__all__ = ["run_embedded", "run_job"]
+
+_STORAGE: Final = "storage."
+
+
+def run_embedded(spec: JobSpec) -> dict[str, object]:
+    """Do what ``spec`` says inside this process; the result document."""
+    return run_job(spec, EmbeddedEngine())
+
+
+def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
+    """Do what ``spec`` says; rows are computed and written by ``engine``."""
+    storage = {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
+    catalog = open_catalog(spec.warehouse, storage)
+    commit = CommitAs(
+        user=spec.commit_user,
+        identifier=spec.commit_identifier,
+        properties=spec.args.get("properties") or {},
+        expect=spec.args.get("expect") or {},
+        watermark=spec.args.get("watermark"),
+    )
+    if spec.table is None:
+        raise ArgumentError(f"job {spec.action} names no table", argument="table")
+    return _ACTIONS[spec.action](catalog, spec, commit, engine).to_document()
+
+
+def _create(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    """``columns`` is ``{name: type text}``; a database that is missing is made."""
+    args = spec.args
+    assert spec.table is not None
+    database = spec.table.partition(".")[0]
+    catalog.create_database(database, if_not_exists=True)
+    fields = [Field(0, name, parse_type(text)) for name, text in args["columns"].items()]
+    existed = spec.table.partition(".")[2] in catalog.tables(database)
+    table = catalog.create_table(
+        spec.table,
+        fields,
+        primary_key=args.get("primary_key") or (),
+        partition_by=args.get("partition_by") or (),
+        options=args.get("options") or {},
+        comment=args.get("comment"),
+        if_not_exists=args.get("if_not_exists", True),
+    )
+    return _unchanged("create-table", table, {"created": not existed})
+
+
+def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    """``changes`` is a list of ``{"change": "AddColumn", …its fields}``."""
+    assert spec.table is not None
+    wanted = []
+    for document in spec.args["changes"]:
+        members = dict(document)
+        name = members.pop("change", None)
+        cls = getattr(changes, str(name), None)
+        if name not in changes.__all__ or cls is None:
+            known = ", ".join(changes.__all__)
+            raise ArgumentError(f"unknown change {name!r}; known: {known}", argument="changes")
+        wanted.append(cls(**members))
+    before = catalog.table(spec.table).definition.id
+    table = catalog.alter_table(spec.table, wanted)
+    details = {"schema_before": before, "schema_after": table.definition.id}
+    return _unchanged("alter-table", table, details)
+
+
+def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    assert spec.table is not None
+    return run_flow(catalog, catalog.table(spec.table), spec.args, commit, engine)
+
+
+def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    from table_core.table.cdc_sync import sync_table_from_spec
+
+    assert spec.table is not None
+    return sync_table_from_spec(catalog, spec.table, spec.args, commit)
+
+
+def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    assert spec.table is not None
+    args, source = spec.args, spec.args["source"]
+    rows: Any
+    if source.get("sql"):
+        rows = engine.query(source["sql"], views_of(catalog, source.get("sources") or {}))
+        rows = rows.toArrow() if hasattr(rows, "toArrow") else rows
+    else:
+        rows = catalog.table(source["table"])
+    when = tuple(_clause(document) for document in args["when"])
+    return catalog.table(spec.table).merge_into(rows, args["on"], when, commit=commit)
+
+
+def _clause(document: Mapping[str, Any]) -> Any:
+    """``{"action": "not-matched-insert", "values": …, "condition": …}`` as a clause."""
+    members = {key: value for key, value in document.items() if value is not None}
+    name = "".join(part.title() for part in str(members.pop("action", "")).split("-"))
+    cls = getattr(clauses, name, None)
+    if name not in clauses.__all__ or cls is None:
+        raise ArgumentError(f"unknown clause {document.get('action')!r}", argument="when")
+    return cls(**members)
+
+
+def _compact(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    table = _table(catalog, spec)
+    distributed: Callable[..., ResultDocument] | None = getattr(engine, "compact", None)
+    if distributed is not None and not spec.args.get("dry_run"):
+        return distributed(table, commit=commit, **_given(spec))
+    return table.compact(commit=commit, **_given(spec))
+
+
+def _expire_snapshots(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    return _table(catalog, spec).expire_snapshots(**_given(spec))
+
+
+def _expire_partitions(
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+) -> ResultDocument:
+    return _table(catalog, spec).expire_partitions(commit=commit, **_given(spec))
+
+
+def _drop_partitions(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).drop_partitions(commit=commit, **_given(spec))
+
+
+def _table(catalog: Catalog, spec: JobSpec) -> Table:
+    assert spec.table is not None
+    return catalog.table(spec.table)
+
+
+def _given(spec: JobSpec) -> dict[str, Any]:
+    """The arguments of the verb, without those that every commit takes."""
+    common = {"properties", "expect", "watermark"}
+    return {k: v for k, v in spec.args.items() if k not in common and v is not None}
+
+
+def _unchanged(action: str, table: Table, details: Mapping[str, object]) -> ResultDocument:
+    head = table.latest_snapshot()
+    id = head.id if head else None
+    return ResultDocument(
+        action=action, table=table.name, snapshot_before=id, snapshot_after=id, details=details
+    )
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], ResultDocument]]] = {
+    "create-table": _create,
+    "alter-table": _alter,
+    "write": _write,
+    "sync-table": _sync,
+    "merge-into": _merge,
+    "compact": _compact,
+    "expire-snapshots": _expire_snapshots,
+    "expire-partitions": _expire_partitions,
+    "drop-partitions": _drop_partitions,
+}
