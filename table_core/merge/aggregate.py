@@ -1,0 +1,102 @@
+"""Aggregation: every column is folded by its own function.
+
+Source: ``org.apache.paimon.mergetree.compact.aggregate.AggregateMergeFunction``; spec 8.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
+from table_core.merge.deduplicate import passed
+from table_core.merge.ordinal import single_chunk
+from table_core.merge.runs import Groups, Runs, joined, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from table_core.merge.fold_value import Fold
+    from table_core.merge.sort import KeyOrder
+
+__all__ = ["Aggregation"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregation:
+    """The ``aggregation`` merge engine.
+
+    ``folds`` has one entry a column.  With ``remove_on_delete`` a ``-D`` takes the whole row
+    away instead of taking its values back; what comes after starts from the removed row.
+    """
+
+    order: KeyOrder
+    folds: Mapping[str, Fold]
+    remove_on_delete: bool = False
+
+    def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
+        """``projected`` and what orders the versions."""
+        return tuple(dict.fromkeys((*projected, *self.order.key, *self.order.sequence_fields)))
+
+    def merge(self, rows: pa.Table) -> pa.Table:
+        """Fold ``rows``, which are in order, to one row a key.
+
+        A key with one version passes through unchanged, whatever its kind.
+
+        Shape: ``rows[n]`` to ``result[r]``, same columns.
+
+        Raises:
+            DataError: a function cannot take a value back, or a result does not fit.
+        """
+        return self.fold(rows, Runs.of(rows, self.order.key))
+
+    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+        """``merge`` for rows in any order, whose ``runs`` are known."""
+        several = np.flatnonzero(runs.ends > runs.starts)
+        if len(several) == 0:
+            return passed(rows, runs)
+        versions, lengths = runs.versions_of(several), runs.lengths[several]
+        kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
+        groups, removed = Groups.of_lengths(lengths, (kinds & 1).astype(np.bool_)), None
+        if self.remove_on_delete:
+            last_delete = groups.last(kinds == RowKind.DELETE)
+            removed = np.where(last_delete == groups.stops - 1, versions[groups.stops - 1], -1)
+            groups, versions = _from_last_delete(groups, versions, last_delete)
+        folded = pa.table(
+            [self._folded(rows, name, versions, groups) for name in rows.column_names],
+            schema=rows.schema,
+        )
+        return joined(rows, runs, several, folded, removed)
+
+    def _folded(
+        self, rows: pa.Table, name: str, versions: npt.NDArray[np.int64], groups: Groups
+    ) -> Any:
+        if name == KIND_COLUMN:
+            return pa.array(np.zeros(len(groups.starts), np.int8))
+        column = single_chunk(rows[name])
+        if name == SEQUENCE_COLUMN:
+            return column.take(pa.array(versions[groups.stops - 1]))
+        return self.folds[name].fold(column.take(pa.array(versions)), groups)
+
+
+def _from_last_delete(
+    groups: Groups,
+    versions: npt.NDArray[np.int64],
+    last_delete: npt.NDArray[np.int64],
+) -> tuple[Groups, npt.NDArray[np.int64]]:
+    """Each key's versions from its last ``-D`` on, which then counts as an added row."""
+    starts = np.where(last_delete >= 0, last_delete, groups.starts)
+    kept = spans(starts, groups.stops - starts)
+    adds = np.concatenate([np.zeros(1, np.int64), np.cumsum(groups.adds())])
+    primed = (adds[starts] > adds[groups.starts]) | (last_delete < 0)
+    retract = ~groups.adds()
+    retract[starts[last_delete >= 0]] = False
+    return (
+        Groups.of_lengths(groups.stops - starts, retract[kept], primed),
+        versions[kept],
+    )

@@ -1,0 +1,63 @@
+"""First row: the oldest version of each key wins.
+
+Source: ``org.apache.paimon.mergetree.compact.FirstRowMergeFunction``; spec 8.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from table_core.errors import DataError
+from table_core.merge.deduplicate import picked_adds
+from table_core.merge.runs import Runs
+from table_core.merge.sort import KeyOrder, is_retract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+__all__ = ["FirstRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRow:
+    """The ``first-row`` merge engine."""
+
+    order: KeyOrder
+    ignore_delete: bool = False
+
+    def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
+        """``projected`` and the key."""
+        return tuple(dict.fromkeys((*projected, *self.order.key)))
+
+    def merge(self, rows: pa.Table) -> pa.Table:
+        """The oldest version of each key of ``rows``, which are in order.
+
+        Shape: ``rows[n]`` to ``result[r]``, same columns.
+
+        Raises:
+            DataError: a key with several versions has a ``-U`` or ``-D``, not to be ignored.
+        """
+        return self.fold(rows, Runs.of(rows, self.order.key))
+
+    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+        """``merge`` for rows in any order, whose ``runs`` are known."""
+        if runs.are_rows:
+            return rows
+        if not self.ignore_delete:
+            several = np.flatnonzero(runs.ends > runs.starts)
+            retracts = int(is_retract(rows)[runs.versions_of(several)].sum())
+            if retracts:
+                raise DataError(
+                    f"merge-engine 'first-row' cannot take rows back, and {retracts} -U or -D "
+                    "row(s) ask for it; set 'ignore-delete' to 'true' if they may be ignored",
+                    column=None,
+                    row=None,
+                    value=None,
+                )
+            return rows.take(runs.rows_at(runs.starts))
+        return rows.take(picked_adds(rows, runs, newest=False))

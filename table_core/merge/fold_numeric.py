@@ -1,0 +1,185 @@
+"""Folds that calculate: sum, min and max, bool_and and bool_or.
+
+Integers are exact and refuse to overflow; decimals are exact and become null where they exceed
+their precision; floats are added in the order of the versions, as Java adds them.
+
+Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldSumAgg`` and its neighbours; spec 8.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.errors import DataError
+from table_core.merge.fold_value import present, refuse_retracts
+from table_core.merge.ordinal import ordinals
+from table_core.merge.runs import taken
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from table_core.merge.runs import Groups
+
+__all__ = ["Both", "Either", "Extreme", "Sum", "decimal_words", "decimals", "overflow"]
+
+_LOW_32: Final = np.int64(0xFFFF_FFFF)
+
+
+def overflow(function: str, column: str, type_: pa.DataType) -> DataError:
+    """The error of an integer result that its column cannot hold."""
+    return DataError(
+        f"column {column!r}: the {function} of a key's versions does not fit {type_}; "
+        "widen the column",
+        column=column,
+        row=None,
+        value=None,
+    )
+
+
+def decimal_words(column: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Low and high words of a ``decimal128`` column.  Shape: ``[n]`` to two ``[n]``."""
+    body = column.buffers()[1]
+    if body is None or len(column) == 0:
+        return np.zeros(0, np.uint64), np.zeros(0, np.int64)
+    words = np.frombuffer(body, np.int64, 2 * len(column), 16 * column.offset)
+    return words[::2].astype(np.uint64), words[1::2]
+
+
+def decimals(
+    low: npt.NDArray[np.uint64],
+    high: npt.NDArray[np.int64],
+    valid: npt.NDArray[np.bool_],
+    type_: pa.DataType,
+) -> pa.Array:
+    """Decimals from their words; null where not ``valid`` or beyond the type's precision."""
+    limit = 10**type_.precision
+    top, bottom = np.int64(limit >> 64), np.uint64(limit & (2**64 - 1))
+    below, beyond = np.int64(-limit >> 64), np.uint64(-limit & (2**64 - 1))
+    fits = (high < top) | ((high == top) & (low < bottom))
+    fits &= (high > below) | ((high == below) & (low > beyond))
+    body = np.empty((len(low), 2), np.uint64)
+    body[:, 0], body[:, 1] = low, high.view(np.uint64)
+    bitmap = pa.array(valid & fits).buffers()[1]
+    return pa.Array.from_buffers(type_, len(low), [bitmap, pa.py_buffer(body.tobytes())])
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """``sum``: null counts nothing; what is taken away counts negative."""
+
+    column: str
+
+    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+        """See the class."""
+        here = present(column)
+        weight = here.astype(np.int64)
+        some = groups.reduce(np.add, weight, 0) > 0
+        if groups.retract is not None:
+            weight[groups.retract] *= -1
+        type_ = column.type
+        if pa.types.is_floating(type_):
+            return self._floats(column, groups, weight, some)
+        if pa.types.is_decimal(type_):
+            return self._decimals(column, groups, weight, some)
+        low, high = _exact_sum(ordinals(column), weight, groups)
+        total = (high << 32) | low
+        bounds = np.iinfo(type_.to_pandas_dtype())
+        fits = (high == total >> 32) & (total >= bounds.min) & (total <= bounds.max)
+        if not fits.all():
+            raise overflow("sum", self.column, type_)
+        return pa.array(total.astype(bounds.dtype), type_, mask=~some)
+
+    def _floats(
+        self,
+        column: pa.Array,
+        groups: Groups,
+        weight: npt.NDArray[np.int64],
+        some: npt.NDArray[np.bool_],
+    ) -> pa.Array:
+        dtype = np.dtype(column.type.to_pandas_dtype())
+        values = column.fill_null(0).to_numpy()
+        counted = weight != 0
+        signed = np.where(weight < 0, -values, values)[counted]
+        total = np.full(len(groups.starts), -0.0, dtype)
+        np.add.at(total, groups.ids[counted], signed)
+        return pa.array(total, column.type, mask=~some)
+
+    def _decimals(
+        self,
+        column: pa.Array,
+        groups: Groups,
+        weight: npt.NDArray[np.int64],
+        some: npt.NDArray[np.bool_],
+    ) -> pa.Array:
+        low, high = decimal_words(column)
+        limbs = [low & np.uint64(_LOW_32), low >> np.uint64(32), high & _LOW_32, high >> 32]
+        sums = [groups.reduce(np.add, limb.astype(np.int64) * weight, 0) for limb in limbs]
+        for i in range(3):
+            sums[i + 1] += sums[i] >> 32
+            sums[i] &= _LOW_32
+        wraps = sums[3] != (sums[3] << 32) >> 32
+        low_word = (sums[0] | (sums[1] << 32)).view(np.uint64)
+        return decimals(low_word, sums[2] | (sums[3] << 32), some & ~wraps, column.type)
+
+
+def _exact_sum(
+    values: npt.NDArray[np.int64], weight: npt.NDArray[np.int64], groups: Groups
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Low 32 bits and the rest of each group's sum, beyond 64 bits where it must be."""
+    low = groups.reduce(np.add, (values & _LOW_32) * weight, 0)
+    high = groups.reduce(np.add, (values >> 32) * weight, 0)
+    return low & _LOW_32, high + (low >> 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """``min`` and ``max`` in Paimon's order; null counts nothing."""
+
+    column: str
+    greatest: bool
+
+    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+        """See the class."""
+        refuse_retracts(groups, "max" if self.greatest else "min", self.column)
+        values, here = ordinals(column), present(column)
+        worst = np.iinfo(np.int64).min if self.greatest else np.iinfo(np.int64).max
+        operation = np.maximum if self.greatest else np.minimum
+        best = groups.reduce(operation, np.where(here, values, worst), worst)
+        hits = here & (values == np.repeat(best, groups.stops - groups.starts))
+        return taken(column, groups.first(hits) if self.greatest else groups.last(hits))
+
+
+def _bools(column: pa.Array, groups: Groups, operation: Any, neutral: int) -> pa.Array:
+    here = present(column)
+    values = np.where(here, ordinals(column), neutral)
+    result = groups.reduce(operation, values, neutral)
+    some = groups.reduce(np.add, here.astype(np.int64), 0) > 0
+    return pa.array(result.astype(np.bool_), mask=~some)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """``bool_and``: null counts nothing."""
+
+    column: str
+
+    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+        """See the class."""
+        refuse_retracts(groups, "bool_and", self.column)
+        return _bools(column, groups, np.minimum, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """``bool_or``: null counts nothing."""
+
+    column: str
+
+    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+        """See the class."""
+        refuse_retracts(groups, "bool_or", self.column)
+        return _bools(column, groups, np.maximum, 0)

@@ -1,0 +1,206 @@
+"""Numpy arrays that compare as Paimon compares.
+
+Keys, sequence fields, ``min`` and ``max`` all need Paimon's order: nulls first, ``-0.0 < 0.0``,
+NaN last, strings by their UTF-8 bytes (spec 5.2).  Arrow and numpy disagree with it here and
+there, so every comparison of values in ``merge`` goes through this file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.errors import UnsupportedFeatureError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["comparable", "ordinals", "single_chunk", "validity"]
+
+_WIDEST_TEXT: Final = 64
+"""Longer texts are ranked instead of laid out as bytes."""
+_LOW_63: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+_FIXED: Final[dict[Any, str]] = {
+    pa.int8(): "i1",
+    pa.int16(): "i2",
+    pa.int32(): "i4",
+    pa.int64(): "i8",
+    pa.date32(): "i4",
+    pa.float32(): "f4",
+    pa.float64(): "f8",
+}
+
+
+def single_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """``column`` as one array; no copy where it is one already."""
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return column
+
+
+def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Which slots hold a value, or None where all do.  Shape: ``array[n]`` to ``bool[n]``."""
+    if array.null_count == 0:
+        return None
+    mask: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    return mask
+
+
+def ordinals(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Integers in Paimon's order of the values: equal exactly where the values are.
+
+    Null slots hold anything: see ``validity``.  For texts, bytes and long decimals they are
+    ranks, so only ordinals of one call compare.
+
+    Shape: ``array[n]`` to ``int64[n]``.
+
+    Raises:
+        UnsupportedFeatureError: values of that type have no order.
+    """
+    plain = _plain(array)
+    if plain is not None:
+        return plain
+    type_ = array.type
+    if not (_is_text(type_) or pa.types.is_decimal(type_)):
+        raise UnsupportedFeatureError(f"values of type {type_} have no order", feature=str(type_))
+    ranked: npt.NDArray[np.int64] = (
+        pc.rank(array, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+    )
+    return ranked
+
+
+def comparable(columns: Sequence[pa.Array]) -> npt.NDArray[Any]:
+    """One numpy value a row that sorts as the row of ``columns`` does, nulls first.
+
+    ``int64`` where the columns fit in one, else bytes of a fixed width.  Only results of one
+    call compare.
+
+    Shape: ``columns[c][n]`` to ``[n]``.
+    """
+    if all(column.null_count == 0 for column in columns):
+        numbers = [_plain(column) for column in columns]
+        plain = [number for number in numbers if number is not None]
+        if len(plain) == len(columns):
+            packed = plain[0] if len(plain) == 1 else _packed(plain)
+            if packed is not None:
+                return packed
+    parts = [part for column in columns for part in _bytes_of(column)]
+    matrix = np.ascontiguousarray(np.concatenate(parts, axis=1))
+    return matrix.view(f"S{matrix.shape[1]}").reshape(len(columns[0]))
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_binary(type_)
+        or pa.types.is_large_binary(type_)
+        or pa.types.is_fixed_size_binary(type_)
+    )
+
+
+def _slots(array: pa.Array, dtype: str, per_slot: int = 1) -> npt.NDArray[Any]:
+    """The values buffer of a fixed-width ``array``; null slots hold anything."""
+    body = array.buffers()[1]
+    if body is None or len(array) == 0:
+        return np.zeros(len(array) * per_slot, dtype)
+    size = np.dtype(dtype).itemsize * per_slot
+    return np.frombuffer(body, dtype, len(array) * per_slot, array.offset * size)
+
+
+def _plain(array: pa.Array) -> npt.NDArray[np.int64] | None:
+    """Ordinals that need no ranking, or None."""
+    type_ = array.type
+    if pa.types.is_boolean(type_):
+        return _slots(array.cast(pa.int8()), "i1").astype(np.int64)
+    if pa.types.is_timestamp(type_) or pa.types.is_time64(type_):
+        return _slots(array, "i8")
+    if pa.types.is_time32(type_):
+        return _slots(array, "i4").astype(np.int64)
+    if pa.types.is_decimal128(type_):
+        return _slots(array, "i8", 2)[::2] if type_.precision <= 18 else None
+    if pa.types.is_floating(type_) and type_ in _FIXED:
+        return _float_ordinals(_slots(array, _FIXED[type_]))
+    if type_ in _FIXED:
+        return _slots(array, _FIXED[type_]).astype(np.int64, copy=False)
+    return None
+
+
+def _float_ordinals(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    one_nan = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
+    if values.dtype == np.float32:
+        narrow = one_nan.view(np.int32)
+        return (narrow ^ ((narrow >> 31) & np.int32(0x7FFF_FFFF))).astype(np.int64)
+    bits = one_nan.view(np.int64)
+    return bits ^ ((bits >> 63) & _LOW_63)
+
+
+def _packed(numbers: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
+    """Several columns in the bits of one integer, or None where they need more than 63."""
+    if len(numbers[0]) == 0:
+        return np.zeros(0, np.int64)
+    lows = [int(n.min()) for n in numbers]
+    bits = [(int(n.max()) - low).bit_length() for n, low in zip(numbers, lows, strict=True)]
+    if sum(bits) > 63:
+        return None
+    packed = np.zeros(len(numbers[0]), np.int64)
+    for number, low, width in zip(numbers, lows, bits, strict=True):
+        packed = (packed << width) | (number - np.int64(low))
+    return packed
+
+
+def _bytes_of(column: pa.Array) -> list[npt.NDArray[np.uint8]]:
+    """Bytes of equal width a row whose order is that of the values, nulls first."""
+    valid = validity(column)
+    parts = [] if valid is None else [valid.astype(np.uint8).reshape(-1, 1)]
+    number = _plain(column)
+    if number is None and _is_text(column.type):
+        texts = _text_bytes(column)
+        if texts is None:
+            number = ordinals(column)
+        else:
+            parts += texts
+    elif number is None and pa.types.is_decimal128(column.type):
+        parts.append(_decimal_bytes(column))
+    elif number is None:
+        number = ordinals(column)
+    if number is not None:
+        parts.append(_number_bytes(number))
+    if valid is not None:
+        parts[1:] = [np.where(valid.reshape(-1, 1), part, np.uint8(0)) for part in parts[1:]]
+    return parts
+
+
+def _number_bytes(number: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    unsigned = number.view(np.uint64) ^ np.uint64(1 << 63)
+    return unsigned.astype(">u8").view(np.uint8).reshape(-1, 8)
+
+
+def _decimal_bytes(column: pa.Array) -> npt.NDArray[np.uint8]:
+    little = _slots(column, "u1", 16).reshape(-1, 16)
+    big = little[:, ::-1].copy()
+    big[:, 0] ^= 0x80
+    return big
+
+
+def _text_bytes(column: pa.Array) -> list[npt.NDArray[np.uint8]] | None:
+    """Texts padded to the longest one, then their lengths; None where they are too long."""
+    lengths = pc.binary_length(column).fill_null(0).to_numpy().astype(np.int64)
+    widest = int(lengths.max()) if len(lengths) else 0
+    if widest > _WIDEST_TEXT:
+        return None
+    count = len(column)
+    parts: list[npt.NDArray[np.uint8]] = [lengths.astype(np.uint8).reshape(-1, 1)]
+    if widest == 0 or count == 0:
+        return parts
+    texts = column.cast(pa.binary()).fill_null(b"").view(pa.string())
+    if int(lengths.min()) != widest:
+        texts = pc.ascii_rpad(texts, width=widest, padding="\0")
+    body, first = texts.buffers()[2], int(np.frombuffer(texts.buffers()[1], "i4")[texts.offset])
+    matrix = np.frombuffer(body, np.uint8, count * widest, first).reshape(count, widest)
+    return [matrix, *parts]

@@ -1,0 +1,175 @@
+"""Runs: where the versions of each key begin and end, and how to fold over them.
+
+Every merge engine works on runs, so none of them loops over rows.  Pure numpy: no storage, no
+options, no clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.merge.ordinal import comparable, single_chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["Groups", "Runs", "joined", "spans", "taken"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """The versions of each key among the rows of a table.
+
+    ``order`` lists row positions so that versions of a key stand together, oldest first; None
+    when the rows already do.  ``starts`` and ``ends`` (inclusive) are positions in ``order``.
+    """
+
+    order: npt.NDArray[np.int64] | None
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: pa.Table, key: Sequence[str]) -> Runs:
+        """Find the runs of equal ``key`` in rows that are in order already.
+
+        Shape: ``rows[n]`` to ``starts[r]``, ``ends[r]`` with ``r <= n``.
+        """
+        values = comparable([single_chunk(rows[name]) for name in key])
+        return cls.between(None, values[1:] != values[:-1], rows.num_rows)
+
+    @classmethod
+    def between(
+        cls, order: npt.NDArray[np.int64] | None, changed: npt.NDArray[np.bool_], count: int
+    ) -> Runs:
+        """Runs of ``count`` rows; ``changed[i]``: the key differs from row ``i`` to ``i + 1``."""
+        if count == 0:
+            return cls(order, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        last = np.flatnonzero(changed)
+        starts = np.concatenate([np.zeros(1, np.int64), last + 1])
+        return cls(order, starts, np.append(last, count - 1))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """How many versions each key has."""
+        return self.ends - self.starts + 1
+
+    def rows_at(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Row numbers at ``positions`` of the order."""
+        rows: npt.NDArray[np.int64] = positions if self.order is None else self.order[positions]
+        return rows
+
+    @property
+    def are_rows(self) -> bool:
+        """Whether every row is the only version of its key, and the rows are in order."""
+        return self.order is None and len(self.starts) == (
+            0 if len(self.ends) == 0 else int(self.ends[-1]) + 1
+        )
+
+    def versions_of(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Row numbers of every version of the runs ``which``, run by run."""
+        return self.rows_at(spans(self.starts[which], self.lengths[which]))
+
+
+def spans(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """``starts[i] … starts[i] + lengths[i] - 1`` one span after the other."""
+    total = int(lengths.sum())
+    begins = np.cumsum(lengths) - lengths
+    at: npt.NDArray[np.int64] = np.arange(total) + np.repeat(starts - begins, lengths)
+    return at
+
+
+def taken(column: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
+    """``column`` at ``positions``; null where a position is negative."""
+    picked = pa.array(positions, mask=positions < 0)
+    return column.take(picked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Consecutive spans of a column, to be folded to one value each.
+
+    A span may be empty.  ``retract`` marks values that are taken away instead of added (None:
+    none is).  ``primed`` marks groups that saw an add before their first value here.
+    """
+
+    starts: npt.NDArray[np.int64]
+    stops: npt.NDArray[np.int64]
+    retract: npt.NDArray[np.bool_] | None = None
+    primed: npt.NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of_lengths(
+        cls,
+        lengths: npt.NDArray[np.int64],
+        retract: npt.NDArray[np.bool_] | None = None,
+        primed: npt.NDArray[np.bool_] | None = None,
+    ) -> Groups:
+        """Groups of ``lengths``, one after the other."""
+        stops = np.cumsum(lengths)
+        some = retract if retract is not None and bool(retract.any()) else None
+        return cls(stops - lengths, stops, some, primed)
+
+    @property
+    def count(self) -> int:
+        """How many values the groups hold."""
+        return int(self.stops[-1]) if len(self.stops) else 0
+
+    @property
+    def ids(self) -> npt.NDArray[np.int64]:
+        """The group of each value.  Shape: ``[n]``."""
+        return np.repeat(np.arange(len(self.starts)), self.stops - self.starts)
+
+    def adds(self) -> npt.NDArray[np.bool_]:
+        """Which values are added.  Shape: ``[n]``."""
+        return np.ones(self.count, np.bool_) if self.retract is None else ~self.retract
+
+    def last(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Position of the last value of each group in ``mask``, or -1."""
+        if self.count == 0:
+            return np.full(len(self.starts), -1, np.int64)
+        seen = np.maximum.accumulate(np.where(mask, np.arange(self.count), -1))
+        at_end = seen[np.maximum(self.stops - 1, 0)]
+        return np.where((at_end >= self.starts) & (self.stops > self.starts), at_end, -1)
+
+    def first(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Position of the first value of each group in ``mask``, or -1."""
+        count = self.count
+        if count == 0:
+            return np.full(len(self.starts), -1, np.int64)
+        ahead = np.where(mask, np.arange(count), count)[::-1]
+        at_start = np.minimum.accumulate(ahead)[::-1][np.minimum(self.starts, count - 1)]
+        return np.where(at_start < self.stops, at_start, -1)
+
+    def reduce(self, operation: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
+        """``operation`` over the values of each group; ``empty`` where there are none."""
+        result = np.full(len(self.starts), empty, values.dtype)
+        filled = self.stops > self.starts
+        if filled.any():
+            result[filled] = operation.reduceat(values, self.starts[filled])
+        return result
+
+
+def joined(
+    rows: pa.Table,
+    runs: Runs,
+    several: npt.NDArray[np.int64],
+    folded: pa.Table,
+    instead: npt.NDArray[np.int64] | None = None,
+) -> pa.Table:
+    """One row a key: ``folded`` for the runs ``several``, the only version for the others.
+
+    A key with one version passes through unchanged (spec 7.5).  ``instead[i] >= 0`` is the row
+    that stands for run ``several[i]`` in place of ``folded``'s.
+    """
+    if len(several) == len(runs.starts) and instead is None:
+        return folded
+    at = runs.rows_at(runs.ends).copy()
+    result = np.arange(len(several)) + rows.num_rows
+    at[several] = result if instead is None else np.where(instead >= 0, instead, result)
+    return pa.concat_tables([rows, folded]).take(at)

@@ -1,0 +1,87 @@
+"""Net changes against a dictionary before and a dictionary after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from table_core.changelog.diff import net_changes
+from table_core.datatypes.kinds import STRING, Array, Field, Map, Row
+from table_core.datatypes.text import parse_type
+from tests.merge_rows import numbered, plain, schema_of
+
+INT = parse_type("INT")
+SCHEMA = schema_of(
+    {
+        "k": "INT NOT NULL",
+        "v": "INT",
+        "note": "STRING",
+        "tags": Array(STRING),
+        "marks": Map(STRING, INT),
+        "part": Row((Field(9, "a", INT), Field(10, "b", Array(INT)))),
+    }
+)
+values = st.tuples(
+    st.none() | st.integers(0, 1),
+    st.none() | st.text("ab", max_size=1),
+    st.none() | st.lists(st.none() | st.text("ab", max_size=1), max_size=2),
+    st.none() | st.lists(st.tuples(st.text("ab", max_size=1), st.none()), max_size=2),
+    st.none()
+    | st.fixed_dictionaries(
+        {
+            "a": st.none() | st.integers(0, 1),
+            "b": st.none() | st.lists(st.integers(0, 1), max_size=2),
+        }
+    ),
+)
+states = st.dictionaries(
+    st.integers(0, 5), st.tuples(st.sampled_from(["+I", "+U", "-D", "-U"]), values)
+)
+State = dict[int, tuple[str, tuple[Any, ...]]]
+
+
+def as_table(state: State, number: int) -> pa.Table:
+    return numbered(SCHEMA, [(number, kind, k, *row) for k, (kind, row) in sorted(state.items())])
+
+
+def oracle(before: State, after: State, *, deduplicate: bool) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for k in sorted({*before, *after}):
+        old_kind, old = before.get(k, ("-D", ()))
+        new_kind, new = after.get(k, ("-D", ()))
+        was, now = old_kind[0] == "+", new_kind[0] == "+"
+        if was and now and not (deduplicate and (old[0], *old[2:]) == (new[0], *new[2:])):
+            rows += [("-U", k, *old), ("+U", k, *new)]
+        elif was and not now:
+            rows.append(("-D", k, *old))
+        elif now and not was:
+            rows.append(("+I", k, *new))
+    return rows
+
+
+@given(states, states, st.booleans())
+def test_agrees_with_two_dictionaries(before: State, after: State, deduplicate: bool) -> None:
+    got = net_changes(
+        as_table(before, 1), as_table(after, 2), ["k"], deduplicate=deduplicate, ignore=["note"]
+    )
+    assert plain(got) == oracle(before, after, deduplicate=deduplicate)
+    numbers = got["_SEQUENCE_NUMBER"].to_pylist()
+    assert numbers == [1 if row[0][0] == "-" else 2 for row in plain(got)]
+
+
+def test_without_a_before_everything_is_new() -> None:
+    after = as_table({1: ("+U", (1, None, None, None, None)), 2: ("-D", (None,) * 5)}, 0)
+    got = net_changes(None, after, ["k"], deduplicate=True)
+    assert plain(got) == [("+I", 1, 1, None, None, None, None)]
+
+
+def test_identical_rows_are_an_update_unless_deduplicated() -> None:
+    state = as_table({1: ("+I", (1, None, None, None, None))}, 0)
+    assert [row[0] for row in plain(net_changes(state, state, ["k"], deduplicate=False))] == [
+        "-U",
+        "+U",
+    ]
+    assert net_changes(state, state, ["k"], deduplicate=True).num_rows == 0
