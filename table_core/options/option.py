@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Option"]
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Option(Generic[T]):
+class Option(Generic[T_co]):
     """One table option.  ``TableOptions.get`` gives its typed value.
 
     ``parse`` raises ``ValueError`` on text it does not accept; the caller names the option.
     """
 
     key: str
-    parse: Callable[[str], T]
-    default: T
+    parse: Callable[[str], T_co]
+    default: T_co
     meaning: str
     aliases: tuple[str, ...] = ()
     """Old names, spec 13.1."""

@@ -153,7 +153,8 @@ def _engine(schema: TableSchema) -> Iterator[str]:
             yield "ignore-delete and partial-update.remove-record-on-delete exclude each other"
         if any(k.endswith(".sequence-group") for k in options.raw):
             yield "sequence groups and partial-update.remove-record-on-delete exclude each other"
-    for name in options.get(keys_merge.ROWKIND_FIELD):
+    name = options.get(keys_merge.ROWKIND_FIELD)
+    if name is not None:
         field = schema.by_name.get(name)
         if field is None:
             yield f"rowkind.field {name!r} does not exist"

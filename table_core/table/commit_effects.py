@@ -52,7 +52,7 @@ class Performer:
         reply: fx.Reply = act(effect)
         return reply
 
-    def read_head(self, _: fx.ReadHead) -> fx.TableState:
+    def _read_head(self, _: fx.ReadHead) -> fx.TableState:
         metadata = self.access.metadata
         found = metadata.head_with_digest()
         ids = metadata.schema_ids()
@@ -63,7 +63,7 @@ class Performer:
             buckets_may_differ=len(buckets) > 1,
         )
 
-    def read_back(self, effect: fx.ReadBack) -> fx.Head | None:
+    def _read_back(self, effect: fx.ReadBack) -> fx.Head | None:
         try:
             body = self.access.metadata.snapshot_body(effect.id)
         except NotFoundError:
@@ -71,7 +71,7 @@ class Performer:
         path = layout.snapshot_path(effect.id, self.access.branch)
         return fx.Head(Snapshot.from_json(body, path=path), digest(body))
 
-    def find_mine(self, effect: fx.FindMine) -> fx.Search:
+    def _find_mine(self, effect: fx.FindMine) -> fx.Search:
         return search(
             snapshots_backwards(self.access, effect.newest, effect.oldest),
             user=effect.user,
@@ -80,13 +80,13 @@ class Performer:
             growing=effect.growing,
         )
 
-    def read_floor(self, _: fx.ReadFloor) -> int:
+    def _read_floor(self, _: fx.ReadFloor) -> int:
         return self.access.metadata.floor()
 
-    def lookup_properties(self, effect: fx.LookupProperties) -> fx.Carried:
+    def _lookup_properties(self, effect: fx.LookupProperties) -> fx.Carried:
         return carried(snapshots_backwards(self.access, effect.newest, 1))
 
-    def read_live(self, effect: fx.ReadLive) -> fx.Live:
+    def _read_live(self, effect: fx.ReadLive) -> fx.Live:
         wanted = effect.partitions
 
         def keep(entry: ManifestEntry) -> bool:
@@ -106,7 +106,7 @@ class Performer:
         body = self.access.storage.read(layout.manifest_path(name))
         return tuple(decode_index_manifest(body, path=layout.manifest_path(name)))
 
-    def read_touched(self, effect: fx.ReadTouched) -> tuple[fx.Touched, ...]:
+    def _read_touched(self, effect: fx.ReadTouched) -> tuple[fx.Touched, ...]:
         found = []
         for id in range(effect.after + 1, effect.to + 1):
             snapshot = self.access.metadata.snapshot(id)
@@ -122,10 +122,10 @@ class Performer:
             )
         return tuple(found)
 
-    def write_manifests(self, effect: fx.WriteManifests) -> fx.Written:
+    def _write_manifests(self, effect: fx.WriteManifests) -> fx.Written:
         return ManifestWriter(self.access, self._uuid, self._numbers).write(effect)
 
-    def create(self, effect: fx.Create) -> fx.Created:
+    def _create(self, effect: fx.Create) -> fx.Created:
         path = layout.snapshot_path(effect.snapshot.id, self.access.branch)
         try:
             won = self.access.storage.create(path, effect.snapshot.to_json())
@@ -133,30 +133,30 @@ class Performer:
             return fx.Created.UNKNOWN
         return fx.Created.CREATED if won else fx.Created.EXISTS
 
-    def announce(self, effect: fx.Announce) -> None:
+    def _announce(self, effect: fx.Announce) -> None:
         path = layout.hint_path("snapshot", "LATEST", self.access.branch)
         self.access.storage.write(path, str(effect.id).encode())
 
-    def discard(self, effect: fx.Discard) -> None:
+    def _discard(self, effect: fx.Discard) -> None:
         self.access.storage.delete(effect.written.files)
 
-    def wait(self, effect: fx.Wait) -> int:
+    def _wait(self, effect: fx.Wait) -> int:
         spread = effect.maximum_ms - effect.minimum_ms
         self.access.clock.sleep_ms(effect.minimum_ms + int(spread * self.access.ids.jitter()))
         return self.access.clock.now_ms() - self._started_ms
 
 
 _ACTS: Final[Mapping[type[Any], Any]] = {
-    fx.ReadHead: Performer.read_head,
-    fx.ReadBack: Performer.read_back,
-    fx.FindMine: Performer.find_mine,
-    fx.ReadFloor: Performer.read_floor,
-    fx.LookupProperties: Performer.lookup_properties,
-    fx.ReadLive: Performer.read_live,
-    fx.ReadTouched: Performer.read_touched,
-    fx.WriteManifests: Performer.write_manifests,
-    fx.Create: Performer.create,
-    fx.Announce: Performer.announce,
-    fx.Discard: Performer.discard,
-    fx.Wait: Performer.wait,
+    fx.ReadHead: Performer._read_head,
+    fx.ReadBack: Performer._read_back,
+    fx.FindMine: Performer._find_mine,
+    fx.ReadFloor: Performer._read_floor,
+    fx.LookupProperties: Performer._lookup_properties,
+    fx.ReadLive: Performer._read_live,
+    fx.ReadTouched: Performer._read_touched,
+    fx.WriteManifests: Performer._write_manifests,
+    fx.Create: Performer._create,
+    fx.Announce: Performer._announce,
+    fx.Discard: Performer._discard,
+    fx.Wait: Performer._wait,
 }

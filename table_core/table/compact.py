@@ -18,7 +18,7 @@ from table_core.table.results import ResultDocument
 from table_core.table.writer import refuse_unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from table_core.ondisk.data_file import DataFile, ManifestEntry
     from table_core.predicate.expression import Expression
@@ -107,7 +107,9 @@ def choose(
     )
 
 
-def _where_matcher(access: TableAccess, where: str | Expression | None):  # type: ignore[no-untyped-def]  # see partition_where
+def _where_matcher(
+    access: TableAccess, where: str | Expression | None
+) -> Callable[[bytes], bool] | None:
     if where is None:
         return None
     from table_core.table.partition_where import partition_where

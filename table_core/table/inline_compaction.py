@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from table_core.options import keys_write
+from table_core.options import keys_commit
 from table_core.table.compaction import compact_key_bucket, wants_full
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class InlineCompaction:
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
         """Compact what ``changes`` bring together with what is there."""
         access = self.access
-        if not access.schema.is_key_table or access.options.get(keys_write.WRITE_ONLY):
+        if not access.schema.is_key_table or access.options.get(keys_commit.WRITE_ONLY):
             return ()
         touched = {(c.partition, c.bucket): [*c.added] for c in changes}
         if not touched:

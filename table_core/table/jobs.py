@@ -139,7 +139,9 @@ def _expire_partitions(
     return _table(catalog, spec).expire_partitions(commit=commit, **_given(spec))
 
 
-def _drop_partitions(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+def _drop_partitions(
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+) -> ResultDocument:
     return _table(catalog, spec).drop_partitions(commit=commit, **_given(spec))
 
 

@@ -18,6 +18,7 @@ from table_core.options import keys_commit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from table_core.datatypes.kinds import DataType
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.access import TableAccess
@@ -126,11 +127,16 @@ class ManifestWriter:
         )
         if len(low) != len(types) or None in low or None in high:
             return True
-        first, last = ([sort_key([t], [v]) for t, v in zip(types, row, strict=True)] for row in (low, high))
+        first, last = _each(types, low), _each(types, high)
         for partition in partitions:
             values = decode_row(types, partition, path="partition")
-            keys = [sort_key([t], [v]) for t, v in zip(types, values, strict=True)]
-            if all(None in (v,) or a <= k <= b for a, k, b, v in zip(first, keys, last, values, strict=True)):
+            inside = (
+                value is None or a <= key <= b
+                for a, key, b, value in zip(
+                    first, _each(types, values), last, values, strict=True
+                )
+            )
+            if all(inside):
                 return True
         return False
 
@@ -193,3 +199,8 @@ class ManifestWriter:
                     kept |= {layout.manifest_path(meta.file_name) for meta in metas}
         self.access.storage.delete([path for path in previous.files if path not in kept])
         return tuple(path for path in previous.files if path in kept)
+
+
+def _each(types: Sequence[DataType], values: Sequence[object]) -> list[tuple[object, ...]]:
+    """Every value on its own, comparable."""
+    return [sort_key([type_], [value]) for type_, value in zip(types, values, strict=True)]

@@ -7,6 +7,7 @@ set of row kinds, written and committed like any other write.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -25,7 +26,7 @@ from table_core.table.results import ResultDocument
 from table_core.table.scan import batch_scan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from table_core.table.access import TableAccess
     from table_core.table.results import CommitAs
@@ -149,7 +150,7 @@ def _source_table(source: Any) -> pa.Table:
 
 def _columns(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     """Target column to source column."""
-    pairs = dict(on) if hasattr(on, "items") else {name: name for name in on}
+    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     if not pairs:
         raise ArgumentError("on: name the columns that must be equal", argument="on", value=on)
     access.schema.select(pairs)  # refuses unknown columns by name

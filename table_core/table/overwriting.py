@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit, CommitAs
     from table_core.table.writer import WriteResult
 
-__all__ = ["drop_partitions", "open_writer", "overwrite_selection", "truncate"]
+__all__ = ["commit_results", "drop_partitions", "open_writer", "overwrite_selection", "truncate"]
 
 
 def open_writer(
@@ -30,18 +30,29 @@ def open_writer(
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
 
-    def finish(result: WriteResult) -> Commit:
-        entries = tuple(
-            ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
-            for c in result.changes
-            for file in c.added
-        )
-        selection = overwrite_selection(access, overwrite, entries)
-        return commit_writes(access, [result], commit, overwrite=selection)
-
     return TableWriter(
-        access, finish, compact=overwrite is None, landed=lambda: find_commit(access, commit)
+        access,
+        lambda result: commit_results(access, (result,), commit, overwrite),
+        compact=overwrite is None,
+        landed=lambda: find_commit(access, commit),
     )
+
+
+def commit_results(
+    access: TableAccess,
+    results: tuple[WriteResult, ...],
+    commit: CommitAs,
+    overwrite: str | Mapping[str, object] | None,
+) -> Commit:
+    """Commit what writers prepared, here or in other processes."""
+    entries = tuple(
+        ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
+        for result in results
+        for c in result.changes
+        for file in c.added
+    )
+    selection = overwrite_selection(access, overwrite, entries)
+    return commit_writes(access, results, commit, overwrite=selection)
 
 
 def overwrite_selection(

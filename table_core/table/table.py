@@ -229,9 +229,9 @@ class Table:
         overwrite: str | Mapping[str, object] | None = None,
     ) -> Commit:
         """Commit what writers in other processes prepared, as one change."""
-        from table_core.table.committer import commit_writes
+        from table_core.table.overwriting import commit_results
 
-        return commit_writes(self.access, results, commit or CommitAs(), overwrite=overwrite)
+        return commit_results(self.access, tuple(results), commit or CommitAs(), overwrite)
 
     def merge_into(
         self,

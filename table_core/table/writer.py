@@ -306,4 +306,3 @@ def _partitions(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:
     _, first = np.unique(codes, return_index=True)
     chosen = columns.take(pa.array(first))
     return encode_rows(chosen.columns, [f.type for f in fields]), codes
-
