@@ -13,15 +13,10 @@ from table_core.commit.conflicts import (
     index_changes,
     since_safe,
 )
-from table_core.commit.next_snapshot import (
-    CARRIED_PREFIX,
-    Content,
-    is_ours,
-    next_snapshot,
-)
-from table_core.commit.readback import carried
+from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.errors import CommitConflictError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
 from table_core.ondisk.snapshot import CommitKind
 
 if TYPE_CHECKING:
@@ -57,18 +52,18 @@ class Attempt:
     request: CommitRequest
     state: fx.TableState
 
-    def carried(self) -> Steps[fx.Carried]:
+    def carried(self) -> Steps[Carried]:
         """The ``tc.`` properties as of the head."""
         head = self.state.head
         if head is None:
-            return fx.Carried(properties={}, complete=True)
+            return Carried(properties={}, complete=True)
         if is_ours(head.snapshot):
             return carried((head.snapshot,))
         reply = yield fx.LookupProperties(head.id)
-        assert isinstance(reply, fx.Carried)
+        assert isinstance(reply, Carried)
         return reply
 
-    def check_expectations(self) -> Steps[fx.Carried]:
+    def check_expectations(self) -> Steps[Carried]:
         """The ``tc.`` properties, once all that the request expects are so.
 
         Raises:
@@ -113,7 +108,7 @@ class Attempt:
         return written
 
     def snapshot(
-        self, ready: Ready, known: fx.Carried, written: fx.Written, *, first: bool
+        self, ready: Ready, known: Carried, written: fx.Written, *, first: bool
     ) -> Snapshot:
         """The document to create."""
         return next_snapshot(

@@ -13,15 +13,15 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from table_core.commit.request import IndexFile
     from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.properties import Carried
     from table_core.ondisk.snapshot import Snapshot
 
 __all__ = [
     "Announce",
-    "Carried",
     "Create",
     "Created",
     "Discard",
@@ -126,18 +126,9 @@ class ReadFloor:
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
-    """Properties that begin with ``tc.``, as of a snapshot."""
-
-    properties: Mapping[str, str]
-    complete: bool
-    """What is not in ``properties`` was never set.  False: history that could hold it is gone."""
-
-
 @dataclass(frozen=True, slots=True)
 class LookupProperties:
-    """Reply ``Carried``: what ``readback.carried`` says of these snapshots.
+    """Reply ``Carried``: what ``properties.carried`` says of these snapshots.
 
     Give it ``newest``, ``newest - 1`` ... down to the first id without a file; it stops early.  Asked
     only when the head is another writer's.

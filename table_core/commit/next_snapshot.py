@@ -9,37 +9,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.properties import HISTORY_INCOMPLETE, HISTORY_PROPERTY
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from table_core.commit.effects import Carried, Head, Written
+    from table_core.commit.effects import Head, Written
     from table_core.commit.request import CommitRequest
     from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.properties import Carried
 
-__all__ = [
-    "CARRIED_PREFIX",
-    "HISTORY_INCOMPLETE",
-    "HISTORY_PROPERTY",
-    "SEQUENCE_PROPERTY",
-    "WRITER_PREFIX",
-    "Content",
-    "carried_properties",
-    "delta_record_count",
-    "is_ours",
-    "next_snapshot",
-]
+__all__ = ["SEQUENCE_PROPERTY", "Content", "delta_record_count", "next_snapshot"]
 
-CARRIED_PREFIX: Final = "tc."
-"""Properties that every commit of ours repeats."""
-WRITER_PREFIX: Final = "table-core-"
-"""How ``writerVersion`` of our snapshots begins."""
 SEQUENCE_PROPERTY: Final = "sequence.generation.max-sequence-number"
-HISTORY_PROPERTY: Final = "tc.history"
-HISTORY_INCOMPLETE: Final = "incomplete"
-"""Property of our snapshots when ``tc.`` properties from before them may have been lost: a snapshot
-without it knows that what it does not name was never set."""
 _NO_WATERMARK: Final = -(2**63)
 
 
@@ -51,16 +34,6 @@ class Content:
     changelog: tuple[ManifestEntry, ...]
     statistics: str | None
     carried: Carried
-
-
-def is_ours(snapshot: Snapshot) -> bool:
-    """Whether this package made ``snapshot``, so that it carries every ``tc.`` property."""
-    return (snapshot.writer_version or "").startswith(WRITER_PREFIX)
-
-
-def carried_properties(snapshot: Snapshot) -> Mapping[str, str]:
-    """The properties of ``snapshot`` that begin with ``tc.``."""
-    return {k: v for k, v in (snapshot.properties or {}).items() if k.startswith(CARRIED_PREFIX)}
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:

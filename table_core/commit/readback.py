@@ -1,10 +1,9 @@
 """Did my write land?  Answers from stored snapshots, none of them guessed.
 
-Three questions, each a pure function over documents that somebody else reads:
+Two questions, each a pure function over documents that somebody else reads:
 
 - ``judge``: a create failed or its reply was lost; whose file is there now?
 - ``search``: an earlier process may have made this commit; is it in history?
-- ``carried``: what are the ``tc.`` properties, past commits of writers that drop them?
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from table_core.commit.effects import Carried, Head, Search
-from table_core.commit.next_snapshot import HISTORY_PROPERTY, carried_properties, is_ours
+from table_core.commit.effects import Head, Search
 from table_core.errors import ForeignOverwriteError
 from table_core.ondisk.snapshot import FIRST_ID
 
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Fate",
     "Seen",
-    "carried",
     "committed_identifiers",
     "digest",
     "judge",
@@ -129,16 +126,3 @@ def committed_identifiers(
     """
     newest = next((s.commit_identifier for s in snapshots if s.commit_user == user), None)
     return frozenset() if newest is None else frozenset(i for i in identifiers if i <= newest)
-
-
-def carried(snapshots: Iterable[Snapshot]) -> Carried:
-    """The ``tc.`` properties as of the first of ``snapshots`` (newest first, without a gap).
-
-    Every snapshot of ours repeats them all, so the first of ours ends the walk; so does id 1.
-    """
-    properties: dict[str, str] = {}
-    for snapshot in snapshots:
-        properties = dict(carried_properties(snapshot)) | properties
-        if is_ours(snapshot) or snapshot.id == FIRST_ID:
-            return Carried(properties=properties, complete=HISTORY_PROPERTY not in properties)
-    return Carried(properties=properties, complete=False)

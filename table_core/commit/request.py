@@ -130,7 +130,7 @@ class CommitRequest:
     watermark: int | None = None
     operation: str | None = None
     writer_version: str
-    """Begins with ``next_snapshot.WRITER_PREFIX``."""
+    """Begins with ``properties.WRITER_PREFIX``."""
     resume_from: int | None = None
     """Id of the head recorded when an earlier run of this very commit began (0: empty table); None:
     there was no earlier run, or it left no record."""

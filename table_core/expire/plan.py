@@ -1,0 +1,271 @@
+"""What snapshot expiry is asked, what it finds, what it did; and the effects between.
+
+A performer carries an effect out and sends the reply.  Errors are thrown into the generator and end
+the run: whatever was done stays done, and the next run finishes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from table_core.options import keys_retention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.options.table import TableOptions
+
+__all__ = [
+    "Bounds",
+    "Delete",
+    "DeleteSnapshot",
+    "Effect",
+    "Expired",
+    "FileKey",
+    "HeldBy",
+    "KeepChangelog",
+    "Metadata",
+    "Pins",
+    "Promise",
+    "ReadBounds",
+    "ReadConsumers",
+    "ReadEntries",
+    "ReadKept",
+    "ReadMetadata",
+    "ReadPins",
+    "ReadSnapshot",
+    "Reply",
+    "Retention",
+]
+
+FileKey: TypeAlias = "tuple[bytes, int, str, str | None]"
+"""Where a file is: partition, bucket, name, external path.  Unlike a manifest entry's identity it has
+no level: an upgraded file is the same file (spec T52)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How much history to keep (options ``snapshot.*``, ``changelog.*``)."""
+
+    retained_min: int = 10
+    retained_max: int = 2**31 - 1
+    time_retained_ms: int = 3_600_000
+    deletes_max: int = 50
+    """Snapshots a run removes at most."""
+    older_than_ms: int | None = None
+    """Instead of ``time_retained_ms``: epoch ms before which a successor must have been made."""
+    changelog_decoupled: bool = False
+    """Changelogs live longer than snapshots: they are kept and the snapshot is copied (spec 11.3)."""
+    appends_are_changelog: bool = False
+    """Decoupled, and without a changelog producer: files of appends are the changelog, and stay."""
+    consumers_hold: bool = True
+    """False with ``consumer.changelog-only``."""
+    dry_run: bool = False
+
+    @classmethod
+    def of(cls, options: TableOptions, *, has_producer: bool, dry_run: bool = False) -> Retention:
+        """What ``options`` of a table say; ``has_producer``: ``changelog-producer`` is not none."""
+        least = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MIN)
+        most = options.get(keys_retention.SNAPSHOT_NUM_RETAINED_MAX)
+        age_ms = options.get(keys_retention.SNAPSHOT_TIME_RETAINED)
+        decoupled = (
+            (options.get(keys_retention.CHANGELOG_NUM_RETAINED_MAX) or most) > most
+            or (options.get(keys_retention.CHANGELOG_NUM_RETAINED_MIN) or least) > least
+            or (options.get(keys_retention.CHANGELOG_TIME_RETAINED) or age_ms) > age_ms
+        )
+        return cls(
+            retained_min=least,
+            retained_max=most,
+            time_retained_ms=age_ms,
+            deletes_max=options.get(keys_retention.SNAPSHOT_EXPIRE_LIMIT),
+            changelog_decoupled=decoupled,
+            appends_are_changelog=decoupled and not has_producer,
+            dry_run=dry_run,
+        )
+
+
+class HeldBy(StrEnum):
+    """What keeps the oldest snapshot that stays."""
+
+    RETAINED_MIN = "snapshot.num-retained.min"
+    AGE = "snapshot.time-retained"
+    CONSUMER = "consumer"
+    LIMIT = "snapshot.expire.limit"
+    POSITION = "position"
+    """It is the newest that holds a ``tc.`` property."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Which snapshots there are."""
+
+    earliest: int
+    """The smallest id at or above the floor that has a file."""
+    latest: int
+    leftovers: tuple[int, ...]
+    """Ids below the floor that have a file, ascending: an earlier run was cut short."""
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBounds:
+    """Reply ``Bounds``, or None for a table without snapshots.  Never from a cache.
+
+    From one listing of ``snapshot/``.  The floor is ``snapshot/EARLIEST`` if that snapshot exists, else
+    the smallest id listed (spec 1.2).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSnapshot:
+    """Reply the ``Snapshot``, or None if there is no such file."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConsumers:
+    """Reply the smallest next snapshot of all consumers, of every branch of this name; None: none.
+
+    Read ``consumer/`` afresh.  Files past ``consumer.expiration-time`` do not count.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Snapshots outside ``snapshot/`` whose files must stay."""
+
+    tags: tuple[Snapshot, ...]
+    """Ascending by id."""
+    branches: tuple[Snapshot, ...] = ()
+    """Every tag, and the earliest snapshot, of every branch that began from a tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPins:
+    """Reply ``Pins``, read afresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Write ``snapshot/EARLIEST``: the larger of ``end`` and what it says.  Durable; reply None.
+
+    From here on no commit and no reader may count on a snapshot below ``end`` (docs/adr/0002).
+    """
+
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEntries:
+    """Reply an iterator over entries of one ``kind`` of one list of ``snapshot``, or None.
+
+    ``changelog`` False: the delta list; True: the changelog list (empty if there is none).  None: the
+    list or one of its manifests is missing or unreadable; decided before the first entry is given.
+    Entries stream: hold one manifest at a time.
+    """
+
+    snapshot: Snapshot
+    kind: EntryKind
+    changelog: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadKept:
+    """Reply a frozenset: those of ``among`` that are live data files of ``snapshot``.
+
+    Prune manifests by the partitions in ``among``; keep what was read of one snapshot until another
+    is asked about.  A manifest that cannot be read is an error: throw it.
+    """
+
+    snapshot: Snapshot
+    among: frozenset[FileKey]
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Metadata files that one snapshot names: path relative to the table, and size."""
+
+    state: Mapping[str, int] = field(default_factory=dict)
+    """Base and delta lists and their manifests."""
+    changelog: Mapping[str, int] = field(default_factory=dict)
+    """Changelog list and its manifests."""
+    other: Mapping[str, int] = field(default_factory=dict)
+    """Index manifest, index files, statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMetadata:
+    """Reply ``Metadata`` of ``snapshot``; what cannot be read any more names nothing further.
+
+    ``must_read``: it keeps files from being deleted, so a fault is an error: throw it.
+    """
+
+    snapshot: Snapshot
+    must_read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete these files, in batches and in parallel as you like; those gone already are no error.
+
+    ``data``: (partition, bucket, file), extra files included; its path is ``layout.data_file_path``.
+    ``paths``: relative to the table.  Reply None when all are deleted.
+    """
+
+    data: tuple[tuple[bytes, int, DataFile], ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeepChangelog:
+    """Copy the document of ``snapshot`` to ``changelog/changelog-<id>``; reply None.
+
+    Then write ``changelog/LATEST``, and ``changelog/EARLIEST`` if it is missing.  Repeating it all is
+    harmless.
+    """
+
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSnapshot:
+    """Delete ``snapshot/snapshot-<id>``; reply None."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """What a run did, or with ``dry_run`` would do."""
+
+    end: int
+    """The oldest snapshot that is promised from now on."""
+    snapshots: tuple[int, ...] = ()
+    files_deleted: int = 0
+    """Data and changelog files, with their extra files."""
+    bytes_deleted: int = 0
+    metadata_deleted: int = 0
+    held_by: HeldBy | None = None
+    unreadable: tuple[int, ...] = ()
+    """Snapshots whose manifests could not be read: their data files stay for orphan removal."""
+
+
+Effect: TypeAlias = (
+    ReadBounds
+    | ReadSnapshot
+    | ReadConsumers
+    | ReadPins
+    | Promise
+    | ReadEntries
+    | ReadKept
+    | ReadMetadata
+    | Delete
+    | KeepChangelog
+    | DeleteSnapshot
+)
+Reply: TypeAlias = "Bounds | Snapshot | Pins | Metadata | Iterator[ManifestEntry] | frozenset[FileKey] | int | None"

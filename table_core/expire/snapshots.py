@@ -1,0 +1,68 @@
+"""Which snapshots may go: by count, age, consumers, positions.
+
+Source: ``org.apache.paimon.table.ExpireSnapshotsImpl.expire``; spec section 11.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from table_core.expire import plan as fx
+from table_core.ondisk.properties import carried_properties, is_ours
+from table_core.ondisk.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+__all__ = ["Steps", "choose_end", "newest_positions"]
+
+T = TypeVar("T")
+Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+
+
+def choose_end(
+    bounds: fx.Bounds, retention: fx.Retention, consumer: int | None
+) -> Steps[tuple[int, fx.HeldBy | None]]:
+    """(the first id that stays, what holds it); ids from ``bounds.earliest`` up to it may go."""
+    earliest, latest = bounds.earliest, bounds.latest
+    # At least one stays, whatever the options say: the table is its newest snapshot.
+    end, held = latest - max(retention.retained_min, 1) + 1, fx.HeldBy.RETAINED_MIN
+    if consumer is not None and retention.consumers_hold and consumer < end:
+        end, held = consumer, fx.HeldBy.CONSUMER
+    if earliest + retention.deletes_max < end:
+        end, held = earliest + retention.deletes_max, fx.HeldBy.LIMIT
+    position = yield from newest_positions(bounds)
+    if position is not None and position < end:
+        end, held = position, fx.HeldBy.POSITION
+    # Above ``retained_max`` age does not matter.
+    first = max(latest - retention.retained_max + 1, earliest)
+    cutoff_ms = (
+        bounds.now_ms - retention.time_retained_ms
+        if retention.older_than_ms is None
+        else retention.older_than_ms
+    )
+    for id in range(first, end):
+        successor = yield fx.ReadSnapshot(id + 1)
+        if isinstance(successor, Snapshot) and successor.time_millis >= cutoff_ms:
+            end, held = id, fx.HeldBy.AGE
+            break
+    if end <= earliest:
+        return earliest, held
+    return end, held
+
+
+def newest_positions(bounds: fx.Bounds) -> Steps[int | None]:
+    """The smallest of the ids that are the newest to hold some ``tc.`` property; None: there are none.
+
+    The first snapshot of ours from the head down names them all, so the walk ends there.
+    """
+    newest: dict[str, int] = {}
+    for id in range(bounds.latest, bounds.earliest - 1, -1):
+        snapshot = yield fx.ReadSnapshot(id)
+        if not isinstance(snapshot, Snapshot):
+            continue
+        for name in carried_properties(snapshot):
+            newest.setdefault(name, id)
+        if is_ours(snapshot):
+            break
+    return min(newest.values(), default=None)
