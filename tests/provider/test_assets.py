@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
+
 from paimon_provider.assets import (
     TableIdentity,
     create_asset,
@@ -12,7 +13,6 @@ from paimon_provider.assets import (
     table_asset,
     watched_table,
 )
-
 from table_core.errors import ArgumentError
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from paimon_provider.conditions import (
     ON,
     NewSnapshots,
@@ -17,7 +18,6 @@ from paimon_provider.conditions import (
     event_document,
     unseen,
 )
-
 from table_core.errors import ArgumentError
 from table_core.ondisk.snapshot import CommitKind, Snapshot
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from paimon_provider.failures import RETRY, airflow_failures
 
+from paimon_provider.failures import RETRY, airflow_failures
 from table_core.errors import CommitConflictError, ErrorKind, JobFailedError, TableError
 
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from paimon_provider.launchers.guard import session_members
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.launchers.process import write_properties
 from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
 from paimon_provider.warehouse import SparkSettings
-
 from table_core.errors import CommitConflictError, JobFailedError
 from table_core.table.job_spec import JobSpec
 

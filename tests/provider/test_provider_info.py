@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from paimon_provider.get_provider_info import get_provider_info
 
 MODULES = [
