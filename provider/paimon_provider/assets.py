@@ -1,0 +1,150 @@
+"""Tables as Airflow assets: ``paimon://<catalog>/<database>/<table>``, lower case.
+
+The catalog is the connection's ``catalog_name``, else the connection's id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote
+
+from paimon_provider._compat import Asset, AssetWatcher
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+
+__all__ = [
+    "SCHEME",
+    "TableIdentity",
+    "create_asset",
+    "is_template",
+    "normalize_uri",
+    "table_asset",
+    "watched_table",
+]
+
+SCHEME: Final = "paimon"
+_TEMPLATE_MARKS: Final = ("{{", "{%")
+
+
+@dataclass(frozen=True, slots=True)
+class TableIdentity:
+    """Which table an asset stands for.  Lower case, never a template."""
+
+    catalog: str
+    database: str
+    name: str
+
+    @classmethod
+    def of(cls, table: str, *, catalog: str) -> TableIdentity:
+        """The identity of ``database.table`` in ``catalog``.
+
+        Raises:
+            ArgumentError: a part is missing, or is a template: what a Dag announces must be known
+                when it is parsed.
+        """
+        if is_template(table) or is_template(catalog):
+            raise ArgumentError(
+                f"an asset needs a fixed name, not the template {table!r} in {catalog!r}: "
+                "give the operator outlets=[] or name the table",
+                argument="table",
+                value=table,
+            )
+        database, dot, name = table.lower().partition(".")
+        if not (catalog and database and dot and name) or "/" in table:
+            raise ArgumentError(
+                f"expected database.table, got {table!r} (catalog {catalog!r})",
+                argument="table",
+                value=table,
+            )
+        return cls(catalog.lower(), database, name)
+
+    @property
+    def table(self) -> str:
+        """``database.table``."""
+        return f"{self.database}.{self.name}"
+
+    @property
+    def uri(self) -> str:
+        """The asset's URI, which is its name too."""
+        parts = (quote(part, safe="-_.~$") for part in (self.catalog, self.database, self.name))
+        return f"{SCHEME}://{'/'.join(parts)}"
+
+    def to_asset(self, **more: Any) -> Asset:
+        """The asset; ``more`` are further arguments of ``Asset``, e.g. ``watchers``."""
+        return Asset(name=self.uri, uri=self.uri, **more)
+
+
+def is_template(text: str) -> bool:
+    """Whether ``text`` is known only when the task runs."""
+    return any(mark in text for mark in _TEMPLATE_MARKS)
+
+
+def table_asset(
+    table: str,
+    *,
+    paimon_conn_id: str = "paimon_default",
+    catalog: str | None = None,
+    **more: Any,
+) -> Asset:
+    """The asset of ``database.table``: everybody who asks gets the same name and URI.
+
+    Args:
+        table: ``database.table``.
+        paimon_conn_id: the connection; its id is the catalog unless ``catalog`` is given.
+        catalog: the connection's ``catalog_name``, where it has one.
+        more: further arguments of ``Asset``: ``group``, ``extra``, ``watchers``.
+    """
+    return TableIdentity.of(table, catalog=catalog or paimon_conn_id).to_asset(**more)
+
+
+def watched_table(
+    table: str,
+    *,
+    paimon_conn_id: str = "paimon_default",
+    catalog: str | None = None,
+    on: str = "changes",
+    start: str = "latest",
+    poll_seconds: float = 10.0,
+    **more: Any,
+) -> Asset:
+    """The asset of ``database.table`` with a watcher: new snapshots become events.
+
+    A Dag with ``schedule=[watched_table("shop.orders")]`` runs when anybody commits changes to
+    the table: Airflow, Spark, Flink or another Paimon client.  ``on`` and ``start`` are those of
+    ``PaimonSnapshotTrigger``.
+    """
+    from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
+
+    identity = TableIdentity.of(table, catalog=catalog or paimon_conn_id)
+    trigger = PaimonSnapshotTrigger(
+        table=table,
+        asset_uri=identity.uri,
+        paimon_conn_id=paimon_conn_id,
+        on=on,
+        start=start,
+        poll_seconds=poll_seconds,
+    )
+    return identity.to_asset(
+        watchers=[AssetWatcher(name=f"snapshots-{on}", trigger=trigger)], **more
+    )
+
+
+def normalize_uri(uri: SplitResult) -> SplitResult:
+    """Check and lower-case a ``paimon://`` URI; Airflow calls this for every such asset.
+
+    Raises:
+        ValueError: not of the form ``paimon://<catalog>/<database>/<table>``.
+    """
+    parts = [unquote(part) for part in uri.path.removeprefix("/").split("/")]
+    if not uri.netloc or uri.query or len(parts) != 2 or not all(parts):
+        raise ValueError(f"expected paimon://<catalog>/<database>/<table>, got {uri.geturl()!r}")
+    return uri._replace(netloc=uri.netloc.lower(), path=uri.path.lower())
+
+
+def create_asset(*, catalog: str, database: str, table: str, **more: Any) -> Asset:
+    """Make an asset from its parts; Airflow's lineage collection calls this."""
+    return TableIdentity.of(f"{database}.{table}", catalog=catalog).to_asset(**more)

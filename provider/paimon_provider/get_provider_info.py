@@ -1,0 +1,124 @@
+"""Provider metadata, read by Airflow at start-up.  Imports nothing of Airflow on purpose."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from paimon_provider import __version__
+
+__all__ = ["get_provider_info"]
+
+_NAME: Final = "Apache Paimon"
+_TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
+_JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Describe this provider.  Airflow checks the shape and refuses to start on a bad one."""
+    return {
+        "package-name": "airflow-provider-paimon",
+        "name": _NAME,
+        "description": "Apache Paimon tables created, fed, merged, compacted and expired.",
+        "versions": [__version__],
+        "integrations": [
+            {
+                "integration-name": _NAME,
+                "external-doc-url": "https://paimon.apache.org/",
+                "tags": ["apache"],
+            }
+        ],
+        "operators": [
+            _modules(
+                "operators.table",
+                "operators.write",
+                "operators.sync",
+                "operators.compact",
+                "operators.expire",
+                "operators.report",
+            )
+        ],
+        "sensors": [_modules("sensors.snapshot")],
+        "hooks": [_modules("hooks.paimon")],
+        "triggers": [_modules("triggers.snapshot")],
+        "connection-types": [_connection_type()],
+        "extra-links": ["paimon_provider.links.ChangeReportLink"],
+        "asset-uris": [
+            {
+                "schemes": ["paimon"],
+                "handler": "paimon_provider.assets.normalize_uri",
+                "factory": "paimon_provider.assets.create_asset",
+            }
+        ],
+        "config": _config(),
+    }
+
+
+def _modules(*names: str) -> dict[str, Any]:
+    return {
+        "integration-name": _NAME,
+        "python-modules": [f"paimon_provider.{name}" for name in names],
+    }
+
+
+def _connection_type() -> dict[str, Any]:
+    return {
+        "connection-type": "paimon",
+        "hook-class-name": "paimon_provider.hooks.paimon.PaimonHook",
+        "hook-name": _NAME,
+        "ui-field-behaviour": {
+            "hidden-fields": ["port", "login", "schema"],
+            "relabeling": {"host": "Warehouse", "password": "Secret storage options (JSON)"},
+            "placeholders": {"host": "file:///data/wh, s3://bucket/wh, …"},
+        },
+        "conn-fields": {
+            "warehouse": {
+                "label": "Warehouse",
+                "description": "URI of the warehouse; wins over the host.",
+                "schema": _TEXT,
+            },
+            "catalog_name": {
+                "label": "Catalog name",
+                "description": "First part of asset URIs; default is the connection's id.",
+                "schema": _TEXT,
+            },
+            "storage_options": {
+                "label": "Storage options",
+                "description": 'JSON object, e.g. {"endpoint_url": "http://minio:9000"}; secret '
+                "ones go into the password.",
+                "schema": _JSON,
+            },
+            "spark_backend": {
+                "label": "Spark backend",
+                "description": "local: beside the worker. spark-submit: client mode on a master.",
+                "schema": {"type": "string", "default": "local", "enum": ["local", "spark-submit"]},
+            },
+            "spark_master": {
+                "label": "Spark master",
+                "description": "local[*], spark://host:7077, yarn, k8s://…",
+                "schema": {"type": ["string", "null"], "default": "local[*]"},
+            },
+            "spark_conf": {
+                "label": "Spark configuration",
+                "description": 'JSON object, e.g. {"spark.executor.memory": "4g"}.',
+                "schema": _JSON,
+            },
+        },
+    }
+
+
+def _config() -> dict[str, Any]:
+    return {
+        "paimon": {
+            "description": "Settings of the Apache Paimon provider.",
+            "options": {
+                "reports_folder": {
+                    "description": "Where change reports are written by tasks and read by the API "
+                    "server: a folder that both see. Empty: paimon-reports in the Airflow home.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "/opt/airflow/paimon-reports",
+                    "default": "",
+                }
+            },
+        }
+    }

@@ -1,0 +1,160 @@
+"""The connection to a warehouse: opens tables, runs jobs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider._compat import BaseHook, mask_secret
+from paimon_provider.conditions import SnapshotFacts
+from paimon_provider.warehouse import Warehouse
+from table_core.errors import NotFoundError, TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paimon_provider.conditions import NewSnapshots
+    from paimon_provider.launchers.base import Launcher
+    from paimon_provider.run_identity import RunIdentity
+
+__all__ = ["PaimonHook"]
+
+
+class PaimonHook(BaseHook):
+    """Opens the tables of a Paimon warehouse and runs work on them.
+
+    :param paimon_conn_id: a connection of type ``paimon``.
+    :param identity: the task run that commits; None commits under a random name.
+    """
+
+    conn_name_attr = "paimon_conn_id"
+    default_conn_name = "paimon_default"
+    conn_type = "paimon"
+    hook_name = "Apache Paimon"
+
+    def __init__(
+        self,
+        paimon_conn_id: str = default_conn_name,
+        *,
+        identity: RunIdentity | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.paimon_conn_id = paimon_conn_id
+        self.identity = identity
+        self._catalog: Any = None
+        self._launcher: Launcher | None = None
+
+    @cached_property
+    def warehouse(self) -> Warehouse:
+        """What the connection says.
+
+        Raises:
+            ArgumentError: the connection is incomplete or has unknown settings.
+        """
+        warehouse = Warehouse.of(self.get_connection(self.paimon_conn_id))
+        for secret in warehouse.secrets:
+            mask_secret(secret)
+        return warehouse
+
+    def catalog(self) -> Any:
+        """The ``table_core.Catalog`` of the warehouse, opened once."""
+        if self._catalog is None:
+            import table_core  # Arrow stays out of Dag parsing
+
+            self._catalog = table_core.open_catalog(
+                self.warehouse.uri, storage_options=dict(self.warehouse.storage_options)
+            )
+        return self._catalog
+
+    def get_conn(self) -> Any:
+        """The catalog, under the name that Airflow's users expect."""
+        return self.catalog()
+
+    def table(self, table: str) -> Any:
+        """The ``table_core.Table`` called ``database.table``."""
+        return self.catalog().table(table)
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the warehouse can be listed, and what to tell the user."""
+        try:
+            databases = self.catalog().databases()
+        except TableError as error:
+            return False, f"[{error.kind}] {error}"
+        return True, f"{self.warehouse.uri}: {len(databases)} databases"
+
+    def commit_as(self, **more: Any) -> Any:
+        """A ``table_core.CommitAs`` for the next verb of this task run."""
+        import table_core
+
+        if self.identity is None:
+            return table_core.CommitAs(**more)
+        return table_core.CommitAs(
+            user=self.identity.user, identifier=self.identity.next_identifier(), **more
+        )
+
+    def run(
+        self,
+        action: str,
+        table: str,
+        args: Mapping[str, Any],
+        *,
+        engine: str = "spark",
+        spark_conf: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Run one verb as a job and return its result document.
+
+        Raises:
+            TableError: what the job reported, or ``JobFailedError`` if it died.
+        """
+        from paimon_provider.launchers.base import launcher_for
+        from table_core.table.job_spec import JobSpec
+
+        spec = JobSpec(
+            action=action,
+            warehouse=self.warehouse.uri,
+            table=table,
+            args=dict(args),
+            options=self.warehouse.job_options(),
+            commit_user=self.identity.user if self.identity else None,
+            commit_identifier=self.identity.next_identifier() if self.identity else None,
+        )
+        self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
+        try:
+            return self._launcher.run(spec, log=self.log.info)
+        finally:
+            self._launcher = None
+
+    def cancel(self) -> None:
+        """End the running job, if any."""
+        if self._launcher is not None:
+            self._launcher.kill()
+
+    def head(self, table: str) -> SnapshotFacts | None:
+        """The newest snapshot; None while there is no such table, or nothing in it."""
+        try:
+            snapshot = self.table(table).latest_snapshot()
+        except NotFoundError:
+            return None
+        return None if snapshot is None else SnapshotFacts.of(snapshot)
+
+    def snapshots(self, table: str) -> tuple[list[SnapshotFacts], str]:
+        """All snapshots, oldest first, and the table's changelog producer."""
+        handle = self.table(table)
+        facts = [SnapshotFacts.of(snapshot) for snapshot in handle.snapshots()]
+        producer = handle.definition.options.get("changelog-producer", "none")
+        return sorted(facts, key=lambda s: s.id), str(producer)
+
+    def new_snapshots(
+        self, table: str, condition: NewSnapshots
+    ) -> tuple[list[SnapshotFacts], str] | None:
+        """What satisfies ``condition``, and the changelog producer; None while nothing does.
+
+        A table that does not exist yet is waited for.
+        """
+        head = self.head(table)
+        if head is None or head.id <= condition.after:
+            return None
+        snapshots, producer = self.snapshots(table)
+        found = condition.found(snapshots, producer)
+        return (found, producer) if found else None

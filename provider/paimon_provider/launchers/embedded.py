@@ -1,0 +1,37 @@
+"""Runs a job on Arrow, inside the worker's own process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import JobFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from table_core.table.job_spec import JobSpec
+
+__all__ = ["EmbeddedLauncher"]
+
+
+class EmbeddedLauncher:
+    """No JVM and no second process: for small tables and for metadata."""
+
+    def __init__(self) -> None:
+        self._running = False
+
+    def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
+        """Run ``spec`` here; its log is the worker's log."""
+        from table_core.table.jobs import run_embedded  # Arrow stays out of Dag parsing
+
+        log(f"Running {spec.action} on {spec.table} in this process")
+        self._running = True
+        try:
+            return dict(run_embedded(spec))
+        finally:
+            self._running = False
+
+    def kill(self) -> None:
+        """Leave the running call by an error: nothing it wrote is visible before its commit."""
+        if self._running:
+            raise JobFailedError("the job was stopped from outside", exit_code=None, log_tail="")

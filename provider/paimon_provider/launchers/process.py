@@ -1,0 +1,149 @@
+"""Runs a job in a process of its own: spec in, log lines through, result out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider.launchers import guard
+from table_core.errors import JobFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from table_core.table.job_spec import JobSpec
+
+__all__ = ["JobProcess", "spark_environment", "write_properties"]
+
+_TAIL_LINES: Final = 60
+
+
+class JobProcess:
+    """One process, in a session of its own behind ``guard``.
+
+    The worker's death ends it, however the worker died.
+    """
+
+    def __init__(self, *, grace_seconds: float = 5.0) -> None:
+        self.grace_seconds = grace_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def run(
+        self,
+        spec: JobSpec,
+        command: Callable[[Path, Path, Path], Sequence[str]],
+        *,
+        environment: Mapping[str, str],
+        log: Callable[[str], None],
+    ) -> dict[str, Any]:
+        """Run ``command(folder, spec file, result file)`` and return the result document.
+
+        Raises:
+            TableError: what the job reported.
+            JobFailedError: it ended without a result; facts hold its exit code and last lines.
+        """
+        with tempfile.TemporaryDirectory(prefix="paimon-job-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)  # mode 0700: the spec may hold credentials of the store
+            spec_file, result_file = folder / "spec.json", folder / "result.json"
+            spec_file.write_text(spec.to_json(), encoding="utf-8")
+            argv = [str(part) for part in command(folder, spec_file, result_file)]
+            tail: deque[str] = deque(maxlen=_TAIL_LINES)
+            status = self._run_guarded(folder, argv, environment, log, tail)
+            return _result(result_file, status, tail, stopped=self._stopped)
+
+    def kill(self) -> None:
+        """Tell the guard to end the job and all it started; returns at once.
+
+        Safe inside a signal handler.  ``run`` raises when the processes are gone.
+        """
+        self._stopped = True
+        process = self._process
+        if process is not None and process.stdin is not None and not process.stdin.closed:
+            process.stdin.close()
+
+    def _run_guarded(
+        self,
+        folder: Path,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        log: Callable[[str], None],
+        tail: deque[str],
+    ) -> int:
+        grace = str(self.grace_seconds)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(guard.__file__), grace, str(folder), *argv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            start_new_session=True,
+        )
+        self._process = process
+        if self._stopped:  # told to stop before it started
+            self.kill()
+        assert process.stdout is not None
+        try:
+            for raw in process.stdout:
+                line = raw.decode("utf-8", "replace").rstrip()
+                tail.append(line)
+                log(line)
+            return process.wait()
+        finally:  # also when a time-out of the task breaks in
+            self._process = None
+            if process.stdin is not None and not process.stdin.closed:
+                process.stdin.close()
+            process.wait()
+            process.stdout.close()
+
+
+def _result(
+    result_file: Path, status: int, tail: Sequence[str], *, stopped: bool
+) -> dict[str, Any]:
+    from table_core.table.job_spec import JobResult
+
+    facts: dict[str, object] = {"exit_code": status, "log_tail": "\n".join(tail)}
+    if stopped:
+        raise JobFailedError("the job was stopped from outside", **facts)
+    try:
+        result = JobResult.from_json(result_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise JobFailedError(
+            f"the job ended with exit code {status} and left no result "
+            f"({type(error).__name__}); its last lines:\n" + "\n".join(tail),
+            **facts,
+        ) from error
+    if result.error is not None:
+        raise result.error
+    if result.result is None:
+        raise JobFailedError(f"the job left an empty result, exit code {status}", **facts)
+    return dict(result.result)
+
+
+def spark_environment() -> dict[str, str]:
+    """The worker's environment, with Spark told which Python and which address to use."""
+    environment = dict(os.environ)
+    folder = str(Path(sys.executable).parent)
+    environment["PATH"] = f"{folder}{os.pathsep}{environment.get('PATH', '')}"
+    environment["PYSPARK_PYTHON"] = sys.executable
+    environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
+
+
+def write_properties(folder: Path, conf: Mapping[str, str]) -> Path:
+    """Write Spark configuration to a file, so that none of it is on a command line."""
+    path = folder / "spark.properties"
+    everything = {"spark.pyspark.python": sys.executable, **conf}
+    lines = [f"{key}={_escaped(value)}\n" for key, value in everything.items()]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")

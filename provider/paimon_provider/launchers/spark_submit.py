@@ -1,0 +1,75 @@
+"""Runs a job by ``spark-submit`` in client mode: standalone, YARN, Kubernetes or local."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.launchers.local_process import ENTRYPOINT
+from paimon_provider.launchers.process import JobProcess, spark_environment, write_properties
+from table_core.errors import JobFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from paimon_provider.warehouse import SparkSettings
+    from table_core.table.job_spec import JobSpec
+
+__all__ = ["SparkSubmitLauncher"]
+
+
+class SparkSubmitLauncher:
+    """The driver runs beside the worker, the executors where the master puts them."""
+
+    def __init__(
+        self, spark: SparkSettings, *, module: str = ENTRYPOINT, grace_seconds: float = 10.0
+    ) -> None:
+        self.spark = spark
+        self.module = module
+        self._job = JobProcess(grace_seconds=grace_seconds)
+
+    def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
+        """Submit ``spec`` and wait for its result.
+
+        Raises:
+            JobFailedError: there is no ``spark-submit`` beside the worker's Python or on the path.
+        """
+        environment = spark_environment()
+        if self.spark.master.startswith("local"):
+            environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+        binary = shutil.which("spark-submit", path=environment["PATH"])
+        if binary is None:
+            raise JobFailedError(
+                "no spark-submit: install pyspark in the worker's environment",
+                exit_code=None,
+                log_tail="",
+            )
+        script = _script(self.module)
+
+        def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
+            conf = {
+                "spark.app.name": f"paimon {spec.action} {spec.table}",
+                "spark.submit.deployMode": "client",
+                **self.spark.conf,
+            }
+            return [
+                *(binary, "--master", self.spark.master),
+                *("--properties-file", str(write_properties(folder, conf))),
+                *(str(script), "--spec", str(spec_file), "--result", str(result_file)),
+            ]
+
+        return self._job.run(spec, command, environment=environment, log=log)
+
+    def kill(self) -> None:
+        """End the driver; the master takes its executors away."""
+        self._job.kill()
+
+
+def _script(module: str) -> Path:
+    """The file of ``module``, found without importing its code."""
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:
+        raise JobFailedError(f"no module {module} in this Python", exit_code=None, log_tail="")
+    return Path(found.origin)

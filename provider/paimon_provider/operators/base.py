@@ -1,0 +1,162 @@
+"""What all operators on a table share: connection, engine, identity, events."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from paimon_provider._compat import BaseOperator
+from paimon_provider.assets import TableIdentity, is_template, table_asset
+from paimon_provider.conditions import delivers_changes, event_document
+from paimon_provider.failures import airflow_failures
+from paimon_provider.run_identity import RunIdentity, commit_user
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paimon_provider._compat import Context
+    from paimon_provider.conditions import SnapshotFacts
+    from paimon_provider.hooks.paimon import PaimonHook
+
+__all__ = ["EVENTS", "PaimonTableOperator"]
+
+EVENTS: Final = ("changes", "any", "none")
+
+
+class PaimonTableOperator(BaseOperator):
+    """Base of the operators that do one thing to one table.
+
+    Safe to retry.  The commit user names the task run and not the attempt, so a second attempt
+    finds the first one's snapshot and returns it.  Clearing the task is a new run, which works
+    again.  Returns the result document: snapshot, file and byte counts before and after.
+
+    :param table: ``database.table``.  (templated)
+    :param paimon_conn_id: the connection with the warehouse and the Spark settings.
+    :param engine: ``spark``, or ``local`` for Arrow inside the worker, without a JVM.
+    :param spark_conf: Spark configuration for this task, over that of the connection.
+        (templated)
+    :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
+    :param events: which of the task's commits announce the table's asset: ``changes`` those that
+        a reader of changes gets rows from, ``any`` all, ``none`` no one, e.g. because a watcher
+        on the asset does.
+    :param outlets: default is the table's asset; ``[]`` for none.  A templated table has none.
+    """
+
+    template_fields: Sequence[str] = ("table", "spark_conf")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"spark_conf": "json"}
+    ui_color = "#e8f1fb"
+    action: ClassVar[str]
+    """The verb of the job."""
+
+    def __init__(
+        self,
+        *,
+        table: str,
+        paimon_conn_id: str = "paimon_default",
+        engine: str = "spark",
+        spark_conf: Mapping[str, str] | None = None,
+        catalog: str | None = None,
+        events: str = "changes",
+        **kwargs: Any,
+    ) -> None:
+        announced = None
+        if "outlets" not in kwargs and not is_template(table):
+            announced = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
+            kwargs["outlets"] = [announced]
+        super().__init__(**kwargs)
+        if events not in EVENTS:
+            raise ArgumentError(
+                f"events={events!r} is none of {', '.join(EVENTS)}",
+                argument="events",
+                value=events,
+            )
+        self.table = table
+        self.paimon_conn_id = paimon_conn_id
+        self.engine = engine
+        self.spark_conf = spark_conf
+        self.catalog = catalog
+        self.events = events
+        self.announced_uri = announced.uri if announced else None
+
+    @cached_property
+    def hook(self) -> PaimonHook:
+        """The warehouse, without an identity: for reading."""
+        return self._hook_of(None)
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of the verb, JSON-safe; templates are rendered by now."""
+        raise NotImplementedError
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        with airflow_failures():
+            user = commit_user(context)
+            self.hook = self._hook_of(RunIdentity(user))
+            self._require_announced_table()
+            result = self.hook.run(
+                self.action,
+                self.table,
+                self.arguments(),
+                engine=self.engine,
+                spark_conf=self.spark_conf,
+            )
+            self._announce(context, result, user)
+        self.log.info(
+            "%s %s: snapshot %s to %s, %s rows written, files %s to %s, %s s",
+            *(self.action, self.table, result.get("snapshot_before")),
+            *(result.get("snapshot_after"), result.get("rows_written")),
+            *(result.get("files_before"), result.get("files_after"), result.get("seconds")),
+        )
+        return result
+
+    def on_kill(self) -> None:
+        """End the job and every process of it.  Its files are orphans until the next sweep."""
+        self.hook.cancel()
+
+    def _hook_of(self, identity: RunIdentity | None) -> PaimonHook:
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        return PaimonHook(self.paimon_conn_id, identity=identity)
+
+    def _require_announced_table(self) -> None:
+        """Refuse to touch another table than the one that the Dag announces.
+
+        Raises:
+            ArgumentError: the templates or the connection's ``catalog_name`` gave another one.
+        """
+        uri = self._asset_uri()
+        if self.announced_uri not in {None, uri}:
+            raise ArgumentError(
+                f"the task announces {self.announced_uri} but would touch {uri}: give the "
+                f"operator catalog={self.hook.warehouse.catalog_name!r}, or outlets=[]",
+                argument="table",
+                value=self.table,
+            )
+
+    def _asset_uri(self) -> str:
+        return TableIdentity.of(self.table, catalog=self.hook.warehouse.catalog_name).uri
+
+    def _announce(self, context: Context, result: Mapping[str, Any], user: str) -> None:
+        """Describe our commits in the outlet's event, or take the event back."""
+        uri = self._asset_uri()
+        asset = next((o for o in self.outlets if getattr(o, "uri", None) == uri), None)
+        if asset is None:
+            return
+        snapshots, producer = self._own_snapshots(result, user)
+        if self.events == "changes":
+            snapshots = [s for s in snapshots if delivers_changes(s, producer)]
+        if not snapshots or self.events == "none":
+            self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
+            return
+        extra = event_document(self.table, snapshots, producer) | {"result": dict(result)}
+        context["outlet_events"][asset].extra = extra
+
+    def _own_snapshots(
+        self, result: Mapping[str, Any], user: str
+    ) -> tuple[list[SnapshotFacts], str]:
+        before, after = result.get("snapshot_before") or 0, result.get("snapshot_after")
+        if result.get("dry_run") or after is None or self.events == "none":
+            return [], "none"
+        snapshots, producer = self.hook.snapshots(self.table)
+        return [s for s in snapshots if before < s.id <= after and s.user == user], producer

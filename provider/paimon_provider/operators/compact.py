@@ -1,0 +1,61 @@
+"""Rewrite many small files into few large ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider.operators.base import PaimonTableOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonCompactOperator"]
+
+
+class PaimonCompactOperator(PaimonTableOperator):
+    """Compact a table.
+
+    :param strategy: ``full`` rewrites each bucket into one sorted run; ``minor`` does what
+        Paimon's automatic compaction would do now.
+    :param partitions: what to compact, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.  (templated)
+    :param where: a condition on partition columns, instead of ``partitions``.  (templated)
+    :param order_by: columns to sort the rows of an append table by.  (templated)
+    :param dry_run: only report what would be compacted.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("partitions", "where", "order_by"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "where": "sql",
+    }
+    action = "compact"
+
+    def __init__(
+        self,
+        *,
+        strategy: str = "full",
+        partitions: Sequence[Mapping[str, str]] | None = None,
+        where: str | None = None,
+        order_by: Sequence[str] | None = None,
+        dry_run: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.strategy = strategy
+        self.partitions = partitions
+        self.where = where
+        self.order_by = order_by
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.compact``."""
+        return {
+            "strategy": self.strategy,
+            "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
+            "where": self.where,
+            "order_by": None if self.order_by is None else list(self.order_by),
+            "dry_run": self.dry_run_only,
+        }

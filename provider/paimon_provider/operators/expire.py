@@ -1,0 +1,123 @@
+"""Delete what is too old to be needed, and what nothing names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.points_in_time import epoch_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+__all__ = [
+    "PaimonExpirePartitionsOperator",
+    "PaimonExpireSnapshotsOperator",
+    "PaimonRemoveOrphanFilesOperator",
+]
+
+
+class PaimonExpireSnapshotsOperator(PaimonTableOperator):
+    """Delete old snapshots and the files that only they name.
+
+    What is not given comes from the table's options.  Tags, consumers and the newest snapshots
+    are kept in any case.
+
+    :param retain_max: keep at most so many snapshots.
+    :param retain_min: keep at least so many.
+    :param older_than: of the rest, delete those from before this point in time: ISO 8601 with a
+        zone, an aware datetime, or epoch milliseconds.  (templated)
+    :param max_deletes: delete at most so many in this run.
+    :param dry_run: only report what would be deleted.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
+    action = "expire-snapshots"
+
+    def __init__(
+        self,
+        *,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: str | int | datetime | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.retain_max = retain_max
+        self.retain_min = retain_min
+        self.older_than = older_than
+        self.max_deletes = max_deletes
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.expire_snapshots``."""
+        return {
+            "retain_max": self.retain_max,
+            "retain_min": self.retain_min,
+            "older_than": epoch_ms(self.older_than, "older_than"),
+            "max_deletes": self.max_deletes,
+            "dry_run": self.dry_run_only,
+        }
+
+
+class PaimonExpirePartitionsOperator(PaimonTableOperator):
+    """Drop partitions whose time, read from their value or last update, is too long ago.
+
+    :param expiration_time: how old a partition may be, e.g. ``7 d``; default is the table's
+        option ``partition.expiration-time``.  (templated)
+    :param dry_run: only report what would be dropped.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "expiration_time")
+    action = "expire-partitions"
+
+    def __init__(
+        self,
+        *,
+        expiration_time: str | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.expiration_time = expiration_time
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.expire_partitions``."""
+        return {"expiration_time": self.expiration_time, "dry_run": self.dry_run_only}
+
+
+class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
+    """Delete files that nothing names, e.g. those of a killed job.
+
+    :param older_than: only files from before this point in time; default is a day ago.
+        (templated)
+    :param dry_run: only report what would be deleted.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
+    action = "remove-orphan-files"
+
+    def __init__(
+        self,
+        *,
+        older_than: str | int | datetime | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.older_than = older_than
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.remove_orphan_files``."""
+        return {
+            "older_than": epoch_ms(self.older_than, "older_than"),
+            "dry_run": self.dry_run_only,
+        }

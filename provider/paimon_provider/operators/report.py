@@ -1,0 +1,176 @@
+"""Say what changed in a table, on a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from paimon_provider._compat import BaseOperator
+from paimon_provider.assets import is_template, table_asset
+from paimon_provider.conditions import delivers_changes
+from paimon_provider.failures import airflow_failures
+from paimon_provider.links import ChangeReportLink, report_url
+from paimon_provider.report import KINDS, ChangeReport, SnapshotChanges, render
+from paimon_provider.reports_folder import report_name, report_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paimon_provider._compat import Context
+    from paimon_provider.conditions import SnapshotFacts
+
+__all__ = ["PaimonChangeReportOperator"]
+
+_BARS: Final = 40
+_ROWS: Final = 200
+
+
+class PaimonChangeReportOperator(BaseOperator):
+    """Render what changed in a table since this task last ran, with charts, on an HTML page.
+
+    The page opens from the task's link "Change report".  How far the last run has read is kept in
+    the state of the table's asset; a failed run moves nothing, so its changes are in the next one.
+
+    :param table: ``database.table``.  (templated)
+    :param label_column: the column that names a row.
+    :param value_column: the numeric column to draw.
+    :param paimon_conn_id: the connection with the warehouse.
+    :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
+    """
+
+    template_fields: Sequence[str] = ("table", "label_column", "value_column")
+    operator_extra_links = (ChangeReportLink(),)
+    ui_color = "#e8f1fb"
+    position_key: ClassVar[str] = "report"
+
+    def __init__(
+        self,
+        *,
+        table: str,
+        label_column: str,
+        value_column: str,
+        paimon_conn_id: str = "paimon_default",
+        catalog: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if "inlets" not in kwargs and not is_template(table):
+            kwargs["inlets"] = [table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)]
+        super().__init__(**kwargs)
+        self.table = table
+        self.label_column = label_column
+        self.value_column = value_column
+        self.paimon_conn_id = paimon_conn_id
+        self.catalog = catalog
+        self.report_link: str | None = None
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Render the page; return its address and the snapshots that it covers."""
+        ti: Any = context["ti"]
+        states: Any = context["asset_state_store"]
+        state = states[self.inlets[0]]
+        key = f"{self.position_key}.{ti.dag_id}.{ti.task_id}"
+        with airflow_failures():
+            report = self._read(int(state.get(key) or 0))
+            name = report_name(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+            path = report_path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(render(report), encoding="utf-8")
+        self.report_link = report_url(name)
+        ti.xcom_push(key=ChangeReportLink().xcom_key, value=self.report_link)
+        if report.head is not None:
+            state.set(key, report.head)
+        self.log.info("Change report of %s: %s", self.table, self.report_link)
+        return {
+            "version": 1,
+            "report": self.report_link,
+            "after": report.after,
+            "head": report.head,
+            "rows": report.changes_total,
+        }
+
+    def _read(self, after: int) -> ChangeReport:
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        hook = PaimonHook(self.paimon_conn_id)
+        snapshots, producer = hook.snapshots(self.table)
+        table = hook.table(self.table)
+        if not snapshots:
+            return self._report(table, 0, None, [], [])
+        head, earliest = snapshots[-1].id, snapshots[0].id
+        warning = ""
+        if after > head:
+            warning = f"The table was rolled back or made anew: snapshot {after} is gone."
+            after = 0
+        if after + 1 < earliest:
+            if after:
+                warning = f"Snapshots {after + 1} to {earliest - 1} expired before they were read."
+            after = earliest - 1
+        delivering = [s for s in snapshots if delivers_changes(s, producer)]
+        history = [_changes_of(table, snapshot) for snapshot in delivering]
+        new = [s.id for s in delivering if s.id > after]
+        return self._report(table, after, head, history, new, warning)
+
+    def _report(
+        self,
+        table: Any,
+        after: int,
+        head: int | None,
+        history: list[SnapshotChanges],
+        new: list[int],
+        warning: str = "",
+    ) -> ChangeReport:
+        rows = table.read(columns=[self.label_column, self.value_column]).to_arrow()
+        top = rows.sort_by([(self.value_column, "descending")]).slice(0, _BARS)
+        stream = _Stream()
+        if new:
+            stream.take(table.changes(after=after, to=head))
+        return ChangeReport(
+            table=self.table,
+            label=self.label_column,
+            value=self.value_column,
+            after=after,
+            head=head,
+            values=[
+                (str(row[self.label_column]), float(row[self.value_column] or 0))
+                for row in top.to_pylist()
+            ],
+            others=rows.num_rows - top.num_rows,
+            history=history,
+            columns=stream.columns,
+            changes=stream.first,
+            changes_total=stream.total,
+            warning=warning,
+        )
+
+
+class _Stream:
+    """The first rows of a change stream, and how many there are of each kind."""
+
+    def __init__(self) -> None:
+        self.columns: list[str] = []
+        self.first: list[list[object]] = []
+        self.kinds: Counter[str] = Counter()
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return self.kinds.total()
+
+    def take(self, scan: Any) -> None:
+        """Read ``scan`` to its end, batch by batch."""
+        for batch in scan.to_batches():
+            self.columns = [*batch.schema.names]
+            room = _ROWS - len(self.first)
+            self.first += [list(row.values()) for row in batch.slice(0, room).to_pylist()]
+            for counted in batch.column("_ROW_KIND").value_counts().to_pylist():
+                self.kinds[str(counted["values"])] += counted["counts"]
+
+
+def _changes_of(table: Any, snapshot: SnapshotFacts) -> SnapshotChanges:
+    stream = _Stream()
+    stream.take(table.changes(after=snapshot.id - 1, to=snapshot.id))
+    return SnapshotChanges(
+        snapshot_id=snapshot.id,
+        time_millis=snapshot.time_millis,
+        rows={kind: stream.kinds[kind] for kind in KINDS},
+    )

@@ -1,0 +1,93 @@
+"""Declare a table, and change its declaration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider.operators.base import PaimonTableOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonAlterTableOperator", "PaimonCreateTableOperator"]
+
+
+class PaimonCreateTableOperator(PaimonTableOperator):
+    """Create a table, and its database where it is missing.
+
+    :param columns: name to type, in order, e.g. ``{"id": "BIGINT NOT NULL", "dt": "STRING"}``.
+        (templated)
+    :param primary_key: the key columns; none makes an append table.  (templated)
+    :param partition_by: the partition columns.  (templated)
+    :param options: table options, e.g. ``{"bucket": "4"}``.  (templated)
+    :param comment: what the table is for.  (templated)
+    :param if_not_exists: leave a table of that name as it is, instead of failing.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("columns", "primary_key", "partition_by", "options", "comment"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "columns": "json",
+        "options": "json",
+    }
+    action = "create-table"
+
+    def __init__(
+        self,
+        *,
+        columns: Mapping[str, str],
+        primary_key: Sequence[str] = (),
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        if_not_exists: bool = True,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.columns = columns
+        self.primary_key = primary_key
+        self.partition_by = partition_by
+        self.options = options
+        self.comment = comment
+        self.if_not_exists = if_not_exists
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``catalog.create_table``; columns as a list, to keep their order."""
+        return {
+            "columns": [{"name": name, "type": text} for name, text in self.columns.items()],
+            "primary_key": list(self.primary_key),
+            "partition_by": list(self.partition_by),
+            "options": dict(self.options or {}),
+            "comment": self.comment,
+            "if_not_exists": self.if_not_exists,
+        }
+
+
+class PaimonAlterTableOperator(PaimonTableOperator):
+    """Change columns, options or the comment of a table.
+
+    :param changes: one mapping each, named like the classes of ``table_core``, e.g.
+        ``[{"change": "AddColumn", "name": "note", "type": "STRING"},
+        {"change": "SetOption", "key": "bucket", "value": "8"}]``.  (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "changes")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "changes": "json",
+    }
+    action = "alter-table"
+
+    def __init__(
+        self, *, changes: Sequence[Mapping[str, Any]], engine: str = "local", **kwargs: Any
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.changes = changes
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``catalog.alter_table``."""
+        return {"changes": [dict(change) for change in self.changes]}

@@ -1,0 +1,142 @@
+"""Put rows into a table: by a query, by a flow, from files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider.operators.base import PaimonTableOperator
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonMergeIntoOperator", "PaimonWriteOperator"]
+
+
+class PaimonWriteOperator(PaimonTableOperator):
+    """Write the rows of a query, or of files, into a table in one commit.
+
+    With a source of mode ``changes`` this is a *flow*: the query sees the rows that are new since
+    the last commit of this flow.  The position is kept with the commit itself, so a run that is
+    repeated, killed or doubled neither loses a row nor counts one twice::
+
+        PaimonWriteOperator(
+            task_id="sales",
+            table="shop.country_sales",
+            sources={
+                "orders": {"table": "shop.orders", "mode": "changes"},
+                "customers": {"table": "shop.customers"},
+            },
+            sql="SELECT country, sum(amount) revenue FROM orders JOIN customers USING (id) GROUP BY 1",
+        )
+
+    :param sql: Spark SQL over the views named in ``sources``.  (templated)
+    :param sources: view name to ``{"table", "mode", "position"}``.  ``mode`` is ``snapshot`` (the
+        newest one, pinned, the default) or ``changes``; ``position`` names the property that keeps
+        how far the flow has read, default ``tc.flow.<view>``.  (templated)
+    :param pending: ``{"table", "sql"}``: rows that cannot be used yet.  They replace the content
+        of that table, which is a view for ``sql`` under the table's own name in the next run.
+        (templated)
+    :param rows_uri: files to append instead of a query: a glob of Parquet or JSON lines.
+        (templated)
+    :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
+        ``{"dt": "2026-01-01"}``.  (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("sql", "sources", "pending", "rows_uri", "overwrite"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "sql": "sql",
+        "sources": "json",
+        "pending": "json",
+    }
+    template_ext: Sequence[str] = (".sql",)
+    action = "write"
+
+    def __init__(
+        self,
+        *,
+        sql: str | None = None,
+        sources: Mapping[str, Mapping[str, Any]] | None = None,
+        pending: Mapping[str, str] | None = None,
+        rows_uri: str | None = None,
+        overwrite: str | Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if (sql is None) == (rows_uri is None):
+            raise ArgumentError(
+                f"task {self.task_id!r}: give either sql or rows_uri", argument="sql", value=sql
+            )
+        self.sql = sql
+        self.sources = sources
+        self.pending = pending
+        self.rows_uri = rows_uri
+        self.overwrite = overwrite
+
+    def arguments(self) -> dict[str, Any]:
+        """What the ``write`` job is told."""
+        return {
+            "sql": self.sql,
+            "sources": _sources(self.sources),
+            "pending": None if self.pending is None else dict(self.pending),
+            "rows_uri": self.rows_uri,
+            "overwrite": self.overwrite,
+        }
+
+
+class PaimonMergeIntoOperator(PaimonTableOperator):
+    """Merge a table or the result of a query into a table, row by row.
+
+    :param source: ``{"table": "db.t"}``, or ``{"sql": …, "sources": {…}}`` as for
+        ``PaimonWriteOperator``.  (templated)
+    :param on: the columns that rows are matched on.  (templated)
+    :param when: what to do, first match wins, e.g.
+        ``[{"action": "matched-upsert"}, {"action": "not-matched-insert", "values": {"n": "0"}},
+        {"action": "not-matched-by-source-delete"}]``; each may have a ``condition``.  (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("source", "on", "when"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "source": "json",
+        "when": "json",
+    }
+    action = "merge-into"
+
+    def __init__(
+        self,
+        *,
+        source: Mapping[str, Any],
+        on: Sequence[str],
+        when: Sequence[Mapping[str, Any]],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source = source
+        self.on = on
+        self.when = when
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.merge_into``."""
+        source = dict(self.source)
+        if source.get("sources"):
+            source["sources"] = _sources(source["sources"])
+        return {
+            "source": source,
+            "on": list(self.on),
+            "when": [{"values": None, "condition": None, **clause} for clause in self.when],
+        }
+
+
+def _sources(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    return {
+        view: {"mode": "snapshot", "position": None, **source}
+        for view, source in (given or {}).items()
+    }

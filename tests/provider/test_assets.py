@@ -1,0 +1,55 @@
+"""One table, one asset: everybody gets the same name and URI."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from paimon_provider.assets import (
+    TableIdentity,
+    create_asset,
+    normalize_uri,
+    table_asset,
+    watched_table,
+)
+from table_core.errors import ArgumentError
+
+
+def test_all_ways_to_an_asset_agree() -> None:
+    made = [
+        table_asset("Shop.Orders", paimon_conn_id="Wh"),
+        table_asset("shop.orders", paimon_conn_id="other", catalog="wh"),
+        watched_table("shop.orders", paimon_conn_id="wh"),
+        create_asset(catalog="WH", database="shop", table="orders"),
+    ]
+    assert {(asset.name, asset.uri) for asset in made} == {
+        ("paimon://wh/shop/orders", "paimon://wh/shop/orders")
+    }
+
+
+def test_the_watcher_of_two_assets_differs() -> None:
+    """Airflow keeps one watermark for each set of arguments."""
+    (one,), (two,) = (
+        watched_table("a.b", catalog=name, paimon_conn_id="c").watchers for name in ("x", "y")
+    )
+    assert one.trigger.serialize() != two.trigger.serialize()
+
+
+@pytest.mark.parametrize("table", ["{{ params.t }}", "orders", ".orders", "shop.", "a/b.c"])
+def test_what_is_no_fixed_table_is_refused(table: str) -> None:
+    with pytest.raises(ArgumentError):
+        TableIdentity.of(table, catalog="c")
+
+
+def test_uris_are_lower_cased() -> None:
+    uri = normalize_uri(urlsplit("paimon://Wh/Shop/Orders"))
+    assert uri.geturl() == "paimon://wh/shop/orders"
+
+
+@pytest.mark.parametrize(
+    "uri", ["paimon://wh/shop", "paimon://wh/a/b/c", "paimon:///a/b", "paimon://wh/a/b?x=1"]
+)
+def test_other_uris_are_refused(uri: str) -> None:
+    with pytest.raises(ValueError, match="expected paimon://<catalog>/<database>/<table>"):
+        normalize_uri(urlsplit(uri))

@@ -1,0 +1,100 @@
+"""Airflow refuses to start on bad provider metadata, so it is checked like a file format."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.resources
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from paimon_provider.get_provider_info import get_provider_info
+
+MODULES = [
+    "assets",
+    "conditions",
+    "failures",
+    "hooks.paimon",
+    "launchers.base",
+    "links",
+    "operators.compact",
+    "operators.expire",
+    "operators.report",
+    "operators.sync",
+    "operators.table",
+    "operators.write",
+    "plugin",
+    "run_identity",
+    "sensors.snapshot",
+    "triggers.snapshot",
+    "warehouse",
+]
+
+
+def class_paths(info: dict[str, Any]) -> Iterator[str]:
+    yield from info["extra-links"]
+    for entry in info["connection-types"]:
+        yield entry["hook-class-name"]
+    for entry in info["asset-uris"]:
+        yield entry["handler"]
+        yield entry["factory"]
+
+
+@pytest.mark.parametrize("schema", ["provider_info.schema.json", "provider.yaml.schema.json"])
+def test_it_fits_airflows_schema(schema: str) -> None:
+    text = importlib.resources.files("airflow").joinpath(schema).read_text()
+    document = json.loads(text)
+    if schema == "provider_info.schema.json":
+        jsonschema.validate(get_provider_info(), document)
+        return
+    connection_types = document["properties"]["connection-types"]
+    jsonschema.validate(get_provider_info()["connection-types"], connection_types)
+
+
+def test_every_name_in_it_can_be_imported() -> None:
+    info = get_provider_info()
+    for path in class_paths(info):
+        module, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), path
+    for key in ("operators", "sensors", "hooks", "triggers"):
+        for entry in info[key]:
+            for module in entry["python-modules"]:
+                assert importlib.import_module(module).__doc__
+
+
+def test_the_connection_type_is_the_hooks() -> None:
+    from paimon_provider.hooks.paimon import PaimonHook
+
+    (entry,) = get_provider_info()["connection-types"]
+    assert entry["connection-type"] == PaimonHook.conn_type
+    assert entry["hook-name"] == PaimonHook.hook_name
+
+
+def test_public_modules_load_no_engine_and_load_fast() -> None:
+    code = f"""
+import sys, time, airflow.sdk, airflow.triggers.base, airflow.plugins_manager
+from airflow.sdk import BaseOperator, BaseSensorOperator, Asset, AssetWatcher, BaseHook, conf
+from airflow.sdk.bases.sensor import PokeReturnValue
+before = set(sys.modules)
+start = time.perf_counter()
+for name in {MODULES!r}:
+    __import__("paimon_provider." + name)
+spent = time.perf_counter() - start
+heavy = {{"pyspark", "pyarrow", "pandas", "numpy", "fastapi", "kubernetes", "fastavro"}}
+print(spent, *sorted(heavy & (set(sys.modules) - before)))
+"""
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    spent, *heavy = out.stdout.split()
+    assert not heavy
+    assert float(spent) < 0.2 * 3, "three times the budget: this machine may be busy"
+
+
+def test_the_package_itself_imports_no_airflow() -> None:
+    code = "import sys, paimon_provider.get_provider_info as p; p.get_provider_info(); print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not {"airflow", "table_core"} & set(out.stdout.split())

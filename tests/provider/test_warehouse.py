@@ -1,0 +1,72 @@
+"""A connection is read by the names of its settings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from airflow.sdk import Connection
+
+from paimon_provider.warehouse import Warehouse
+from table_core.errors import ArgumentError
+
+
+def warehouse(extra: dict[str, object] | None = None, **more: object) -> Warehouse:
+    return Warehouse.of(
+        Connection(conn_id="Wh", conn_type="paimon", extra=json.dumps(extra or {}), **more)
+    )
+
+
+def test_the_host_is_the_warehouse_and_the_id_the_catalog() -> None:
+    read = warehouse(host="file:///data/wh/")
+    assert (read.uri, read.catalog_name) == ("file:///data/wh", "wh")
+    assert (read.spark.backend, read.spark.master) == ("local", "local[*]")
+
+
+def test_everything_is_read_by_its_name() -> None:
+    read = warehouse(
+        {
+            "warehouse": "s3://b/wh",
+            "catalog_name": "Retail",
+            "storage_options": '{"endpoint_url": "http://m:9000", "anon": false}',
+            "spark_backend": "spark-submit",
+            "spark_master": "spark://m:7077",
+            "spark_conf": {"spark.executor.memory": "2g"},
+        },
+        host="ignored",
+        password='{"secret": "hush"}',
+    )
+    assert (read.uri, read.catalog_name) == ("s3://b/wh", "retail")
+    assert read.job_options() == {
+        "storage.endpoint_url": "http://m:9000",
+        "storage.anon": "false",
+        "storage.secret": "hush",
+    }
+    assert read.secrets == ("hush",)
+    assert (read.spark.backend, read.spark.master) == ("spark-submit", "spark://m:7077")
+    more = read.spark.with_conf({"spark.executor.memory": "4g"})
+    assert more.conf == {"spark.executor.memory": "4g"}
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hush" not in repr(warehouse(host="s3://b", password='{"secret": "hush"}'))
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({}, "names no warehouse"),
+        ({"wharehouse": "x"}, "unknown extras wharehouse; known: warehouse"),
+        ({"warehouse": "x", "spark_conf": "[1]"}, "spark_conf of connection 'Wh' is not a JSON"),
+        ({"warehouse": "x", "spark_backend": "livy"}, "'livy' is none of local, spark-submit"),
+    ],
+)
+def test_mistakes_are_named(extra: dict[str, object], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        warehouse(extra)
+
+
+def test_a_password_that_is_no_json_is_not_repeated() -> None:
+    with pytest.raises(ArgumentError, match="password of connection") as caught:
+        warehouse(host="s3://b", password="hush")
+    assert "hush" not in f"{caught.value}{caught.value.facts}"
