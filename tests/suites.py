@@ -22,7 +22,9 @@ ELSEWHERE = ("docs",)
 
 
 def folders() -> list[str]:
-    found = {p.parent.relative_to(ROOT / "tests").parts[0] for p in ROOT.glob("tests/*/**/test_*.py")}
+    found = {
+        p.parent.relative_to(ROOT / "tests").parts[0] for p in ROOT.glob("tests/*/**/test_*.py")
+    }
     return sorted(found - set(ELSEWHERE))
 
 
