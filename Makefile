@@ -39,10 +39,10 @@ java-build:
 	@demo/java.sh build
 
 demo: java $(STAMP) ## Run the streamhouse pipeline in an Airflow of its own
-	@$(BIN)/python demo/run.py
+	@$(BIN)/python -m demo.run $(DEMO)
 
 demo-down: ## Stop what the demo started
-	@if [ -x $(BIN)/python ]; then $(BIN)/python demo/down.py; fi
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi
 
 bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
 	@$(BIN)/python bench/run.py $(BENCH)
