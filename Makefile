@@ -5,14 +5,15 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 export PYTHONPATH :=
 
-.PHONY: help venv check lint types layers tidy docs test demo demo-down bench simulate wheel clean
+.PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
+	simulate wheel clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 venv: $(STAMP) ## Make .venv from the constraints file
 
-$(STAMP): constraints.txt pyproject.toml
+$(STAMP): constraints.txt pyproject.toml demo/venv.sh
 	@demo/venv.sh .venv "$(CURDIR)[test,s3]"
 	@touch $(STAMP)
 
@@ -28,3 +29,29 @@ tidy: $(STAMP)
 	$(BIN)/pytest -q tests/test_tidy.py
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
+
+test: java-build check ## Everything: checks, then every suite, light ones two at a time
+	$(BIN)/python tests/suites.py
+
+java:
+	@demo/java.sh
+java-build:
+	@demo/java.sh build
+
+demo: java $(STAMP) ## Run the streamhouse pipeline in an Airflow of its own
+	@$(BIN)/python -m demo.run $(DEMO)
+
+demo-down: ## Stop what the demo started
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi
+
+bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
+	@$(BIN)/python bench/run.py $(BENCH)
+
+simulate: $(STAMP) ## Hunt for races: the simulations with many more schedules
+	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest -q --timeout 0 tests/simulation
+
+wheel: $(STAMP) ## Build the wheel into dist/
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+clean: demo-down ## Remove everything that can be made again
+	rm -rf .venv .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,73 @@
+"""What an Airflow needs in order to run the streamhouse: one source for ``make demo`` and for Compose.
+
+``docker-compose.yaml`` states the same names and commands; ``tests/demo/test_compose.py`` compares.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "COMPONENTS",
+    "CONNECTION",
+    "DAGS",
+    "MIGRATE",
+    "TABLES",
+    "USER",
+    "airflow_settings",
+    "paimon_connection",
+]
+
+COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
+"""``airflow`` subcommands that make up one Airflow, in the order of their start."""
+MIGRATE = ("db", "migrate")
+CONNECTION = "AIRFLOW_CONN_PAIMON_DEFAULT"
+DAGS = ("streamhouse", "streamhouse_report", "streamhouse_upkeep")
+TABLES = ("default.customers", "default.orders", "default.country_sales")
+USER = "admin"
+
+
+def airflow_settings(*, api_url: str, dags: str, passwords: str, jwt_secret: str) -> dict[str, str]:
+    """Environment variables that every Airflow component of this project gets.
+
+    Args:
+        api_url: where the other components and the browser reach the API server.
+        dags: folder of the Dags.
+        passwords: file in which the simple auth manager keeps logins.
+        jwt_secret: shared by the components; tasks prove with it who they are.
+    """
+    return {
+        "AIRFLOW__CORE__DAGS_FOLDER": dags,
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{api_url}/execution/",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": passwords,
+        "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
+        "AIRFLOW__API__BASE_URL": api_url,
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API_AUTH__JWT_SECRET": jwt_secret,
+        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
+        "AIRFLOW__DAG_PROCESSOR__BUNDLE_REFRESH_CHECK_INTERVAL": "2",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+    }
+
+
+def paimon_connection(
+    *, warehouse: str, catalog_name: str, spark_master: str, spark: Mapping[str, str]
+) -> str:
+    """The ``paimon`` connection as the JSON that ``AIRFLOW_CONN_...`` variables hold."""
+    extra = {
+        "warehouse": warehouse,
+        "catalog_name": catalog_name,
+        "spark_master": spark_master,
+        "spark_conf": dict(spark),
+    }
+    return json.dumps({"conn_type": "paimon", "extra": extra})

@@ -1,0 +1,121 @@
+"""Run the streamhouse from an empty folder to the last table: what ``make demo`` does.
+
+    python -m demo.run [--home .demo] [--deliveries 4,3,3] [--seconds 600]
+
+Every delivery hands over that many rounds of the sample input and is one run of Dag ``streamhouse``.
+Afterwards Airflow stays up to look around; ``make demo-down`` stops it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from demo import generate, show
+from demo.airflow_home import AirflowHome, DemoError
+from demo.components import ComponentDiedError, Components
+from demo.environment import DAGS, paimon_connection
+from demo.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["main"]
+
+PROJECT = Path(__file__).resolve().parent.parent
+PIPELINE, REPORT, _ = DAGS
+SPARK = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
+
+
+def deliveries(sizes: str) -> Iterator[range]:
+    """``4,3,3`` as rounds 1 to 4, 5 to 7 and 8 to 10."""
+    first = 1
+    for size in sizes.split(","):
+        yield range(first, first + int(size))
+        first += int(size)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the demo; 0 when every table holds what it must."""
+    about = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
+    parser.add_argument("--home", type=Path, default=PROJECT / ".demo")
+    parser.add_argument("--dags", type=Path, default=PROJECT / "dags")
+    parser.add_argument("--deliveries", default="4,3,3")
+    parser.add_argument("--seconds", type=float, default=600, help="give up after this long")
+    wish = parser.parse_args(arguments)
+    console = Console(highlight=False)
+    home = wish.home.resolve()
+    try:
+        _clean(home)
+        _run(home, wish.dags.resolve(), list(deliveries(wish.deliveries)), wish.seconds, console)
+    except (DemoError, ComponentDiedError) as error:
+        console.print("\nThe demo failed:", style="bold red")
+        console.print(str(error), markup=False, soft_wrap=True)
+        console.print(f"Logs: {home}/airflow/logs; stop it with make demo-down", soft_wrap=True)
+        return 1
+    return 0
+
+
+def _clean(home: Path) -> None:
+    """Stop what an earlier demo left running, and begin anew."""
+    Components(home / "airflow").stop()
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+
+
+def _run(home: Path, dags: Path, parts: list[range], seconds: float, console: Console) -> None:
+    warehouse, inbox = home / "warehouse", home / "input"
+    connection = paimon_connection(
+        warehouse=warehouse.as_uri(), catalog_name="demo", spark_master="local[2]", spark=SPARK
+    )
+    airflow = AirflowHome(home / "airflow", dags, connection)
+    watch = Watch(airflow, console)
+    left = _countdown(seconds)
+    generate.generate(home / "source")
+    watch.say("sample input generated: 200,000 orders of ten days, customers and their changes")
+    with console.status("starting Airflow"):
+        airflow.start()
+        airflow.wait(f"Dag {PIPELINE} read", lambda: _parsed(airflow), 60)
+    watch.say(f"Airflow is up at {airflow.url}")
+    report = ""
+    for part in parts:
+        number = generate.deliver(home / "source", inbox, part)
+        known = [run["dag_run_id"] for run in airflow.runs(REPORT)]
+        run = airflow.trigger(PIPELINE, {"input": str(inbox), "round": number})
+        watch.run(PIPELINE, run, f"rounds {part[0]}-{part[-1]}", left())
+        report = watch.woken(REPORT, known, left())
+        watch.run(REPORT, report, "report", left())
+    want = show.check(warehouse, inbox)
+    watch.say("country_sales equals an independent computation over the raw input")
+    console.print()
+    show.tables(warehouse, console)
+    console.print(f"{want.waiting} orders wait for their customer")
+    show.clicks(airflow, report, console)
+
+
+def _countdown(seconds: float) -> Callable[[], float]:
+    end = time.monotonic() + seconds
+
+    def left() -> float:
+        return max(1.0, end - time.monotonic())
+
+    return left
+
+
+def _parsed(airflow: AirflowHome) -> bool:
+    faults = airflow.import_errors()
+    if faults:
+        raise DemoError("a Dag file cannot be read:\n" + "\n".join(faults))
+    known = {dag["dag_id"] for dag in airflow.get("/dags", limit=100)["dags"]}
+    return {PIPELINE, REPORT} <= known
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

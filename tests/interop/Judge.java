@@ -1,0 +1,387 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.paimon.catalog.Catalog;
+import org.apache.paimon.catalog.CatalogContext;
+import org.apache.paimon.catalog.CatalogFactory;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.Decimal;
+import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.data.InternalArray;
+import org.apache.paimon.data.InternalMap;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.options.Options;
+import org.apache.paimon.reader.RecordReaderIterator;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.Table;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.source.DataSplit;
+import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.table.source.Split;
+import org.apache.paimon.table.source.StreamTableScan;
+import org.apache.paimon.table.source.TableRead;
+import org.apache.paimon.types.ArrayType;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypeJsonParser;
+import org.apache.paimon.types.DecimalType;
+import org.apache.paimon.types.IntType;
+import org.apache.paimon.types.MapType;
+import org.apache.paimon.types.MultisetType;
+import org.apache.paimon.types.RowKind;
+import org.apache.paimon.types.RowType;
+
+/**
+ * Apache Paimon itself as the judge of our tables, in one long-lived process.
+ *
+ * <p>Each line on standard input asks: {@code {"verb": ..., "warehouse": ..., "table": "db.name",
+ * "options": {...}, ...}}. Each line on standard output answers: {@code {"ok": result}} or {@code
+ * {"error": class, "message": text}}. Rows are arrays whose first member is the row kind. Numbers
+ * and booleans are themselves; decimals, dates, times and timestamps (always nine digits) are text;
+ * bytes are "0x..." text; arrays and rows are arrays; maps are arrays of pairs.
+ */
+public final class Judge {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final DateTimeFormatter MOMENT =
+            DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.nnnnnnnnn");
+
+    private Judge() {}
+
+    public static void main(String[] args) throws Exception {
+        PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        System.setOut(System.err);
+        BufferedReader questions =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = questions.readLine()) != null; ) {
+            ObjectNode answer = JSON.createObjectNode();
+            try {
+                answer.set("ok", answer(JSON.readTree(line)));
+            } catch (Throwable thrown) {
+                Throwable cause = thrown;
+                while (cause.getCause() != null) {
+                    cause = cause.getCause();
+                }
+                answer.put("error", cause.getClass().getSimpleName());
+                answer.put("message", String.valueOf(cause.getMessage()));
+            }
+            answers.println(JSON.writeValueAsString(answer));
+            answers.flush();
+        }
+    }
+
+    private static JsonNode answer(JsonNode ask) throws Exception {
+        Options context = new Options();
+        context.set("warehouse", ask.get("warehouse").asText());
+        try (Catalog catalog = CatalogFactory.createCatalog(CatalogContext.create(context))) {
+            Identifier name = Identifier.fromString(ask.get("table").asText());
+            String verb = ask.get("verb").asText();
+            if (verb.equals("create")) {
+                create(catalog, name, ask);
+                return JSON.nullNode();
+            }
+            Table table = catalog.getTable(name);
+            Map<String, String> dynamic = texts(ask.get("options"));
+            if (!dynamic.isEmpty()) {
+                table = table.copy(dynamic);
+            }
+            switch (verb) {
+                case "read":
+                    return read(table);
+                case "changes":
+                    return changes(table, ask.get("after").asLong(), ask.get("to").asLong());
+                case "write":
+                    write(table, ask.get("rows"));
+                    break;
+                case "compact":
+                    compact((FileStoreTable) table);
+                    break;
+                case "expire":
+                    expire((FileStoreTable) table, ask.get("retain").asText());
+                    break;
+                case "tag":
+                    table.createTag(ask.get("name").asText());
+                    break;
+                case "columns":
+                    return columns(table);
+                default:
+                    throw new IllegalArgumentException("unknown verb " + verb);
+            }
+            return newest((FileStoreTable) table);
+        }
+    }
+
+    private static JsonNode newest(FileStoreTable table) {
+        Long id = table.snapshotManager().latestSnapshotId();
+        return id == null ? JSON.nullNode() : JSON.getNodeFactory().numberNode(id);
+    }
+
+    private static void create(Catalog catalog, Identifier name, JsonNode ask) throws Exception {
+        catalog.createDatabase(name.getDatabaseName(), true);
+        Schema.Builder schema = Schema.newBuilder();
+        for (JsonNode column : ask.get("columns")) {
+            schema.column(column.get(0).asText(), DataTypeJsonParser.parseDataType(column.get(1)));
+        }
+        schema.primaryKey(list(ask.get("primary_key")));
+        schema.partitionKeys(list(ask.get("partition_by")));
+        schema.options(texts(ask.get("options")));
+        catalog.createTable(name, schema.build(), false);
+    }
+
+    private static JsonNode columns(Table table) {
+        ArrayNode out = JSON.createArrayNode();
+        for (DataField field : table.rowType().getFields()) {
+            out.addArray().add(field.name()).add(field.type().asSQLString());
+        }
+        return out;
+    }
+
+    // ------------------------------------------------------------------ reading
+
+    private static JsonNode read(Table table) throws Exception {
+        ReadBuilder builder = table.newReadBuilder();
+        ArrayNode rows = JSON.createArrayNode();
+        take(rows, table.rowType(), builder.newRead(), builder.newScan().plan().splits());
+        return rows;
+    }
+
+    /** What a streaming reader that stood at {@code after} is given until it stands at {@code to}. */
+    private static JsonNode changes(Table table, long after, long to) throws Exception {
+        ReadBuilder builder = table.newReadBuilder();
+        ArrayNode rows = JSON.createArrayNode();
+        StreamTableScan scan = builder.newStreamScan();
+        scan.restore(after + 1);
+        for (long next = after + 1; next <= to; ) {
+            List<Split> splits = scan.plan().splits();
+            Long reached = scan.checkpoint();
+            if (reached == null || reached > to + 1) {
+                break;
+            }
+            take(rows, table.rowType(), builder.newRead(), splits);
+            if (reached == next && splits.isEmpty()) {
+                break;
+            }
+            next = reached;
+        }
+        return rows;
+    }
+
+    private static void take(ArrayNode out, RowType type, TableRead read, List<Split> splits)
+            throws Exception {
+        read.withIOManager(spill());
+        for (Split split : splits) {
+            try (RecordReaderIterator<InternalRow> rows =
+                    new RecordReaderIterator<>(read.createReader(split))) {
+                while (rows.hasNext()) {
+                    InternalRow row = rows.next();
+                    ArrayNode cells = out.addArray();
+                    cells.add(row.getRowKind().shortString());
+                    addFields(cells, type, row);
+                }
+            }
+        }
+    }
+
+    private static void addFields(ArrayNode out, RowType type, InternalRow row) {
+        List<DataType> types = type.getFieldTypes();
+        for (int i = 0; i < types.size(); i++) {
+            InternalRow.FieldGetter getter = InternalRow.createFieldGetter(types.get(i), i);
+            out.add(toJson(types.get(i), getter.getFieldOrNull(row)));
+        }
+    }
+
+    private static JsonNode toJson(DataType type, Object value) {
+        if (value == null) {
+            return JSON.nullNode();
+        }
+        switch (type.getTypeRoot()) {
+            case BOOLEAN:
+                return JSON.getNodeFactory().booleanNode((Boolean) value);
+            case TINYINT:
+            case SMALLINT:
+            case INTEGER:
+            case BIGINT:
+                return JSON.getNodeFactory().numberNode(((Number) value).longValue());
+            case DATE:
+                return text(LocalDate.ofEpochDay((Integer) value));
+            case TIME_WITHOUT_TIME_ZONE:
+                return text(LocalTime.ofNanoOfDay((Integer) value * 1_000_000L));
+            case TIMESTAMP_WITHOUT_TIME_ZONE:
+            case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
+                return text(MOMENT.format(((Timestamp) value).toLocalDateTime()));
+            case DECIMAL:
+                return text(((Decimal) value).toBigDecimal().toPlainString());
+            case BINARY:
+            case VARBINARY:
+                return text("0x" + HexFormat.of().formatHex((byte[]) value));
+            case ARRAY:
+                return elements(((ArrayType) type).getElementType(), (InternalArray) value);
+            case MAP:
+                MapType map = (MapType) type;
+                return pairs(map.getKeyType(), map.getValueType(), (InternalMap) value);
+            case MULTISET:
+                DataType element = ((MultisetType) type).getElementType();
+                return pairs(element, new IntType(), (InternalMap) value);
+            case ROW:
+                ArrayNode cells = JSON.createArrayNode();
+                addFields(cells, (RowType) type, (InternalRow) value);
+                return cells;
+            default: // FLOAT and DOUBLE as Java prints them, and text
+                return text(value);
+        }
+    }
+
+    private static JsonNode elements(DataType type, InternalArray array) {
+        InternalArray.ElementGetter getter = InternalArray.createElementGetter(type);
+        ArrayNode out = JSON.createArrayNode();
+        for (int i = 0; i < array.size(); i++) {
+            out.add(toJson(type, getter.getElementOrNull(array, i)));
+        }
+        return out;
+    }
+
+    private static JsonNode pairs(DataType keyType, DataType valueType, InternalMap map) {
+        JsonNode keys = elements(keyType, map.keyArray());
+        JsonNode values = elements(valueType, map.valueArray());
+        ArrayNode out = JSON.createArrayNode();
+        for (int i = 0; i < map.size(); i++) {
+            out.addArray().add(keys.get(i)).add(values.get(i));
+        }
+        return out;
+    }
+
+    private static JsonNode text(Object value) {
+        return JSON.getNodeFactory().textNode(value.toString());
+    }
+
+    // ------------------------------------------------------------------ writing
+
+    private static void write(Table table, JsonNode rows) throws Exception {
+        List<DataType> types = table.rowType().getFieldTypes();
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        try (BatchTableWrite write = builder.newWrite();
+                BatchTableCommit commit = builder.newCommit()) {
+            write.withIOManager(spill());
+            for (JsonNode cells : rows) {
+                GenericRow row = new GenericRow(types.size());
+                row.setRowKind(RowKind.fromShortString(cells.get(0).asText()));
+                for (int i = 0; i < types.size(); i++) {
+                    row.setField(i, fromJson(types.get(i), cells.get(i + 1)));
+                }
+                write.write(row);
+            }
+            commit.commit(write.prepareCommit());
+        }
+    }
+
+    private static Object fromJson(DataType type, JsonNode value) {
+        if (value.isNull()) {
+            return null;
+        }
+        switch (type.getTypeRoot()) {
+            case BOOLEAN:
+                return value.asBoolean();
+            case TINYINT:
+                return (byte) value.asInt();
+            case SMALLINT:
+                return (short) value.asInt();
+            case INTEGER:
+                return value.asInt();
+            case BIGINT:
+                return value.asLong();
+            case FLOAT:
+                return Float.valueOf(value.asText());
+            case DOUBLE:
+                return Double.valueOf(value.asText());
+            case DATE:
+                return (int) LocalDate.parse(value.asText()).toEpochDay();
+            case TIMESTAMP_WITHOUT_TIME_ZONE:
+            case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
+                return Timestamp.fromLocalDateTime(LocalDateTime.parse(value.asText()));
+            case DECIMAL:
+                DecimalType decimal = (DecimalType) type;
+                BigDecimal number = new BigDecimal(value.asText());
+                return Decimal.fromBigDecimal(number, decimal.getPrecision(), decimal.getScale());
+            case CHAR:
+            case VARCHAR:
+                return BinaryString.fromString(value.asText());
+            case BINARY:
+            case VARBINARY:
+                return HexFormat.of().parseHex(value.asText().substring(2));
+            default:
+                throw new UnsupportedOperationException("the judge does not write " + type);
+        }
+    }
+
+    private static void compact(FileStoreTable table) throws Exception {
+        Map<String, String> writing = Map.of("write-only", "false");
+        BatchWriteBuilder builder = table.copy(writing).newBatchWriteBuilder();
+        Set<List<Object>> done = new HashSet<>();
+        try (BatchTableWrite write = builder.newWrite();
+                BatchTableCommit commit = builder.newCommit()) {
+            write.withIOManager(spill());
+            for (Split split : table.newReadBuilder().newScan().plan().splits()) {
+                DataSplit data = (DataSplit) split;
+                if (done.add(List.of(data.partition(), data.bucket()))) {
+                    write.compact(data.partition(), data.bucket(), true);
+                }
+            }
+            commit.commit(write.prepareCommit());
+        }
+    }
+
+    private static void expire(FileStoreTable table, String retain) {
+        Map<String, String> keep = new HashMap<>();
+        keep.put("snapshot.num-retained.min", "1");
+        keep.put("snapshot.num-retained.max", retain);
+        keep.put("snapshot.time-retained", "1 ms");
+        table.copy(keep).newCommit("judge").expireSnapshots();
+    }
+
+    private static IOManager spill() throws IOException {
+        Path folder = Files.createTempDirectory("judge");
+        folder.toFile().deleteOnExit();
+        return IOManager.create(folder.toString());
+    }
+
+    private static Map<String, String> texts(JsonNode node) {
+        Map<String, String> out = new HashMap<>();
+        if (node != null) {
+            node.fields().forEachRemaining(e -> out.put(e.getKey(), e.getValue().asText()));
+        }
+        return out;
+    }
+
+    private static List<String> list(JsonNode node) {
+        List<String> out = new ArrayList<>();
+        if (node != null) {
+            node.forEach(element -> out.add(element.asText()));
+        }
+        return out;
+    }
+}

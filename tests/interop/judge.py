@@ -1,0 +1,234 @@
+"""Talk to ``Judge.java``: Apache Paimon's own code in one JVM, asked line by line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+SOURCE = Path(__file__).with_name("Judge.java")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
+JARS = (
+    "org.apache.paimon:paimon-flink-2.0:2.0.0",
+    "org.apache.hadoop:hadoop-client-api:3.4.2",
+    "org.apache.hadoop:hadoop-client-runtime:3.4.2",
+    "org.slf4j:slf4j-api:2.0.17",
+    "org.slf4j:slf4j-nop:2.0.17",
+    "org.xerial.snappy:snappy-java:1.1.10.8",
+    "org.lz4:lz4-java:1.8.0",
+)
+OPENS = ("java.nio", "java.lang")
+KIND = "_ROW_KIND"
+
+Rows = list[list[Any]]
+
+
+class JudgeError(Exception):
+    """Apache Paimon refused; the message begins with the class of its exception."""
+
+
+class Judge:
+    """The JVM.  ``judge.table(warehouse, "db.name")`` gives what to ask."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENS]
+        with log.open("wb") as errors:
+            self.process = subprocess.Popen(
+                ["java", "-Xmx1g", *opens, "-cp", _classpath(), "Judge"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+
+    def table(self, warehouse: Path, name: str) -> JudgedTable:
+        return JudgedTable(self, warehouse, name)
+
+    def ask(self, verb: str, warehouse: Path, table: str, **more: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        question = {"verb": verb, "warehouse": str(warehouse), "table": table, **more}
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise JudgeError(f"the JVM is gone:\n{self.log.read_text()[-2000:]}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise JudgeError(f"{answer['error']}: {answer['message']}")
+        return answer["ok"]
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """One table as Apache Paimon sees it.  Rows are lists whose first member is the row kind."""
+
+    judge: Judge
+    warehouse: Path
+    name: str
+
+    def create(
+        self,
+        columns: Sequence[tuple[str, str]],
+        *,
+        primary_key: Sequence[str] = (),
+        partition_by: Sequence[str] = (),
+        **options: str,
+    ) -> None:
+        """Create the table; ``options`` with ``__`` for dots and ``_`` for dashes."""
+        self._ask(
+            "create",
+            columns=[list(column) for column in columns],
+            primary_key=list(primary_key),
+            partition_by=list(partition_by),
+            options={k.replace("__", ".").replace("_", "-"): v for k, v in options.items()},
+        )
+
+    def read(self, **options: str) -> Rows:
+        """The rows of a batch read; ``options`` as in ``create``."""
+        named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
+        return list(self._ask("read", options=named))
+
+    def changes(self, after: int, to: int) -> Rows:
+        """What a streaming reader is given for the snapshots in (after, to]."""
+        return list(self._ask("changes", after=after, to=to))
+
+    def write(self, rows: Rows) -> int:
+        """Commit rows; the newest snapshot then, as of the other verbs."""
+        return int(self._ask("write", rows=rows))
+
+    def compact(self) -> int:
+        return int(self._ask("compact"))
+
+    def expire(self, retain: int) -> int:
+        return int(self._ask("expire", retain=str(retain)))
+
+    def tag(self, name: str) -> int:
+        return int(self._ask("tag", name=name))
+
+    def columns(self) -> list[tuple[str, str]]:
+        return [(name, type_) for name, type_ in self._ask("columns")]
+
+    def _ask(self, verb: str, **more: Any) -> Any:
+        return self.judge.ask(verb, self.warehouse, self.name, **more)
+
+
+def agree(ours: pa.Table, theirs: Rows, *, ordered: bool = False) -> None:
+    """Assert that our rows are the judge's, with the same kinds, in any order unless ``ordered``."""
+    have = judged(ours)
+    floats = [i + 1 for i, f in enumerate(_values(ours).schema) if pa.types.is_floating(f.type)]
+    want = [[_float(ours, i, c) if i in floats else c for i, c in enumerate(row)] for row in theirs]
+    if ordered:
+        assert have == want
+        return
+    left, right = (Counter(json.dumps(row) for row in rows) for rows in (have, want))
+    assert (left - right, right - left) == (Counter(), Counter())  # only ours, only theirs
+
+
+def judged(table: pa.Table) -> Rows:
+    """An Arrow table as the judge would print it; without ``_ROW_KIND`` all rows are ``+I``."""
+    kinds = table[KIND].to_pylist() if KIND in table.column_names else ["+I"] * table.num_rows
+    columns = [_cells(column.combine_chunks()) for column in _values(table).columns]
+    return [list(row) for row in zip(kinds, *columns, strict=True)]
+
+
+def _values(table: pa.Table) -> pa.Table:
+    return table.drop_columns([KIND]) if KIND in table.column_names else table
+
+
+def _float(table: pa.Table, position: int, cell: Any) -> Any:
+    kind = _values(table).schema.field(position - 1).type
+    return None if cell is None else _number(float(cell), kind)
+
+
+def _number(value: float, kind: pa.DataType) -> str:
+    return repr(float(np.float32(value)) if pa.types.is_float32(kind) else value)
+
+
+def _cells(column: pa.Array) -> list[Any]:
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _cells(column.dictionary_decode())
+    if pa.types.is_timestamp(kind):
+        nanos = column.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64()).to_pylist()
+        return [None if n is None else _moment(n) for n in nanos]
+    if pa.types.is_struct(kind):
+        parts = [_cells(part) for part in column.flatten()]
+        rows = zip(*parts, strict=True)
+        return [list(r) if v else None for r, v in zip(rows, column.is_valid(), strict=True)]
+    if pa.types.is_map(kind):
+        return [
+            None
+            if not item.is_valid
+            else list(
+                map(
+                    list,
+                    zip(_cells(item.values.field(0)), _cells(item.values.field(1)), strict=True),
+                )
+            )
+            for item in column
+        ]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_cells(item.values) if item.is_valid else None for item in column]
+    return [None if value is None else _plain(value, kind) for value in column.to_pylist()]
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    if pa.types.is_floating(kind):
+        return _number(value, kind)
+    if pa.types.is_decimal(kind):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return value if isinstance(value, bool | int | str) else str(value)
+
+
+def _moment(nanos: int) -> str:
+    seconds, rest = divmod(nanos, 1_000_000_000)
+    return f"{np.datetime64(seconds, 's')}.{rest:09d}"
+
+
+def _classpath() -> str:
+    jars = os.pathsep.join(str(_jar(*name.split(":"))) for name in JARS)
+    mark = hashlib.sha256(SOURCE.read_bytes() + jars.encode()).hexdigest()[:12]
+    classes = CACHE / f"judge-{mark}"
+    if not classes.is_dir():
+        fresh = CACHE / f"judge-{mark}.{os.getpid()}"
+        fresh.mkdir(parents=True)
+        _run("javac", "-nowarn", "-cp", jars, "-d", str(fresh), str(SOURCE))
+        shutil.move(fresh, classes)
+    return f"{classes}{os.pathsep}{jars}"
+
+
+def _jar(group: str, artifact: str, version: str) -> Path:
+    folder = Path.home() / ".m2" / "repository" / group.replace(".", "/") / artifact / version
+    path = folder / f"{artifact}-{version}.jar"
+    if not path.exists():
+        name = f"{group}:{artifact}:{version}"
+        _run(
+            "mvn", "-q", "-B", "-ntp", "dependency:get", f"-Dartifact={name}", "-Dtransitive=false"
+        )
+    return path
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise JudgeError(f"{command[0]} failed:\n{(done.stdout + done.stderr)[-3000:]}")
