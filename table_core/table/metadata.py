@@ -159,11 +159,15 @@ class Metadata:
 
         Without a hint: the smallest id that is there, and the first id if there is none.
         """
-        hinted = self._hint("EARLIEST")
+        hinted = self.hinted_floor()
         if hinted is not None:
             return hinted
         ids = self.snapshot_ids()
         return ids[0] if ids else FIRST_ID
+
+    def hinted_floor(self) -> int | None:
+        """What ``EARLIEST`` says; None where it is missing or no number."""
+        return self._hint("EARLIEST")
 
     # ----------------------------------------------------------------------------- manifests
     def manifest_list(self, name: str | None) -> list[ManifestMeta]:

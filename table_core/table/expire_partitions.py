@@ -1,0 +1,114 @@
+"""Drops partitions past their time, a batch a commit (spec 11.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.commit.overwrite import Selection
+from table_core.commit.request import CommitPart
+from table_core.errors import ArgumentError
+from table_core.expire.partitions import Partition, PartitionExpiry, plan_partitions
+from table_core.ondisk.partition_text import partition_text
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options.parse import duration_ms
+from table_core.table.committer import commit_parts, identifier_of
+from table_core.table.results import CommitAs, ResultDocument
+
+if TYPE_CHECKING:
+    from table_core.expire.partitions import PartitionPlan
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit
+
+__all__ = ["expire_partitions"]
+
+
+def expire_partitions(
+    access: TableAccess, expiration_time: str | None, *, dry_run: bool, commit: CommitAs
+) -> ResultDocument:
+    """See ``Table.expire_partitions``.
+
+    Raises:
+        ArgumentError: the table has no partitions, or nobody says when they expire.
+    """
+    started_ms = access.clock.now_ms()
+    if not access.schema.partition_keys:
+        raise ArgumentError(f"{access.name} is not partitioned", argument="table")
+    expiry = PartitionExpiry.of(access.options, expiration_ms=_age_ms(expiration_time))
+    if expiry is None:
+        raise ArgumentError(
+            f"{access.name} sets no 'partition.expiration-time', and none was given; pass "
+            "expiration_time='7 d'",
+            argument="expiration_time",
+        )
+    head = access.metadata.head()
+    live = access.live_entries(head)
+    now_ms = access.clock.now_ms()
+    plan = plan_partitions(
+        _partitions(access, live),
+        expiry,
+        now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
+    )
+    rows = {partition.row for partition in plan.expired}
+    gone = [entry.file for entry in live if entry.partition in rows]
+    done = [] if dry_run else _drop(access, plan, commit)
+    bytes_before = sum(entry.file.file_size for entry in live)
+    bytes_gone = sum(file.file_size for file in gone)
+    before = head.id if head else None
+    ids = [id for one in done for id in one.snapshot_ids]
+    return ResultDocument(
+        action="expire-partitions",
+        table=access.name,
+        snapshot_before=before,
+        snapshot_after=ids[-1] if ids else before,
+        files_before=len(live),
+        files_after=len(live) - len(gone),
+        bytes_before=bytes_before,
+        bytes_after=bytes_before - bytes_gone,
+        files_deleted=len(gone),
+        bytes_deleted=bytes_gone,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "partitions": [dict(partition.texts) for partition in plan.expired],
+            "undated": [dict(partition.texts) for partition in plan.undated],
+            "left_for_next_run": plan.left,
+        },
+    )
+
+
+def _age_ms(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return duration_ms(text)
+    except ValueError as error:
+        raise ArgumentError(
+            f"expiration_time={text!r}: {error}", argument="expiration_time", value=text
+        ) from error
+
+
+def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Commit]:
+    """One OVERWRITE commit a batch, numbered from the caller's identifier on."""
+    done = []
+    for number, batch in enumerate(plan.batches()):
+        selection = Selection(frozenset(partition.row for partition in batch))
+        as_ = commit
+        if commit.user is not None:
+            as_ = CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
+        part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+        done.append(commit_parts(access, as_, append=part))
+    return done
+
+
+def _partitions(access: TableAccess, live: list[ManifestEntry]) -> list[Partition]:
+    updated: dict[bytes, int | None] = {}
+    for entry in live:
+        created = entry.file.creation_time_ms
+        known = updated.get(entry.partition, created)
+        both = None if known is None or created is None else max(known, created)
+        updated[entry.partition] = both
+    return [
+        Partition(row=row, texts=dict(partition_text(access.schema, row)), updated_ms=at_ms)
+        for row, at_ms in updated.items()
+    ]
