@@ -1,4 +1,4 @@
-"""Delete what is too old to be needed, and what nothing names."""
+"""Delete what is too old to be needed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-__all__ = [
-    "PaimonExpirePartitionsOperator",
-    "PaimonExpireSnapshotsOperator",
-    "PaimonRemoveOrphanFilesOperator",
-]
+__all__ = ["PaimonExpirePartitionsOperator", "PaimonExpireSnapshotsOperator"]
 
 
 class PaimonExpireSnapshotsOperator(PaimonTableOperator):
@@ -90,34 +86,3 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.expire_partitions``."""
         return {"expiration_time": self.expiration_time, "dry_run": self.dry_run_only}
-
-
-class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
-    """Delete files that nothing names, e.g. those of a killed job.
-
-    :param older_than: only files from before this point in time; default is a day ago.
-        (templated)
-    :param dry_run: only report what would be deleted.
-    """
-
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
-    action = "remove-orphan-files"
-
-    def __init__(
-        self,
-        *,
-        older_than: str | int | datetime | None = None,
-        dry_run: bool = False,
-        engine: str = "local",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(engine=engine, **kwargs)
-        self.older_than = older_than
-        self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.remove_orphan_files``."""
-        return {
-            "older_than": epoch_ms(self.older_than, "older_than"),
-            "dry_run": self.dry_run_only,
-        }

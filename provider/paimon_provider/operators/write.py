@@ -39,6 +39,8 @@ class PaimonWriteOperator(PaimonTableOperator):
         (templated)
     :param rows_uri: files to append instead of a query: a glob of Parquet or JSON lines.
         (templated)
+    :param rows_position: a property name, e.g. ``tc.files.orders``: files are taken in the order of
+        their names and only once, whatever runs again; the property keeps the last one.
     :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
         ``{"dt": "2026-01-01"}``.  (templated)
     """
@@ -63,6 +65,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         sources: Mapping[str, Mapping[str, Any]] | None = None,
         pending: Mapping[str, str] | None = None,
         rows_uri: str | None = None,
+        rows_position: str | None = None,
         overwrite: str | Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -75,6 +78,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         self.sources = sources
         self.pending = pending
         self.rows_uri = rows_uri
+        self.rows_position = rows_position
         self.overwrite = overwrite
 
     def arguments(self) -> dict[str, Any]:
@@ -84,6 +88,7 @@ class PaimonWriteOperator(PaimonTableOperator):
             "sources": _sources(self.sources),
             "pending": None if self.pending is None else dict(self.pending),
             "rows_uri": self.rows_uri,
+            "rows_position": self.rows_position,
             "overwrite": self.overwrite,
         }
 

@@ -1,0 +1,179 @@
+"""A condition that has met a table: every part has a type, every literal is a value of it.
+
+The nodes that ``bind`` makes and ``to_arrow`` and ``by_stats`` evaluate.  Both sides of a ``Cmp`` have
+comparable Arrow types already, so evaluators convert nothing on their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.datatypes.domain import Value
+    from table_core.datatypes.kinds import Atomic, DataType
+
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Bound",
+    "BoundTerm",
+    "Calc",
+    "Cmp",
+    "Const",
+    "Conv",
+    "Known",
+    "Member",
+    "Negation",
+    "NullTest",
+    "Pattern",
+    "Ref",
+    "UnlessNull",
+    "bound_columns",
+    "conjuncts",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column, or a member of a ROW column."""
+
+    path: tuple[str, ...]
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """One value, of the domain of ``datatypes.domain``."""
+
+    value: Value
+    type: Atomic
+
+
+@dataclass(frozen=True, slots=True)
+class Conv:
+    """``operand`` as another type."""
+
+    operand: BoundTerm
+    type: Atomic
+
+
+@dataclass(frozen=True, slots=True)
+class Calc:
+    """``left op right``; both sides have the type of the result."""
+
+    op: str
+    left: BoundTerm
+    right: BoundTerm
+    type: Atomic
+
+
+BoundTerm: TypeAlias = Ref | Const | Conv | Calc
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The same answer for every row."""
+
+    answer: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cmp:
+    """``left op right``: ``= <> < <= > >= <=>``."""
+
+    op: str
+    left: BoundTerm
+    right: BoundTerm
+
+
+@dataclass(frozen=True, slots=True)
+class UnlessNull:
+    """``answer`` where ``operand`` is not NULL, else unknown."""
+
+    operand: BoundTerm
+    answer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """``operand`` equals one of ``values``; with ``null`` there is a NULL among them."""
+
+    operand: BoundTerm
+    values: tuple[Value, ...]
+    null: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NullTest:
+    """``operand`` is NULL."""
+
+    operand: BoundTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """``operand`` matches ``regex`` from end to end, hence begins with ``prefix``."""
+
+    operand: BoundTerm
+    regex: str
+    prefix: str
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """AND."""
+
+    parts: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """OR."""
+
+    parts: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """NOT."""
+
+    part: Bound
+
+
+Bound: TypeAlias = AllOf | AnyOf | Negation | Cmp | UnlessNull | Member | NullTest | Pattern | Known
+
+
+def conjuncts(bound: Bound) -> tuple[Bound, ...]:
+    """The parts that must all be true."""
+    if isinstance(bound, AllOf):
+        return tuple(inner for part in bound.parts for inner in conjuncts(part))
+    return (bound,)
+
+
+def bound_columns(bound: Bound) -> frozenset[str]:
+    """The top-level columns that ``bound`` reads."""
+    return frozenset(ref.path[0] for ref in _refs(bound))
+
+
+def _refs(node: Bound | BoundTerm) -> Iterator[Ref]:
+    match node:
+        case Ref():
+            yield node
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from _refs(part)
+        case Negation(part):
+            yield from _refs(part)
+        case Cmp(_, left, right) | Calc(_, left, right):
+            yield from _refs(left)
+            yield from _refs(right)
+        case UnlessNull(operand) | Member(operand) | NullTest(operand) | Pattern(operand):
+            yield from _refs(operand)
+        case Conv(operand):
+            yield from _refs(operand)
+        case Const() | Known():
+            pass

@@ -1,0 +1,251 @@
+"""SQL text to the tree of conditions: what stands after WHERE in Spark SQL.
+
+Names are case-sensitive, backticks quote them, ``a.b`` reaches into a ROW.  The session zone is UTC.
+What is not understood is refused with its text; nothing is skipped.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
+from table_core.datatypes.text import parse_type
+from table_core.errors import PredicateError, TableError
+from table_core.predicate.expression import (
+    And,
+    Arithmetic,
+    Cast,
+    Column,
+    Compare,
+    Condition,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Term,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["parse_value", "parse_where"]
+
+_COMPARISONS: Final = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+}
+_ARITHMETIC: Final = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_BOOLEAN: Final = Atomic(Root.BOOLEAN)
+_TEMPORAL: Final = {
+    "TIMESTAMPTZ": Root.TIMESTAMP_LTZ,
+    "TIMESTAMPLTZ": Root.TIMESTAMP_LTZ,
+    "TIMESTAMP": Root.TIMESTAMP_LTZ,
+    "TIMESTAMPNTZ": Root.TIMESTAMP,
+}
+_TYPES: Final = {"TEXT": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
+
+
+def parse_where(text: str) -> Condition:
+    """The condition that ``text`` says, e.g. ``"amount > 10 AND dt = '2026-01-01'"``.
+
+    Raises:
+        PredicateError: not a condition, or one that is not supported; says which part.
+    """
+    return _Reader(text).condition(_parsed(text))
+
+
+def parse_value(text: str) -> Term:
+    """The value that ``text`` says, e.g. ``"qty + 1"``.
+
+    Raises:
+        PredicateError: not a value, or one that is not supported; says which part.
+    """
+    return _Reader(text).term(_parsed(text))
+
+
+def _parsed(text: str) -> Any:
+    logger = logging.getLogger("sqlglot")
+    before, logger.disabled = logger.disabled, True  # it warns on stderr about what we refuse
+    try:
+        return sqlglot.parse_one(text, dialect="spark")
+    except (SqlglotError, RecursionError) as error:
+        what = re.sub(r"\x1b\[\d+m", "", str(error).splitlines()[0] if str(error) else "")
+        raise PredicateError(f"cannot read {text!r} as SQL: {what}", where=text) from error
+    finally:
+        logger.disabled = before
+
+
+class _Reader:
+    """Walks one parsed text; keeps the text to say what could not be read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def refuse(self, node: Any, hint: str = "") -> PredicateError:
+        part = node.sql(dialect="spark") if isinstance(node, exp.Expr) else str(node)
+        return PredicateError(
+            f"{part!r} is not supported in {self.text!r}{hint and ': ' + hint}", where=self.text
+        )
+
+    def condition(self, node: Any) -> Condition:
+        for kind, read in _CONDITIONS.items():
+            if isinstance(node, kind):
+                return read(self, node)
+        for kind, op in _COMPARISONS.items():
+            if isinstance(node, kind):
+                return Compare(op, self.term(node.this), self.term(node.expression))
+        if isinstance(node, exp.Column | exp.Dot | exp.Boolean | exp.Null | exp.Cast | exp.Literal):
+            return Compare("=", self.term(node), Literal(value=True))
+        raise self.refuse(node, "expected a condition such as a > 1")
+
+    def junction(self, node: Any) -> Condition:
+        """AND and OR, flattened without recursion: long chains lean to the left."""
+        kind = exp.And if isinstance(node, exp.And) else exp.Or
+        parts, rest = [], [node]
+        while rest:
+            part = rest.pop()
+            if isinstance(part, kind):
+                rest += [part.expression, part.this]
+            else:
+                parts.append(self.condition(part))
+        return (And if kind is exp.And else Or)(tuple(parts))
+
+    def negated(self, node: Any, condition: Condition) -> Condition:
+        return Not(condition) if node.args.get("negate") else condition
+
+    def member(self, node: Any) -> Condition:
+        if node.args.get("query") is not None or node.args.get("unnest") is not None:
+            raise self.refuse(node, "sub-queries cannot be read here")
+        found = In(self.term(node.this), tuple(self.term(v) for v in node.expressions))
+        return self.negated(node, found)
+
+    def between(self, node: Any) -> Condition:
+        low = Compare(">=", self.term(node.this), self.term(node.args["low"]))
+        high = Compare("<=", self.term(node.this), self.term(node.args["high"]))
+        return self.negated(node, And((low, high)))
+
+    def like(self, node: Any, escape: str = "\\") -> Condition:
+        pattern = self.term(node.expression)
+        if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
+            raise self.refuse(node, "the pattern must be a text literal")
+        found = Like(self.term(node.this), pattern.value, escape, isinstance(node, exp.ILike))
+        return self.negated(node, found)
+
+    def escaped(self, node: Any) -> Condition:
+        escape = self.term(node.expression)
+        if not isinstance(node.this, exp.Like | exp.ILike) or not isinstance(escape, Literal):
+            raise self.refuse(node)
+        if not isinstance(escape.value, str) or len(escape.value) != 1:
+            raise self.refuse(node, "ESCAPE takes one character")
+        return self.like(node.this, escape.value)
+
+    def is_(self, node: Any) -> Condition:
+        if isinstance(node.expression, exp.Null):
+            return IsNull(self.term(node.this))
+        if isinstance(node.expression, exp.Boolean):
+            return Compare("<=>", self.term(node.this), self.term(node.expression))
+        raise self.refuse(node)
+
+    def term(self, node: Any) -> Term:
+        for kind, read in _TERMS.items():
+            if isinstance(node, kind):
+                return read(self, node)
+        for kind, op in _ARITHMETIC.items():
+            if isinstance(node, kind):
+                return Arithmetic(op, self.term(node.this), self.term(node.expression))
+        raise self.refuse(node)
+
+    def column(self, node: Any) -> Term:
+        path: list[str] = []
+        while isinstance(node, exp.Dot):
+            path.append(node.expression.name)
+            node = node.this
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+            raise self.refuse(node)
+        path += [part.name for part in reversed(node.parts)]
+        return Column(tuple(reversed(path)))
+
+    def literal(self, node: Any) -> Term:
+        if node.is_string:
+            return Literal(node.this, STRING)
+        text: str = node.this
+        if re.fullmatch(r"\d+", text):
+            return Literal(int(text))
+        return Literal(float(text) if "e" in text.lower() else Decimal(text))
+
+    def minus(self, node: Any) -> Term:
+        value = self.term(node.this)
+        if isinstance(value, Literal) and isinstance(value.value, int | float | Decimal):
+            return Literal(-value.value, value.type)
+        return Arithmetic("-", Literal(0), value)
+
+    def text_of_parts(self, node: Any) -> Term:
+        """``'it''s'``: doubled quotes, which arrive here as parts."""
+        parts = node.expressions
+        strings = all(isinstance(p, exp.Literal) and p.is_string for p in parts)
+        if not strings or re.search(r"'\s+'|\bconcat\b|\|\|", self.text, re.IGNORECASE):
+            raise self.refuse(node, "write one text literal")
+        return Literal("'".join(p.this for p in parts), STRING)
+
+    def binary(self, node: Any) -> Term:
+        digits: str = node.this
+        return Literal(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits))
+
+    def cast(self, node: Any) -> Term:
+        if node.args.get("safe"):
+            raise self.refuse(node, "write CAST")
+        type_ = self.type(node.to)
+        operand = self.term(node.this)
+        if isinstance(operand, Literal) and operand.value is not None:
+            # A typed literal: DATE '…', 5L, 1.5D.  ``bind`` reads its value under its type.
+            return Literal(operand.value, type_)
+        return Cast(operand, type_)
+
+    def type(self, node: Any) -> DataType:
+        name = node.this.name
+        if name in _TEMPORAL:
+            return Atomic(_TEMPORAL[name], precision=6)
+        try:
+            return parse_type(_TYPES.get(name) or node.sql(dialect="spark"))
+        except TableError as error:
+            raise self.refuse(node) from error
+
+
+_CONDITIONS: Final[dict[Any, Callable[[_Reader, Any], Condition]]] = {
+    exp.Paren: lambda reader, node: reader.condition(node.this),
+    exp.And: _Reader.junction,
+    exp.Or: _Reader.junction,
+    exp.Not: lambda reader, node: Not(reader.condition(node.this)),
+    exp.In: _Reader.member,
+    exp.Between: _Reader.between,
+    exp.Like: _Reader.like,
+    exp.ILike: _Reader.like,
+    exp.Escape: _Reader.escaped,
+    exp.Is: _Reader.is_,
+}
+_TERMS: Final[dict[Any, Callable[[_Reader, Any], Term]]] = {
+    exp.Paren: lambda reader, node: reader.term(node.this),
+    exp.Column: _Reader.column,
+    exp.Dot: _Reader.column,
+    exp.Literal: _Reader.literal,
+    exp.Boolean: lambda _, node: Literal(bool(node.this), _BOOLEAN),
+    exp.Null: lambda *_: Literal(None),
+    exp.Neg: _Reader.minus,
+    exp.Concat: _Reader.text_of_parts,
+    exp.HexString: _Reader.binary,
+    exp.Cast: _Reader.cast,
+}

@@ -1,0 +1,209 @@
+"""Conditions over rows: which rows of a batch are kept.
+
+Spark's meaning, not Arrow's: NaN equals NaN and is greater than every number, 0.0 equals -0.0, an
+unknown answer keeps no row, not even under NOT.
+
+Source: Spark SQL, NULL and NaN semantics; spec "What Paimon does, as seen here".
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.datatypes.arrow import arrow_type
+from table_core.datatypes.cast import cast_array
+from table_core.datatypes.domain import domain_array
+from table_core.datatypes.kinds import Atomic, DataType, Root
+from table_core.errors import DataError
+from table_core.predicate.bound import (
+    AllOf,
+    AnyOf,
+    Bound,
+    BoundTerm,
+    Calc,
+    Cmp,
+    Const,
+    Conv,
+    Known,
+    Member,
+    Negation,
+    NullTest,
+    Pattern,
+    Ref,
+    UnlessNull,
+)
+
+__all__ = ["evaluate", "mask"]
+
+Batch = Any
+"""A ``pa.RecordBatch`` or ``pa.Table``."""
+_FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})
+_PLAIN: Final = {
+    "=": pc.equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_CALC: Final = {
+    "+": pc.add_checked,
+    "-": pc.subtract_checked,
+    "*": pc.multiply_checked,
+    "/": pc.divide,
+}
+
+
+def mask(bound: Bound, batch: Batch) -> pa.BooleanArray:
+    """Which rows of ``batch`` meet ``bound``; true or false, never null.
+
+    Shape: ``batch[n]`` to ``result[n]``, bool.
+    """
+    answer = _answer(bound, batch)
+    if isinstance(answer, pa.Scalar):
+        return pa.repeat(pa.scalar(answer.as_py() is True), batch.num_rows)
+    return _flat(pc.fill_null(answer, False))  # Arrow's own signature
+
+
+def evaluate(term: BoundTerm, batch: Batch) -> pa.Array:
+    """The values of ``term`` for the rows of ``batch``.
+
+    Raises:
+        DataError: a computation overflows, divides by zero, or a cast does not fit.
+    """
+    found = _term(term, batch)
+    if isinstance(found, pa.Scalar):
+        return pa.repeat(found, batch.num_rows)
+    return _flat(found)
+
+
+def _flat(found: Any) -> Any:
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def _answer(bound: Bound, batch: Batch) -> Any:
+    match bound:
+        case AllOf(parts):
+            return reduce(pc.and_kleene, (_answer(p, batch) for p in parts))
+        case AnyOf(parts):
+            return reduce(pc.or_kleene, (_answer(p, batch) for p in parts))
+        case Negation(part):
+            return pc.invert(_answer(part, batch))
+        case Known(answer):
+            return pa.scalar(answer, pa.bool_())
+        case NullTest(operand):
+            return pc.is_null(_term(operand, batch))
+        case UnlessNull(operand, answer):
+            return pc.if_else(
+                pc.is_valid(_term(operand, batch)), answer, pa.scalar(None, pa.bool_())
+            )
+        case Cmp(op, left, right):
+            return _compare(op, _term(left, batch), _term(right, batch), left.type)
+        case Member():
+            return _member(bound, batch)
+        case Pattern():
+            return _pattern(bound, batch)
+
+
+def _compare(op: str, left: Any, right: Any, type_: DataType) -> Any:
+    if op == "<=>":
+        both = pc.and_(pc.is_null(left), pc.is_null(right))
+        return pc.or_(both, pc.fill_null(_compare("=", left, right, type_), False))
+    if op == "<>":
+        return pc.invert(_compare("=", left, right, type_))
+    plain = _PLAIN[op](left, right)
+    if not isinstance(type_, Atomic) or type_.root not in _FLOATS:
+        return plain
+    nan_left, nan_right = pc.is_nan(left), pc.is_nan(right)
+    if op == "=":
+        return pc.or_kleene(plain, pc.and_kleene(nan_left, nan_right))
+    if op == "<":
+        return pc.or_kleene(plain, pc.and_kleene(nan_right, pc.invert(nan_left)))
+    if op == ">":
+        return pc.or_kleene(plain, pc.and_kleene(nan_left, pc.invert(nan_right)))
+    met = pc.or_kleene(plain, nan_right if op == "<=" else nan_left)
+    known = pc.and_(pc.is_valid(left), pc.is_valid(right))  # NULL <= NaN is unknown as well
+    return pc.if_else(known, met, pa.scalar(None, pa.bool_()))
+
+
+def _member(bound: Member, batch: Batch) -> Any:
+    values = _term(bound.operand, batch)
+    type_ = bound.operand.type
+    if isinstance(type_, Atomic) and type_.root in _FLOATS:
+        tests = [
+            _compare("=", values, pa.scalar(v, arrow_type(type_)), type_) for v in bound.values
+        ]
+        found: Any = reduce(pc.or_kleene, tests, pa.scalar(value=False))
+    else:
+        found = pc.is_in(values, value_set=_array(bound.values, type_), skip_nulls=True)
+    unknown = pa.scalar(None, pa.bool_())
+    if bound.null:
+        found = pc.if_else(found, found, unknown)
+    return pc.if_else(pc.is_valid(values), found, unknown)
+
+
+def _pattern(bound: Pattern, batch: Batch) -> Any:
+    values = _term(bound.operand, batch)
+    return pc.match_substring_regex(
+        values, rf"(?s)\A(?:{bound.regex})\z", ignore_case=bound.ignore_case
+    )
+
+
+def _term(term: BoundTerm, batch: Batch) -> Any:
+    match term:
+        case Ref(path):
+            column = batch.column(path[0])
+            return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column
+        case Const(value, type_):
+            return _array([value], type_)[0]
+        case Conv(operand, type_):
+            return _converted(_term(operand, batch), operand.type, type_)
+        case Calc():
+            return _calculated(term, batch)
+
+
+def _array(values: Any, type_: DataType) -> Any:
+    if isinstance(type_, Atomic) and type_.root is Root.DECIMAL and type_.precision > 38:
+        return pa.array(list(values), pa.decimal256(type_.precision, type_.scale))
+    return domain_array(values, type_)
+
+
+def _converted(values: Any, source: DataType, target: Atomic) -> Any:
+    if isinstance(values, pa.ChunkedArray):
+        chunks = [cast_array(chunk, source, target, strict=True) for chunk in values.chunks]
+        return pa.chunked_array(chunks, None if chunks else arrow_type(target))
+    if isinstance(values, pa.Scalar):
+        array = pa.array([values.as_py()], values.type)
+        return cast_array(array, source, target, strict=True)[0]
+    return cast_array(values, source, target, strict=True)
+
+
+def _calculated(term: Calc, batch: Batch) -> Any:
+    left, right = _term(term.left, batch), _term(term.right, batch)
+    try:
+        if term.op in "/%" and _has_zero(right):
+            raise pa.ArrowInvalid("division by zero")
+        if term.op == "%":
+            return _remainder(left, right, term.type)
+        return pc.cast(_CALC[term.op](left, right), arrow_type(term.type))
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"cannot compute {term.op}: {error}", column="", row=None, value=str(error)
+        ) from error
+
+
+def _has_zero(values: Any) -> bool:
+    if isinstance(values, pa.Scalar):
+        return bool(values.as_py() == 0)
+    return pc.any(pc.equal(values, pa.scalar(0).cast(values.type))).as_py() is True
+
+
+def _remainder(left: Any, right: Any, type_: Atomic) -> Any:
+    """Sign of the dividend, as in Java."""
+    quotient = pc.divide(left, right)
+    if type_.root in _FLOATS:
+        quotient = pc.trunc(quotient)
+    return pc.subtract(left, pc.multiply(quotient, right))
