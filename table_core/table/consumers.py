@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
-from table_core.ondisk.consumer import decode_consumer, encode_consumer
+from table_core.ondisk.consumer import Consumer
 
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess
@@ -23,9 +23,8 @@ def consumers(access: TableAccess) -> dict[str, int]:
         name = info.path.rpartition("/")[2]
         if name.startswith(_PREFIX):
             path = info.path
-            found[name.removeprefix(_PREFIX)] = decode_consumer(
-                access.storage.read(path), path=path
-            ).next_snapshot
+            consumer = Consumer.from_json(access.storage.read(path), path=path)
+            found[name.removeprefix(_PREFIX)] = consumer.next_snapshot
     return found
 
 
@@ -33,7 +32,7 @@ def next_snapshot_of(access: TableAccess, id: str) -> int | None:
     """The next snapshot of consumer ``id``; None if there is no such consumer."""
     path = layout.consumer_path(id, access.branch)
     try:
-        return decode_consumer(access.storage.read(path), path=path).next_snapshot
+        return Consumer.from_json(access.storage.read(path), path=path).next_snapshot
     except NotFoundError:
         return None
 
@@ -43,7 +42,7 @@ def set_consumer(access: TableAccess, id: str, next_snapshot: int) -> None:
     if not id or "/" in id:
         raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
     path = layout.consumer_path(id, access.branch)
-    access.storage.write(path, encode_consumer(next_snapshot))
+    access.storage.write(path, Consumer(next_snapshot).to_json())
 
 
 def delete_consumer(access: TableAccess, id: str) -> None:

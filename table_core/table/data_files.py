@@ -17,18 +17,20 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, EMPTY_STATS, DataFile, FileSource
-from table_core.ondisk.stats import StatsBuilder, key_modes, modes_for
+from table_core.ondisk.stats import SYSTEM_MODE, StatsBuilder, modes_for
 from table_core.options import keys_files
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
-from table_core.storage.formats import WriterSettings, format_for
+from table_core.storage.data_format import WriterSettings, format_name
+from table_core.storage.formats import format_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from table_core.datatypes.kinds import Field
+    from table_core.options.table import TableOptions
     from table_core.ports import Clock, Ids, Storage
     from table_core.schema.table_schema import TableSchema
-    from table_core.storage.formats import FileWriter
+    from table_core.storage.data_format import FileWriter
 
 __all__ = ["FileFactory", "RollingWriter"]
 
@@ -51,19 +53,15 @@ class FileFactory:
     def __post_init__(self) -> None:
         self._uuid = self.ids.uuid()
 
-    def name(self, prefix: str, level: int) -> str:
+    def name(self, *, level: int, changelog: bool) -> str:
         """The next file name; its ending names the format."""
         options = self.schema.options
-        if prefix == options.get(keys_files.CHANGELOG_FILE_PREFIX):
-            ending = options.get(keys_files.CHANGELOG_FILE_FORMAT)
-        else:
-            ending = options.get(keys_files.FILE_FORMAT_PER_LEVEL).get(level)
-        ending = ending or options.get(keys_files.FILE_FORMAT)
-        compression = options.get(keys_files.FILE_COMPRESSION)
+        ending = format_name(options, level=level, changelog=changelog)
         if options.get(keys_files.FILE_SUFFIX_INCLUDE_COMPRESSION):
-            ending = f"{compression}.{ending}"
+            ending = f"{options.get(keys_files.FILE_COMPRESSION)}.{ending}"
         self._count += 1
-        return f"{prefix}{self._uuid}-{self._count - 1}.{ending}"
+        prefix = keys_files.CHANGELOG_FILE_PREFIX if changelog else keys_files.DATA_FILE_PREFIX
+        return f"{options.get(prefix)}{self._uuid}-{self._count - 1}.{ending}"
 
     def settings(self, *, level: int, changelog: bool) -> WriterSettings:
         """Compression and encoding of a file at ``level``."""
@@ -160,18 +158,20 @@ class _OpenFile:
     def start(cls, roll: RollingWriter) -> _OpenFile:
         factory, schema = roll.factory, roll.factory.schema
         options = schema.options
-        prefix = keys_files.CHANGELOG_FILE_PREFIX if roll.changelog else keys_files.DATA_FILE_PREFIX
-        name = factory.name(options.get(prefix), roll.level)
+        name = factory.name(level=roll.level, changelog=roll.changelog)
         writer = format_for(name).open_writer(
             factory.storage,
             f"{roll.folder}/{name}",
             stored_fields(schema),
             factory.settings(level=roll.level, changelog=roll.changelog),
         )
-        modes = modes_for(options, schema.fields, level=roll.level, changelog=roll.changelog)
+        names = [f.name for f in schema.fields]
+        modes = modes_for(options, names, default=_stats_mode(options, roll))
         keys = schema.trimmed_key_fields
-        key_stats = StatsBuilder(keys, key_modes(keys)) if keys else None
-        return cls(roll, name, writer, key_stats, StatsBuilder(schema.fields, modes))
+        key_stats = StatsBuilder(keys, [SYSTEM_MODE] * len(keys), dense=False) if keys else None
+        dense = options.get(keys_files.METADATA_STATS_DENSE_STORE)
+        value_stats = StatsBuilder(schema.fields, modes, dense=dense)
+        return cls(roll, name, writer, key_stats, value_stats)
 
     def write(self, rows: pa.Table) -> None:
         schema = self.roll.factory.schema
@@ -220,6 +220,13 @@ class _OpenFile:
             file_source=roll.source,
             value_stats_cols=columns,
         )
+
+
+def _stats_mode(options: TableOptions, roll: RollingWriter) -> str | None:
+    """The mode of this level or of changelog files, where they have one."""
+    if roll.changelog:
+        return options.get(keys_files.CHANGELOG_FILE_STATS_MODE)
+    return options.get(keys_files.METADATA_STATS_MODE_PER_LEVEL).get(roll.level)
 
 
 def stored_fields(schema: TableSchema) -> tuple[Field, ...]:

@@ -13,7 +13,7 @@ from table_core.expire.protocol import key_of
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
-from table_core.ondisk.tag import decode_tag
+from table_core.ondisk.tag import Tag
 from table_core.options import keys_scan
 from table_core.table.consumers import consumers
 from table_core.table.results import ResultDocument
@@ -220,7 +220,7 @@ _ACTS: Final[Mapping[type[Any], Any]] = {
 def _tags(access: TableAccess, branch: str) -> Iterator[Snapshot]:
     for info in access.storage.list(layout.tag_folder(branch)):
         if info.path.rpartition("/")[2].startswith("tag-") and not info.is_dir:
-            yield decode_tag(access.storage.read(info.path), path=info.path).snapshot
+            yield Tag.from_json(access.storage.read(info.path), path=info.path).snapshot
 
 
 def _named(access: TableAccess, snapshot: Snapshot, *, must_read: bool) -> fx.Metadata:

@@ -223,17 +223,14 @@ class _Pairs:
             return self.source_at < 0
         return self.target_at < 0
 
-    def _both(self, chosen: Any) -> pa.Table:
-        """Pairs as one table with columns ``target.x`` and ``source.x``."""
-        columns = {}
-        for prefix, rows, at in (
-            ("target", self.target, self.target_at),
-            ("source", self.source, self.source_at),
-        ):
+    def _both(self, chosen: Any) -> dict[str, pa.Table]:
+        """The two sides of pairs, as tables of one length; nulls where there is no partner."""
+        sides = (("target", self.target, self.target_at), ("source", self.source, self.source_at))
+        both = {}
+        for name, rows, at in sides:
             where = pa.array(np.maximum(at[chosen], 0), mask=at[chosen] < 0)
-            for name in rows.column_names:
-                columns[f"{prefix}.{name}"] = rows[name].take(where)
-        return pa.table(columns)
+            both[name] = rows.take(where)
+        return both
 
     def _rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
         if isinstance(clause, _DELETES):
@@ -245,19 +242,19 @@ class _Pairs:
         for field in self.access.schema.fields:
             column = _value(clause, field.name, both)
             if column is None and updates:
-                column = both[f"target.{field.name}"]
+                column = both["target"][field.name]
             if column is not None:
                 columns[field.name] = column
         return _with_kind(pa.table(columns), "+U" if updates else "+I")
 
 
-def _value(clause: MergeClause, column: str, both: pa.Table) -> Any:
+def _value(clause: MergeClause, column: str, both: Mapping[str, pa.Table]) -> Any:
     """What ``clause`` writes into ``column``; None if it says nothing."""
     values = getattr(clause, "values", None)
     if values is not None:
         return evaluate(values[column], both) if column in values else None
-    source = f"source.{column}"
-    return both[source] if source in both.column_names else None
+    source = both["source"]
+    return source[column] if column in source.column_names else None
 
 
 def _with_kind(rows: pa.Table, kind: str) -> pa.Table:

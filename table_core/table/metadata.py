@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
-from table_core.ondisk.hints import parse_hint
+from table_core.ondisk.hints import decode_hint
 from table_core.ondisk.manifest import decode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
@@ -222,7 +222,7 @@ class Metadata:
             body = self.storage.read(layout.hint_path("snapshot", which, self.branch))
         except NotFoundError:
             return None
-        return parse_hint(body)
+        return decode_hint(body)
 
     def _numbered(self, folder: str, prefix: str) -> list[int]:
         names = (info.path.rpartition("/")[2] for info in self.storage.list(folder))

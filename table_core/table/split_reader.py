@@ -19,6 +19,7 @@ from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import decode_deletion_vector
+from table_core.predicate.bound import bound_columns
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.lsm.sorted_run import SortedRun
-    from table_core.predicate.bind import Bound
+    from table_core.predicate.bound import Bound
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
@@ -56,7 +57,7 @@ class SplitReader:
     def __post_init__(self) -> None:
         asked = {f.name for f in self.fields}
         if self.where is not None:
-            asked |= set(self.where.columns)
+            asked |= bound_columns(self.where)
         needed = tuple(f for f in self.access.schema.fields if f.name in asked)
         object.__setattr__(self, "_needed", needed)
 
