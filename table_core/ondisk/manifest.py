@@ -180,7 +180,7 @@ def _file_from_record(record: Mapping[str, Any], unknown: Iterable[str], path: s
         first_row_id=get("_FIRST_ROW_ID"),
         write_cols=_names(get("_WRITE_COLS")),
         write_cols_sequences=_names(get("_WRITE_COLS_SEQUENCES")),
-        extra={name: record[name] for name in unknown} if unknown else {},
+        extra={n: record[n] for n in unknown if record[n] is not None} if unknown else {},
     )
 
 

@@ -89,7 +89,7 @@ def decode_manifest_list(body: bytes, *, path: str) -> list[ManifestMeta]:
                 max_level=record.get("_MAX_LEVEL"),
                 min_row_id=record.get("_MIN_ROW_ID"),
                 max_row_id=record.get("_MAX_ROW_ID"),
-                extra={k: v for k, v in record.items() if k not in _MEMBERS},
+                extra={k: v for k, v in record.items() if k not in _MEMBERS and v is not None},
             )
         )
     return metas
