@@ -45,7 +45,7 @@ demo-down: ## Stop what the demo started
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m demo.down; fi
 
 bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
-	@$(BIN)/python bench/run.py $(BENCH)
+	@$(BIN)/python -m bench.run $(BENCH)
 
 simulate: $(STAMP) ## Hunt for races: the simulations with many more schedules
 	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest -q --timeout 0 tests/simulation

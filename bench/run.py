@@ -1,0 +1,165 @@
+"""Our engine beside pypaimon 2.1.0, with and without its Rust engine: what ``make bench`` prints.
+
+    python -m bench.run [--only W1,W2,W3,W4] [--rounds 3] [--scale 1] [--engines ours,pypaimon+rust]
+
+Every workload runs in a fresh process on the same rows; engines take turns within a round, so what
+else the machine does hits all alike.  Shown is the fastest run, and ours as a multiple of the others'.
+Checksums must agree, else the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.engines import ENGINES
+from bench.workloads import WORKLOADS, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROJECT = Path(__file__).resolve().parent.parent
+CACHE = PROJECT / ".cache"
+PINS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
+DEFAULT = "W1,W2,W3,W4,W4r,W8,W8r"
+
+Measured = dict[str, Any]
+
+
+def pypaimon_python() -> Path:
+    """The interpreter of pypaimon's own environment, which is made on first use."""
+    home = CACHE / "pypaimon"
+    python = home / "bin" / "python"
+    stamp = home / "pins.txt"
+    if not (stamp.exists() and stamp.read_text() == " ".join(PINS)):
+        uv = shutil.which("uv")
+        venv.create(home, with_pip=uv is None, clear=True)
+        installer = [uv, "pip", "install", "-q", "--python", str(python)]
+        if uv is None:
+            installer = [str(python), "-m", "pip", "install", "-q"]
+        subprocess.run([*installer, *PINS], check=True)
+        stamp.write_text(" ".join(PINS))
+    return python
+
+
+def measure(engine: str, workload: Workload, home: Path, scale: float) -> Measured:
+    """Run once; what the worker printed, or why it failed."""
+    python = sys.executable if engine == "ours" else str(pypaimon_python())
+    words = [engine, workload.name, str(home / engine), str(CACHE / "bench" / "rows"), str(scale)]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(PROJECT),
+        "PYTHONWARNINGS": "ignore",
+        "PYTHONHASHSEED": "0",
+    }
+    done = subprocess.run(
+        [python, "-m", "bench.worker", *words],
+        capture_output=True,
+        text=True,
+        cwd=PROJECT,
+        env=environment,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        return {"failed": (done.stderr.strip().splitlines() or ["no output"])[-1]}
+    return dict(json.loads(lines[-1]))
+
+
+def wanted(names: str) -> list[Workload]:
+    """The named workloads and what must run before them, in order."""
+    known = {w.name: w for w in WORKLOADS}
+    chosen = set(names.split(","))
+    for name in names.split(","):
+        chosen.update(known[name].after)
+    return [w for w in WORKLOADS if w.name in chosen]
+
+
+def run(
+    workloads: Sequence[Workload], engines: Sequence[str], rounds: int, scale: float, out: Console
+) -> dict[tuple[str, str], list[Measured]]:
+    """All measurements by (workload, engine)."""
+    found: dict[tuple[str, str], list[Measured]] = {}
+    home = CACHE / "bench" / "warehouse"
+    for number in range(rounds):
+        shutil.rmtree(home, ignore_errors=True)
+        for workload in workloads:
+            turn = number % len(engines)
+            for engine in (*engines[turn:], *engines[:turn]):
+                one = measure(engine, workload, home, scale)
+                found.setdefault((workload.name, engine), []).append(one)
+                shown = f"{one['seconds']:8.3f} s" if "seconds" in one else str(one)[:120]
+                out.print(
+                    f"round {number + 1}  {workload.name:5} {engine:14} {shown}", soft_wrap=True
+                )
+    shutil.rmtree(home, ignore_errors=True)
+    return found
+
+
+def report(
+    workloads: Sequence[Workload],
+    engines: Sequence[str],
+    found: dict[tuple[str, str], list[Measured]],
+    out: Console,
+) -> bool:
+    """Print the table of ratios; whether all checksums agree and nothing failed."""
+    others = [name for name in engines if name != "ours"]
+    grid = Table(title="fastest run, seconds", title_justify="left")
+    for heading in ("", "workload", *engines, *(f"ours / {o}" for o in others), "peak MB"):
+        grid.add_column(heading, justify="left" if heading in ("", "workload") else "right")
+    good = True
+    for workload in workloads:
+        best = {}
+        sums = set()
+        for engine in engines:
+            runs = found[workload.name, engine]
+            timed = [r for r in runs if "seconds" in r]
+            best[engine] = min((r["seconds"] for r in timed), default=None)
+            sums.update(r["checksum"] for r in timed)
+            good &= not any("failed" in r for r in runs)
+        good &= len(sums) == 1
+        cells = ["cannot" if best[e] is None else f"{best[e]:.3f}" for e in engines]
+        ratios = [
+            f"{best['ours'] / best[o]:.2f}" if best.get("ours") and best[o] else "" for o in others
+        ]
+        peaks = [
+            str(max((r["peak_mb"] for r in found[workload.name, e] if "peak_mb" in r), default="-"))
+            for e in engines
+        ]
+        differ = "" if len(sums) <= 1 else f"  CHECKSUMS DIFFER: {sorted(sums)}"
+        grid.add_row(workload.name, workload.title + differ, *cells, *ratios, " / ".join(peaks))
+    out.print(grid)
+    return good
+
+
+def main(arguments: list[str]) -> int:
+    about = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
+    parser.add_argument("--only", default=DEFAULT, help=f"of {','.join(w.name for w in WORKLOADS)}")
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0)
+    wish = parser.parse_args(arguments)
+    out = Console(highlight=False, width=140 if not sys.stdout.isatty() else None)
+    workloads, engines = wanted(wish.only), wish.engines.split(",")
+    found = run(workloads, engines, wish.rounds, wish.scale, out)
+    (CACHE / "bench" / "result.json").write_text(
+        json.dumps(
+            [{"workload": w, "engine": e, "runs": r} for (w, e), r in found.items()], indent=1
+        )
+    )
+    return 0 if report(workloads, engines, found, out) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,33 @@
+"""One workload on one engine in a process of its own; prints what it measured as JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+import pyarrow.compute  # noqa: F401 - loaded before any clock runs
+
+from bench.engines import CannotError, engine
+from bench.rows import Rows
+from bench.workloads import WORKLOADS, Stopwatch
+
+
+def main(name: str, workload: str, warehouse: str, rows: str, scale: str) -> None:
+    run = next(w.run for w in WORKLOADS if w.name == workload)
+    warehouse_folder = Path(warehouse)
+    warehouse_folder.mkdir(parents=True, exist_ok=True)
+    watch = Stopwatch()
+    try:
+        contender = engine(name, warehouse_folder)
+        checksum = run(contender, Rows(Path(rows), float(scale)), watch)
+    except CannotError as reason:
+        print(json.dumps({"missing": str(reason)}))
+        return
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps({"seconds": watch.seconds, "checksum": checksum, "peak_mb": peak}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
