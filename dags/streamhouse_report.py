@@ -7,6 +7,7 @@ compaction that finds nothing new, expiry.  The page opens from the task's link.
 from __future__ import annotations
 
 from airflow.sdk import DAG
+
 from paimon_provider.assets import watched_table
 from paimon_provider.operators.report import PaimonChangeReportOperator
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import DAG, TaskGroup
+
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.expire import PaimonExpireSnapshotsOperator
 
@@ -18,7 +19,7 @@ STRATEGIES = {
 with DAG(
     dag_id="streamhouse_upkeep",
     schedule="0 3 * * *",
-    start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
+    start_date=datetime(2026, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1), "catalog": "demo"},

@@ -56,9 +56,9 @@ class PaimonCreateTableOperator(PaimonTableOperator):
         self.if_not_exists = if_not_exists
 
     def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.create_table``; columns as a list, to keep their order."""
+        """Those of ``catalog.create_table``."""
         return {
-            "columns": [{"name": name, "type": text} for name, text in self.columns.items()],
+            "columns": dict(self.columns),
             "primary_key": list(self.primary_key),
             "partition_by": list(self.partition_by),
             "options": dict(self.options or {}),

@@ -35,8 +35,8 @@ class PaimonWriteOperator(PaimonTableOperator):
         newest one, pinned, the default) or ``changes``; ``position`` names the property that keeps
         how far the flow has read, default ``tc.flow.<view>``.  (templated)
     :param pending: ``{"table", "sql"}``: rows that cannot be used yet.  They replace the content
-        of that table, which is a view for ``sql`` under the table's own name in the next run.
-        (templated)
+        of that table; both queries see what the last run left there, as a view that is named
+        like the table without its database.  (templated)
     :param rows_uri: files to append instead of a query: a glob of Parquet or JSON lines.
         (templated)
     :param rows_position: a property name, e.g. ``tc.files.orders``: files are taken in the order of
