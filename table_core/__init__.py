@@ -1,1 +1,126 @@
-"""Paimon tables in Python on Arrow."""
+"""Paimon tables in Python on Arrow: the public names.
+
+Names are loaded when they are first used, so importing this package costs next to nothing: no
+pyarrow, no pyspark.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core import errors
+    from table_core.predicate.expression import col, lit
+    from table_core.schema.change import (
+        AddColumn,
+        DropColumn,
+        DropPrimaryKey,
+        RemoveOption,
+        RenameColumn,
+        SetOption,
+        UpdateColumnComment,
+        UpdateColumnDefault,
+        UpdateColumnNullability,
+        UpdateColumnPosition,
+        UpdateColumnType,
+        UpdateComment,
+    )
+    from table_core.sources.files import FilesSource
+    from table_core.table.catalog import Catalog, open_catalog, open_table
+    from table_core.table.cdc_sync import sync_table
+    from table_core.table.merge_into import (
+        MatchedDelete,
+        MatchedUpsert,
+        NotMatchedBySourceDelete,
+        NotMatchedBySourceUpsert,
+        NotMatchedInsert,
+    )
+    from table_core.table.results import Commit, CommitAs, ResultDocument
+    from table_core.table.scan import Scan
+    from table_core.table.table import Table
+
+__all__ = [
+    "AddColumn",
+    "Catalog",
+    "Commit",
+    "CommitAs",
+    "DropColumn",
+    "DropPrimaryKey",
+    "FilesSource",
+    "MatchedDelete",
+    "MatchedUpsert",
+    "NotMatchedBySourceDelete",
+    "NotMatchedBySourceUpsert",
+    "NotMatchedInsert",
+    "RemoveOption",
+    "RenameColumn",
+    "ResultDocument",
+    "Scan",
+    "SetOption",
+    "Table",
+    "UpdateColumnComment",
+    "UpdateColumnDefault",
+    "UpdateColumnNullability",
+    "UpdateColumnPosition",
+    "UpdateColumnType",
+    "UpdateComment",
+    "col",
+    "errors",
+    "lit",
+    "open_catalog",
+    "open_table",
+    "sync_table",
+]
+
+_HOMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("col", "lit"), "predicate.expression"),
+    **dict.fromkeys(("Catalog", "open_catalog", "open_table"), "table.catalog"),
+    **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
+    "Scan": "table.scan",
+    "Table": "table.table",
+    "FilesSource": "sources.files",
+    "sync_table": "table.cdc_sync",
+    **dict.fromkeys(
+        (
+            "MatchedDelete",
+            "MatchedUpsert",
+            "NotMatchedBySourceDelete",
+            "NotMatchedBySourceUpsert",
+            "NotMatchedInsert",
+        ),
+        "table.merge_into",
+    ),
+    **dict.fromkeys(
+        (
+            "AddColumn",
+            "DropColumn",
+            "DropPrimaryKey",
+            "RemoveOption",
+            "RenameColumn",
+            "SetOption",
+            "UpdateColumnComment",
+            "UpdateColumnDefault",
+            "UpdateColumnNullability",
+            "UpdateColumnPosition",
+            "UpdateColumnType",
+            "UpdateComment",
+        ),
+        "schema.change",
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "errors":
+        return import_module("table_core.errors")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"table_core.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import singledispatchmethod
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
-from table_core.commit.readback import carried, digest, search
+from table_core.ondisk.properties import Carried, carried
+from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
@@ -15,7 +17,7 @@ from table_core.ondisk.snapshot import Snapshot
 from table_core.table.manifest_writer import ManifestWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.table.access import TableAccess
@@ -46,12 +48,12 @@ class Performer:
         self._started_ms = self.access.clock.now_ms()
         self._uuid = self.access.ids.uuid()
 
+    @singledispatchmethod
     def perform(self, effect: fx.Effect) -> fx.Reply:
         """Carry out ``effect`` and give the reply that its docstring promises."""
-        act: Callable[[Any], Any] = _ACTS[type(effect)].__get__(self)
-        reply: fx.Reply = act(effect)
-        return reply
+        raise AssertionError(effect)
 
+    @perform.register(fx.ReadHead)
     def _read_head(self, _: fx.ReadHead) -> fx.TableState:
         metadata = self.access.metadata
         found = metadata.head_with_digest()
@@ -63,6 +65,7 @@ class Performer:
             buckets_may_differ=len(buckets) > 1,
         )
 
+    @perform.register(fx.ReadBack)
     def _read_back(self, effect: fx.ReadBack) -> fx.Head | None:
         try:
             body = self.access.metadata.snapshot_body(effect.id)
@@ -71,6 +74,7 @@ class Performer:
         path = layout.snapshot_path(effect.id, self.access.branch)
         return fx.Head(Snapshot.from_json(body, path=path), digest(body))
 
+    @perform.register(fx.FindMine)
     def _find_mine(self, effect: fx.FindMine) -> fx.Search:
         return search(
             snapshots_backwards(self.access, effect.newest, effect.oldest),
@@ -80,12 +84,15 @@ class Performer:
             growing=effect.growing,
         )
 
+    @perform.register(fx.ReadFloor)
     def _read_floor(self, _: fx.ReadFloor) -> int:
         return self.access.metadata.floor()
 
-    def _lookup_properties(self, effect: fx.LookupProperties) -> fx.Carried:
+    @perform.register(fx.LookupProperties)
+    def _lookup_properties(self, effect: fx.LookupProperties) -> Carried:
         return carried(snapshots_backwards(self.access, effect.newest, 1))
 
+    @perform.register(fx.ReadLive)
     def _read_live(self, effect: fx.ReadLive) -> fx.Live:
         wanted = effect.partitions
 
@@ -106,6 +113,7 @@ class Performer:
         body = self.access.storage.read(layout.manifest_path(name))
         return tuple(decode_index_manifest(body, path=layout.manifest_path(name)))
 
+    @perform.register(fx.ReadTouched)
     def _read_touched(self, effect: fx.ReadTouched) -> tuple[fx.Touched, ...]:
         found = []
         for id in range(effect.after + 1, effect.to + 1):
@@ -122,9 +130,11 @@ class Performer:
             )
         return tuple(found)
 
+    @perform.register(fx.WriteManifests)
     def _write_manifests(self, effect: fx.WriteManifests) -> fx.Written:
         return ManifestWriter(self.access, self._uuid, self._numbers).write(effect)
 
+    @perform.register(fx.Create)
     def _create(self, effect: fx.Create) -> fx.Created:
         path = layout.snapshot_path(effect.snapshot.id, self.access.branch)
         try:
@@ -133,30 +143,17 @@ class Performer:
             return fx.Created.UNKNOWN
         return fx.Created.CREATED if won else fx.Created.EXISTS
 
+    @perform.register(fx.Announce)
     def _announce(self, effect: fx.Announce) -> None:
         path = layout.hint_path("snapshot", "LATEST", self.access.branch)
         self.access.storage.write(path, str(effect.id).encode())
 
+    @perform.register(fx.Discard)
     def _discard(self, effect: fx.Discard) -> None:
         self.access.storage.delete(effect.written.files)
 
+    @perform.register(fx.Wait)
     def _wait(self, effect: fx.Wait) -> int:
         spread = effect.maximum_ms - effect.minimum_ms
         self.access.clock.sleep_ms(effect.minimum_ms + int(spread * self.access.ids.jitter()))
         return self.access.clock.now_ms() - self._started_ms
-
-
-_ACTS: Final[Mapping[type[Any], Any]] = {
-    fx.ReadHead: Performer._read_head,
-    fx.ReadBack: Performer._read_back,
-    fx.FindMine: Performer._find_mine,
-    fx.ReadFloor: Performer._read_floor,
-    fx.LookupProperties: Performer._lookup_properties,
-    fx.ReadLive: Performer._read_live,
-    fx.ReadTouched: Performer._read_touched,
-    fx.WriteManifests: Performer._write_manifests,
-    fx.Create: Performer._create,
-    fx.Announce: Performer._announce,
-    fx.Discard: Performer._discard,
-    fx.Wait: Performer._wait,
-}

@@ -10,8 +10,8 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
-from table_core.commit.next_snapshot import WRITER_PREFIX
-from table_core.commit.readback import carried, search
+from table_core.ondisk.properties import WRITER_PREFIX, carried
+from table_core.commit.readback import search
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
 
 from table_core.commit.protocol import drive
 from table_core.errors import ArgumentError, CorruptFileError, FilesExpiredError, NotFoundError
@@ -20,7 +21,7 @@ from table_core.table.results import ResultDocument
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.table.access import TableAccess
@@ -82,8 +83,12 @@ def _retention(
 ) -> fx.Retention:
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     found = fx.Retention.of(access.options, has_producer=producer != "none", dry_run=dry_run)
-    given = {"retained_max": retain_max, "retained_min": retain_min, "deletes_max": max_deletes}
-    found = replace(found, **{key: v for key, v in given.items() if v is not None})
+    found = replace(
+        found,
+        retained_max=found.retained_max if retain_max is None else retain_max,
+        retained_min=found.retained_min if retain_min is None else retain_min,
+        deletes_max=found.deletes_max if max_deletes is None else max_deletes,
+    )
     if older_than is not None:
         found = replace(found, older_than_ms=epoch_ms("older_than", older_than))
     if retain_max is not None and retain_min is None:
@@ -105,12 +110,12 @@ class _Performer:
     access: TableAccess
     _live: tuple[int, dict[bytes, set[fx.FileKey]]] | None = field(init=False, default=None)
 
+    @singledispatchmethod
     def perform(self, effect: fx.Effect) -> fx.Reply:
         """Carry out ``effect`` and give the reply that its docstring promises."""
-        act: Callable[[Any], Any] = _ACTS[type(effect)].__get__(self)
-        reply: fx.Reply = act(effect)
-        return reply
+        raise AssertionError(effect)
 
+    @perform.register(fx.ReadBounds)
     def _bounds(self, _: fx.ReadBounds) -> fx.Bounds | None:
         metadata = self.access.metadata
         ids = metadata.snapshot_ids()
@@ -125,6 +130,7 @@ class _Performer:
             now_ms=self.access.clock.now_ms(),
         )
 
+    @perform.register(fx.ReadSnapshot)
     def _snapshot(self, effect: fx.ReadSnapshot) -> Snapshot | None:
         path = layout.snapshot_path(effect.id, self.access.branch)
         try:
@@ -132,9 +138,11 @@ class _Performer:
         except NotFoundError:
             return None
 
+    @perform.register(fx.ReadConsumers)
     def _consumers(self, _: fx.ReadConsumers) -> int | None:
         return min(consumers(self.access).values(), default=None)
 
+    @perform.register(fx.ReadPins)
     def _pins(self, _: fx.ReadPins) -> fx.Pins:
         tags = sorted(_tags(self.access, self.access.branch), key=lambda tag: tag.id)
         branches: list[Snapshot] = []
@@ -149,14 +157,18 @@ class _Performer:
                 branches.append(Snapshot.from_json(self.access.storage.read(path), path=path))
         return fx.Pins(tuple(tags), tuple(branches))
 
+    @perform.register(fx.Promise)
     def _promise(self, effect: fx.Promise) -> None:
         floor = max(effect.end, self.access.metadata.hinted_floor() or 0)
         path = layout.hint_path("snapshot", "EARLIEST", self.access.branch)
         self.access.storage.write(path, str(floor).encode())
 
+    @perform.register(fx.ReadEntries)
     def _entries(self, effect: fx.ReadEntries) -> Iterator[ManifestEntry] | None:
         metadata, snapshot = self.access.metadata, effect.snapshot
-        name = snapshot.changelog_manifest_list if effect.changelog else snapshot.delta_manifest_list
+        name = (
+            snapshot.changelog_manifest_list if effect.changelog else snapshot.delta_manifest_list
+        )
         try:
             metas = metadata.manifest_list(name)
             for meta in metas:
@@ -170,6 +182,7 @@ class _Performer:
             if entry.kind is effect.kind
         )
 
+    @perform.register(fx.ReadKept)
     def _kept(self, effect: fx.ReadKept) -> frozenset[fx.FileKey]:
         if self._live is None or self._live[0] != effect.snapshot.id:
             found: dict[bytes, set[fx.FileKey]] = {}
@@ -179,9 +192,11 @@ class _Performer:
         held = self._live[1]
         return frozenset(key for key in effect.among if key in held.get(key[0], set()))
 
+    @perform.register(fx.ReadMetadata)
     def _metadata(self, effect: fx.ReadMetadata) -> fx.Metadata:
         return _named(self.access, effect.snapshot, must_read=effect.must_read)
 
+    @perform.register(fx.Delete)
     def _delete(self, effect: fx.Delete) -> None:
         schema, storage = self.access.schema, self.access.storage
         paths = list(effect.paths)
@@ -190,6 +205,7 @@ class _Performer:
             paths.extend(layout.extra_file_paths(schema, partition, bucket, file))
         storage.delete(paths)
 
+    @perform.register(fx.KeepChangelog)
     def _keep_changelog(self, effect: fx.KeepChangelog) -> None:
         storage, branch, id = self.access.storage, self.access.branch, effect.snapshot.id
         storage.write(layout.changelog_path(id, branch), effect.snapshot.to_json())
@@ -198,23 +214,9 @@ class _Performer:
         if not storage.exists(earliest):
             storage.write(earliest, str(id).encode())
 
+    @perform.register(fx.DeleteSnapshot)
     def _delete_snapshot(self, effect: fx.DeleteSnapshot) -> None:
         self.access.storage.delete([layout.snapshot_path(effect.id, self.access.branch)])
-
-
-_ACTS: Final[Mapping[type[Any], Any]] = {
-    fx.ReadBounds: _Performer._bounds,  # noqa: SLF001 - the table of this class
-    fx.ReadSnapshot: _Performer._snapshot,  # noqa: SLF001
-    fx.ReadConsumers: _Performer._consumers,  # noqa: SLF001
-    fx.ReadPins: _Performer._pins,  # noqa: SLF001
-    fx.Promise: _Performer._promise,  # noqa: SLF001
-    fx.ReadEntries: _Performer._entries,  # noqa: SLF001
-    fx.ReadKept: _Performer._kept,  # noqa: SLF001
-    fx.ReadMetadata: _Performer._metadata,  # noqa: SLF001
-    fx.Delete: _Performer._delete,  # noqa: SLF001
-    fx.KeepChangelog: _Performer._keep_changelog,  # noqa: SLF001
-    fx.DeleteSnapshot: _Performer._delete_snapshot,  # noqa: SLF001
-}
 
 
 def _tags(access: TableAccess, branch: str) -> Iterator[Snapshot]:

@@ -52,4 +52,6 @@ def _nested(rows: Mapping[str, pa.Table]) -> pa.Table:
 
 
 def _fields(table: pa.Table) -> list[Field]:
-    return [Field(at, column.name, from_arrow(column.type)) for at, column in enumerate(table.schema)]
+    return [
+        Field(at, column.name, from_arrow(column.type)) for at, column in enumerate(table.schema)
+    ]

@@ -132,9 +132,7 @@ class ManifestWriter:
             values = decode_row(types, partition, path="partition")
             inside = (
                 value is None or a <= key <= b
-                for a, key, b, value in zip(
-                    first, _each(types, values), last, values, strict=True
-                )
+                for a, key, b, value in zip(first, _each(types, values), last, values, strict=True)
             )
             if all(inside):
                 return True
@@ -201,6 +199,6 @@ class ManifestWriter:
         return tuple(path for path in previous.files if path in kept)
 
 
-def _each(types: Sequence[DataType], values: Sequence[object]) -> list[tuple[object, ...]]:
+def _each(types: Sequence[DataType], values: Sequence[Any]) -> list[tuple[object, ...]]:
     """Every value on its own, comparable."""
     return [sort_key([type_], [value]) for type_, value in zip(types, values, strict=True)]

@@ -18,7 +18,7 @@ from table_core.lsm.overlap import sections
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
 from table_core.ondisk import layout
-from table_core.ondisk.deletion_vector import decode_deletion_vector
+from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.predicate.bound import bound_columns
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
@@ -166,7 +166,9 @@ class SplitReader:
                 return None
             name, offset, length = reference
             body = self.access.storage.read(layout.index_path(name))
-            return decode_deletion_vector(body, offset, length, path=name)
+            return decode_index_file(body, [DeletionRange(file_name, offset, length)], path=name)[
+                file_name
+            ]
 
         return find
 
