@@ -159,7 +159,7 @@ class _OpenFile:
         factory, schema = roll.factory, roll.factory.schema
         options = schema.options
         name = factory.name(level=roll.level, changelog=roll.changelog)
-        writer = format_for(name).open_writer(
+        writer = format_for(name.rpartition(".")[2]).open_writer(
             factory.storage,
             f"{roll.folder}/{name}",
             stored_fields(schema),

@@ -78,7 +78,7 @@ class FileReader:
         deleted = self.deletions(file.file_name) if self.deletions else None
         keep = self.prunes(file.schema_id) if self.prunes and deleted is None else None
         try:
-            batches = format_for(file.file_name).read(
+            batches = format_for(file.format).read(
                 access.storage,
                 path,
                 file.file_size,
