@@ -163,8 +163,6 @@ def open_container(body: bytes, *, path: str) -> Container:
                 raise ValueError(f"more than {_UNPACKED_MAX} bytes unpacked")
             if cursor.take(_SYNC_BYTES) != sync:
                 raise ValueError(f"no sync marker at {cursor.at - _SYNC_BYTES}")
-        if count > unpacked:
-            raise ValueError(f"{count} records in {unpacked} bytes")
     except RecursionError as error:
         raise corrupt(path, "its schema is nested too deep") from error
     except _DAMAGE as error:
