@@ -95,10 +95,11 @@ def test_damaged_rows_are_corrupt_or_read_but_never_crash(noise: bytes, names: l
         ([INT], bytes(12)),
         ([INT, INT], encode_row([INT], [1]) + bytes(8)),
         ([STRING], (1).to_bytes(4, "big") + bytes(8) + b"\xff\xff\xff\x7f\xff\xff\xff\x7f"),
+        ([STRING], (1).to_bytes(4, "big") + bytes(8) + b"\x09\0\0\0\x10\0\0\0abcdefgh"),
         ([STRING], (1).to_bytes(4, "big") + bytes(8) + b"abcdefg\x88"),
         ([STRING], (1).to_bytes(4, "big") + bytes(8) + b"\xff\xfe\0\0\0\0\0\x82"),
     ],
-    ids=["empty", "too short", "other arity", "far offset", "long inline", "no utf-8"],
+    ids=["empty", "too short", "other arity", "far offset", "cut text", "long inline", "no utf-8"],
 )
 def test_what_is_wrong_with_a_row_is_named(types, body: bytes) -> None:
     with pytest.raises(CorruptFileError, match=r"^m-1: "):
