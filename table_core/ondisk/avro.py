@@ -42,8 +42,10 @@ __all__ = [
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
-_UNPACKED_MAX: Final = 1 << 30
+_BLOCK_MAX: Final = 1 << 28
 """More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
+_UNPACKED_MAX: Final = 1 << 30
+"""More than this from one file is none of ours: Paimon's manifests are 8 MB, packed."""
 _BLOCK_BYTES: Final = 64_000
 _ZSTD_LEVEL: Final = 1
 _CODECS: Final[Mapping[str, str]] = {
@@ -192,8 +194,8 @@ def _metadata(cursor: _Cursor) -> dict[str, bytes]:
 
 
 def _unpack(block: bytes, codec: str, path: str) -> bytes:
-    """The bytes of one block, at most ``_UNPACKED_MAX`` of them."""
-    limit = _UNPACKED_MAX
+    """The bytes of one block, at most ``_BLOCK_MAX`` of them."""
+    limit = _BLOCK_MAX
     if codec == "null":
         unpacked = block
     elif codec == "zstandard":

@@ -34,10 +34,9 @@ def encode32(numbers: Vector) -> bytes:
     Shape: unsigned, below 2^32, ascending, each once.
     """
     numbers = numbers.astype(np.uint32)
-    prefixes, starts = np.unique(numbers >> np.uint32(16), return_index=True)
-    ends = np.append(starts[1:], len(numbers))
+    prefixes, starts, ends = _by_prefix(numbers >> np.uint32(16))
     containers, with_runs, cards = [], [], []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+    for start, end in zip(starts, ends, strict=True):
         body, is_run = _container(numbers[start:end].astype("<u2"))
         containers.append(body)
         with_runs.append(is_run)
@@ -56,6 +55,12 @@ def encode32(numbers: Vector) -> bytes:
         offsets = np.cumsum([first, *sizes[:-1]])[:count]
         parts.append(offsets.astype("<u4").tobytes())
     return b"".join([*parts, *containers])
+
+
+def _by_prefix(prefixes: Vector) -> tuple[Vector, list[int], list[int]]:
+    """Each of the ascending ``prefixes`` once, and where its numbers begin and end."""
+    once, starts = np.unique(prefixes, return_index=True)
+    return once, starts.tolist(), [*starts[1:].tolist(), len(prefixes)][: len(once)]
 
 
 def _container(low: Vector) -> tuple[bytes, bool]:
@@ -155,8 +160,7 @@ def encode64(numbers: Vector) -> bytes:
     Shape: below 2^63, ascending, each once.
     """
     numbers = numbers.astype(np.uint64)
-    prefixes, starts = np.unique(numbers >> np.uint64(32), return_index=True)
-    ends = np.append(starts[1:], len(numbers))
+    prefixes, starts, ends = _by_prefix(numbers >> np.uint64(32))
     parts = [struct.pack("<q", len(prefixes))]
     for prefix, start, end in zip(prefixes.tolist(), starts, ends, strict=True):
         parts += [struct.pack("<I", prefix), encode32(numbers[start:end])]

@@ -99,7 +99,7 @@ class Snapshot:
                 known[attribute] = problems.take(document, key, want)
         if document.get("commitKind") not in set(CommitKind):
             problems.add("commitKind", f"unknown value {document.get('commitKind')!r}")
-        if known["id"] < FIRST_ID:
+        if type(document.get("id")) is int and known["id"] < FIRST_ID:
             problems.add("id", f"expected >= {FIRST_ID}, got {known['id']}")
         problems.raise_if_any()
         known["commit_kind"] = CommitKind(known["commit_kind"])

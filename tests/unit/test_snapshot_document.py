@@ -1,0 +1,50 @@
+"""The snapshot document keeps what it does not understand and names everything it dislikes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from table_core.errors import CorruptFileError, ErrorKind, UnsupportedFeatureError
+from table_core.ondisk.snapshot import Snapshot
+
+JAVA = {  # trimmed from a file written by Java Paimon
+    "version": 3,
+    "id": 4,
+    "schemaId": 0,
+    "baseManifestList": "manifest-list-b",
+    "deltaManifestList": "manifest-list-d",
+    "commitUser": "u",
+    "commitIdentifier": 9223372036854775807,
+    "commitKind": "COMPACT",
+    "timeMillis": 1700000000000,
+    "totalRecordCount": 10,
+    "deltaRecordCount": -2,
+    "nextRowId": 17,
+}
+
+
+def test_unknown_members_survive_a_rewrite() -> None:
+    body = json.dumps(JAVA).encode()
+    assert json.loads(Snapshot.from_json(body, path="p").to_json()) == JAVA
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    broken = JAVA | {"id": True, "commitKind": "GUESS"}
+    del broken["commitUser"]
+    with pytest.raises(CorruptFileError) as caught:
+        Snapshot.from_json(json.dumps(broken).encode(), path="snapshot-4")
+    assert caught.value.kind is ErrorKind.CORRUPT
+    assert caught.value.facts["problems"] == [
+        "id: expected int, got True",
+        "commitUser: missing",
+        "commitKind: unknown value 'GUESS'",
+    ]
+
+
+def test_a_version_newer_than_ours_is_refused_by_name() -> None:
+    with pytest.raises(UnsupportedFeatureError, match="version 4"):
+        Snapshot.from_json(json.dumps(JAVA | {"version": 4}).encode(), path="snapshot-4")
+    with pytest.raises(CorruptFileError, match="expected >= 1"):
+        Snapshot.from_json(json.dumps(JAVA | {"id": 0}).encode(), path="snapshot-0")
