@@ -61,7 +61,7 @@ from table_core.predicate.literal import DOUBLE, as_bool, as_float, constant, gr
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["bind", "bind_term"]
+__all__ = ["Bound", "bind", "bind_term"]
 
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})

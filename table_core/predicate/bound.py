@@ -31,7 +31,6 @@ __all__ = [
     "Pattern",
     "Ref",
     "UnlessNull",
-    "bound_columns",
     "conjuncts",
 ]
 
@@ -73,15 +72,26 @@ class Calc:
 BoundTerm: TypeAlias = Ref | Const | Conv | Calc
 
 
+class BoundCondition:
+    """Any condition below."""
+
+    __slots__ = ()
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The top-level columns that this condition reads."""
+        return frozenset(ref.path[0] for ref in _refs(self))
+
+
 @dataclass(frozen=True, slots=True)
-class Known:
+class Known(BoundCondition):
     """The same answer for every row."""
 
     answer: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Cmp:
+class Cmp(BoundCondition):
     """``left op right``: ``= <> < <= > >= <=>``."""
 
     op: str
@@ -90,7 +100,7 @@ class Cmp:
 
 
 @dataclass(frozen=True, slots=True)
-class UnlessNull:
+class UnlessNull(BoundCondition):
     """``answer`` where ``operand`` is not NULL, else unknown."""
 
     operand: BoundTerm
@@ -98,7 +108,7 @@ class UnlessNull:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(BoundCondition):
     """``operand`` equals one of ``values``; with ``null`` there is a NULL among them."""
 
     operand: BoundTerm
@@ -107,14 +117,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class NullTest:
+class NullTest(BoundCondition):
     """``operand`` is NULL."""
 
     operand: BoundTerm
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(BoundCondition):
     """``operand`` matches ``regex`` from end to end, hence begins with ``prefix``."""
 
     operand: BoundTerm
@@ -124,21 +134,21 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(BoundCondition):
     """AND."""
 
     parts: tuple[Bound, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(BoundCondition):
     """OR."""
 
     parts: tuple[Bound, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(BoundCondition):
     """NOT."""
 
     part: Bound
@@ -154,12 +164,7 @@ def conjuncts(bound: Bound) -> tuple[Bound, ...]:
     return (bound,)
 
 
-def bound_columns(bound: Bound) -> frozenset[str]:
-    """The top-level columns that ``bound`` reads."""
-    return frozenset(ref.path[0] for ref in _refs(bound))
-
-
-def _refs(node: Bound | BoundTerm) -> Iterator[Ref]:
+def _refs(node: BoundCondition | BoundTerm) -> Iterator[Ref]:
     match node:
         case Ref():
             yield node

@@ -10,12 +10,12 @@ Source: ``org.apache.paimon.predicate.PredicateVisitor``; spec sections 4.5, T28
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.castable import EXACT_INTEGERS, NUMERIC
 from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.range import Range
 from table_core.predicate.bound import (
     AllOf,
     AnyOf,
@@ -47,26 +47,6 @@ Answers = frozenset[bool | None]
 _ANY: Final[Answers] = frozenset({True, False, None})
 _SURE: Final[Answers] = frozenset({True, False})
 _NO_ROW: Final[Answers] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """What is known of one column of a file.  None is unknown, except in a column of NULLs only."""
-
-    min: Value = None
-    max: Value = None
-    null_count: int | None = None
-    row_count: int | None = None
-
-    @property
-    def may_be_null(self) -> bool:
-        """Whether some row may be NULL."""
-        return self.null_count is None or self.null_count > 0
-
-    @property
-    def only_null(self) -> bool:
-        """Whether every row is NULL."""
-        return self.null_count is not None and self.null_count == self.row_count
 
 
 def may_match(bound: Bound, ranges: Mapping[str, Range]) -> bool:
@@ -183,12 +163,11 @@ _HOLDS: Final[dict[str, Callable[[int], bool]]] = {
 
 
 def _float_answers(op: str, found: Range, value: float) -> Answers:
-    """Bounds of floats hide NaN, and are used only when both are finite (T31)."""
+    """Bounds of floats hide NaN, and count only when none is infinite or NaN (T31)."""
     if math.isnan(value):
         # Every number lies below; a NaN, which may always be there, is equal.
         return frozenset({_HOLDS[op](-1), _HOLDS[op](0)})
-    known = found.min is not None and found.max is not None
-    finite = known and math.isfinite(found.min) and math.isfinite(found.max)
+    finite = all(bound is None or math.isfinite(bound) for bound in (found.min, found.max))
     low, high = (found.min, found.max) if finite else (None, None)
     return _bounded(op, low, high, value) | {_HOLDS[op](1)}
 
