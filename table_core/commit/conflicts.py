@@ -188,7 +188,7 @@ def index_changes(
     ]
     kept = [i for i in base if i.file_name not in gone]
     slots = {_slot(i, by_file): i for i in kept}
-    masked = {name: i for i in kept for name in i.data_file_names} if by_file else {}
+    masked = {r.file_name: i for i in kept for r in i.ranges or ()} if by_file else {}
     present = {e.file.file_name for e in live} | {
         e.file.file_name for e in delta if e.kind is EntryKind.ADD
     }
@@ -200,7 +200,7 @@ def index_changes(
             )
         if entry.index_type != DELETION_VECTORS or not by_file:
             continue
-        for name in entry.data_file_names:
+        for name in (r.file_name for r in entry.ranges or ()):
             if name in masked:
                 what = f"masks rows of {name}, and so does {masked[name].file_name} meanwhile"
                 found.append(_index(entry, what))

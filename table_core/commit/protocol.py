@@ -226,9 +226,10 @@ def _find(run: _Run, head: fx.Head | None) -> Steps[None]:
     request = run.request
     if request.fresh_user:
         return  # what this process created itself, it reads back
-    resume_from = request.resume_from
-    first_search = run.searched_to is None
-    oldest = (resume_from or 0) + 1 if run.searched_to is None else run.searched_to + 1
+    # How far down the search must reach to prove absence: to where an earlier run of this commit
+    # began, or to what this one has searched.  Nothing known: a first run, nothing to find.
+    proof_from = request.resume_from if run.searched_to is None else run.searched_to
+    oldest = (proof_from or 0) + 1
     newest = head.id if head else 0
     result = fx.Search(found=(), lowest=oldest)
     if newest >= oldest:
@@ -246,17 +247,15 @@ def _find(run: _Run, head: fx.Head | None) -> Steps[None]:
         yield from _check_floor(run, snapshot.id)
         if run.half(snapshot.commit_kind) is None:
             run.land(snapshot, replayed=True)
-    if result.found:
-        return
     if result.superseded_by is not None:
         run.superseded_by = result.superseded_by
-    elif first_search and resume_from is not None:
-        floor = yield from _check_floor(run, resume_from + 1)
+    elif not result.found and proof_from is not None:
+        floor = yield from _check_floor(run, oldest)
         if result.lowest > oldest:
             raise run.unknown(
-                f"not found down to snapshot {result.lowest}; an earlier run began at "
-                f"{resume_from}, and what came between is expired",
-                id=resume_from + 1,
+                f"not found down to snapshot {result.lowest}, and what was between it and {oldest}, "
+                "where it would be, is expired",
+                id=oldest,
                 floor=max(floor, result.lowest),
             )
 

@@ -17,20 +17,34 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from table_core.commit.overwrite import Selection
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.options.table import TableOptions
 
-__all__ = ["DELETION_VECTORS", "CommitLimits", "CommitPart", "CommitRequest", "IndexFile"]
+__all__ = [
+    "DELETION_VECTORS",
+    "CommitLimits",
+    "CommitPart",
+    "CommitRequest",
+    "IndexFile",
+    "MaskedFile",
+]
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
 """The index type of deletion vectors (spec 4.8)."""
 
 
+class MaskedFile(Protocol):
+    """A data file that has a deletion vector."""
+
+    @property
+    def file_name(self) -> str: ...  # noqa: D102
+
+
 class IndexFile(Protocol):
-    """What the protocol asks of one line of an index manifest (spec 4.8)."""
+    """What the protocol asks of one line of an index manifest: ``index_manifest.IndexEntry`` is one."""
 
     @property
     def partition(self) -> bytes: ...  # noqa: D102
@@ -41,8 +55,8 @@ class IndexFile(Protocol):
     @property
     def file_name(self) -> str: ...  # noqa: D102
     @property
-    def data_file_names(self) -> tuple[str, ...]:
-        """Data files that have a deletion vector in it; none for other index types."""
+    def ranges(self) -> Sequence[MaskedFile] | None:
+        """The deletion vectors in it; None for other index types."""
         ...
 
 

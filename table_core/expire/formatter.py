@@ -8,6 +8,7 @@ Source: ``java.time.format.DateTimeFormatterBuilder.appendPattern``, resolver st
 
 from __future__ import annotations
 
+import functools
 import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,7 @@ _DEFAULT: Final = re.compile(
 )
 
 
+@functools.cache
 def parser_of(pattern: str) -> Callable[[str], datetime | None]:
     """A parser for ``pattern``: text to wall-clock time (encoded as UTC), None if it does not match.
 

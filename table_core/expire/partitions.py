@@ -8,6 +8,7 @@ number of days (spec T60); that is reported, like every value that is no time.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -113,14 +114,11 @@ def partition_time(
     if pattern is None:
         first = next(iter(texts.values()), None)
         return None if first is None else parse(first)
-    text = pattern
-    for name in sorted(texts, key=len, reverse=True):  # $hour before $h
-        if f"${name}" not in text:
-            continue
-        value = texts[name]
-        if value is None:
-            return None
-        text = text.replace(f"${name}", value)
+    names = sorted(texts, key=len, reverse=True)  # $hour before $h
+    named = re.compile("|".join(re.escape(f"${name}") for name in names))
+    if any(texts[found[0][1:]] is None for found in named.finditer(pattern)):
+        return None
+    text = named.sub(lambda found: texts[found[0][1:]] or "", pattern)
     return parse(text)
 
 
