@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.errors import OptionError, UnsupportedFeatureError
+from table_core.errors import OptionError
 from table_core.merge.aggregate import Aggregation
 from table_core.merge.deduplicate import Deduplicate
 from table_core.merge.first_row import FirstRow
 from table_core.merge.fold_value import Fold, KeyColumn, LastValue
 from table_core.merge.functions import COUNT, LAST_NON_NULL, fold_of, function_of
+from table_core.merge.group_options import groups_of
+from table_core.merge.partial_update import PartialUpdate
 from table_core.merge.sort import KeyOrder
 from table_core.options import keys_merge
 
@@ -82,8 +84,12 @@ def engine_for(schema: TableSchema, columns: Sequence[str] | None = None) -> Mer
         case "deduplicate":
             return Deduplicate(order, ignore_delete)
         case other:
-            raise UnsupportedFeatureError(
-                f"merge-engine {other!r} is not supported yet", feature=f"merge-engine={other}"
+            assert other == "partial-update", other
+            return PartialUpdate(
+                order,
+                groups_of(schema),
+                ignore_delete,
+                options.get(keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE),
             )
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.merge.fold_value import present
+from table_core.merge.lists import layout
 from table_core.merge.runs import Groups, spans
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def equal_rows(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
 def _equal_lists(
     left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    starts, lengths, values = _layout(left)
-    other_starts, other_lengths, other_values = _layout(right)
+    starts, lengths, values = layout(left)
+    other_starts, other_lengths, other_values = layout(right)
     same: npt.NDArray[np.bool_] = both & (lengths == other_lengths)
     at = np.flatnonzero(same)
     sizes = lengths[at]
@@ -55,19 +56,3 @@ def _equal_lists(
     result = same.copy()
     result[at] = Groups.of_lengths(sizes).reduce(np.logical_and, elements, True)
     return result
-
-
-def _layout(
-    array: pa.Array,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], pa.Array]:
-    """Start and length of each list, and the values they point into."""
-    if pa.types.is_fixed_size_list(array.type):
-        size = array.type.list_size
-        starts = (np.arange(len(array)) + array.offset) * size
-        return starts, np.full(len(array), size), array.values
-    if pa.types.is_map(array.type):
-        offsets = array.offsets.to_numpy().astype(np.int64)
-        entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
-        return offsets[:-1], np.diff(offsets), entries
-    offsets = array.offsets.to_numpy().astype(np.int64)
-    return offsets[:-1], np.diff(offsets), array.values

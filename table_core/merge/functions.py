@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.datatypes.kinds import Atomic, DataType, Field, Root
+from table_core.datatypes.kinds import MAX_LENGTH, Array, Atomic, DataType, Field, Map, Root, Row
 from table_core.datatypes.text import type_to_json
 from table_core.errors import OptionError
+from table_core.merge.fold_nested import (
+    NO_LIMIT,
+    Collect,
+    KeyNulls,
+    MergeMap,
+    MergeMapWithKeyTime,
+    NestedPartialUpdate,
+    NestedUpdate,
+)
 from table_core.merge.fold_numeric import Both, Either, Extreme, Sum
+from table_core.merge.fold_text import ListAgg
 from table_core.merge.fold_value import (
     FirstNonNull,
     FirstValue,
@@ -57,6 +67,103 @@ def _boolean(type_: DataType) -> bool:
     return isinstance(type_, Atomic) and type_.root is Root.BOOLEAN
 
 
+def _unbounded_text(type_: DataType) -> bool:
+    return isinstance(type_, Atomic) and type_.root is Root.VARCHAR and type_.length == MAX_LENGTH
+
+
+def _array(type_: DataType) -> bool:
+    return isinstance(type_, Array)
+
+
+def _map(type_: DataType) -> bool:
+    return isinstance(type_, Map)
+
+
+def _map_of_rows(type_: DataType) -> bool:
+    return isinstance(type_, Map) and isinstance(type_.value, Row) and len(type_.value.fields) > 1
+
+
+def _array_of_rows(type_: DataType) -> bool:
+    return isinstance(type_, Array) and isinstance(type_.element, Row)
+
+
+def _list_agg(field: Field, options: TableOptions) -> Fold:
+    delimiter = options.for_column(field.name, "list-agg-delimiter")
+    distinct = _flag(field.name, "distinct", options)
+    if distinct and delimiter == "":
+        raise _wrong(field, "list-agg-delimiter", delimiter, "distinct needs a delimiter")
+    return ListAgg(field.name, "," if delimiter is None else delimiter, distinct)
+
+
+def _collect(field: Field, options: TableOptions) -> Fold:
+    return Collect(_flag(field.name, "distinct", options))
+
+
+def _merge_map_with_keytime(field: Field, options: TableOptions) -> Fold:
+    assert isinstance(field.type, Map)
+    row = field.type.value
+    assert isinstance(row, Row)
+    members = {f.name: f for f in row.fields}
+    given = options.for_column(field.name, "ts-field")
+    time = members.get(row.fields[-1].name if given is None else given)
+    if time is None:
+        raise _wrong(field, "ts-field", given, f"there is none; there are {list(members)}")
+    if not (isinstance(time.type, Atomic) and time.type.root in {Root.VARCHAR, Root.CHAR}):
+        raise _wrong(field, "ts-field", time.name, "the time must be a STRING")
+    return MergeMapWithKeyTime(field.name, time.name)
+
+
+def _nested_update(field: Field, options: TableOptions) -> Fold:
+    sequence = _members(field, "nested-sequence-field", options)
+    nulls = _key_nulls(field, options)
+    if sequence and not nulls.key:
+        text = ",".join(sequence)
+        raise _wrong(field, "nested-sequence-field", text, "it needs a nested-key")
+    limit = options.for_column(field.name, "count-limit")
+    try:
+        return NestedUpdate(nulls, sequence, NO_LIMIT if limit is None else parse.integer(limit))
+    except ValueError as error:
+        raise _wrong(field, "count-limit", limit, str(error)) from error
+
+
+def _nested_partial_update(field: Field, options: TableOptions) -> Fold:
+    nulls = _key_nulls(field, options)
+    if not nulls.key:
+        raise _wrong(field, "nested-key", None, "'nested_partial_update' needs it")
+    return NestedPartialUpdate(nulls)
+
+
+def _key_nulls(field: Field, options: TableOptions) -> KeyNulls:
+    key = _members(field, "nested-key", options)
+    strategy = options.for_column(field.name, "nested-key-null-strategy")
+    if strategy is None:
+        return KeyNulls(field.name, key)
+    if strategy.lower() not in {"merge", "ignore", "error"}:
+        raise _wrong(field, "nested-key-null-strategy", strategy, "use merge, ignore or error")
+    if not key:
+        raise _wrong(field, "nested-key-null-strategy", strategy, "it needs a nested-key")
+    return KeyNulls(field.name, key, strategy.lower())
+
+
+def _members(field: Field, suffix: str, options: TableOptions) -> tuple[str, ...]:
+    """The members of the nested row that ``fields.<c>.<suffix>`` names."""
+    assert isinstance(field.type, Array)
+    row = field.type.element
+    assert isinstance(row, Row)
+    text = options.for_column(field.name, suffix)
+    names = () if text is None else parse.column_list(text)
+    known = [f.name for f in row.fields]
+    for name in names:
+        if name not in known:
+            raise _wrong(field, suffix, text, f"there is no {name!r}; there are {known}")
+    return names
+
+
+def _wrong(field: Field, suffix: str, value: str | None, why: str) -> OptionError:
+    option = f"fields.{field.name}.{suffix}"
+    return OptionError(f"option {option!r} cannot be {value!r}: {why}", option=option, value=value)
+
+
 _FOLDS: Final[
     Mapping[str, tuple[Callable[[DataType], bool], str, Callable[[Field, TableOptions], Fold]]]
 ] = {
@@ -71,6 +178,16 @@ _FOLDS: Final[
     "first_not_null_value": (_anything, "", lambda f, _: FirstNonNull(f.name)),
     "bool_and": (_boolean, "BOOLEAN", lambda f, _: Both(f.name)),
     "bool_or": (_boolean, "BOOLEAN", lambda f, _: Either(f.name)),
+    "listagg": (_unbounded_text, "STRING", _list_agg),
+    "collect": (_array, "ARRAY", _collect),
+    "merge_map": (_map, "MAP", lambda _f, _o: MergeMap()),
+    "merge_map_with_keytime": (
+        _map_of_rows,
+        "MAP whose values are ROW of two members or more",
+        _merge_map_with_keytime,
+    ),
+    "nested_update": (_array_of_rows, "ARRAY<ROW>", _nested_update),
+    "nested_partial_update": (_array_of_rows, "ARRAY<ROW>", _nested_partial_update),
 }
 
 

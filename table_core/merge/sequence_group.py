@@ -1,0 +1,172 @@
+"""Sequence groups: columns of a partial update that follow a sequence of their own.
+
+A version changes the group's columns only if its sequence fields are at least those of the row so
+far.  An older version still reaches the group's aggregate functions, as if it had come first.
+
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec 8.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from table_core.datatypes.row_kind import RowKind
+from table_core.merge.fold_nested import Collect
+from table_core.merge.fold_value import present
+from table_core.merge.ordinal import comparable, single_chunk
+from table_core.merge.runs import Groups, spans, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from table_core.merge.fold_value import Fold
+
+__all__ = ["History", "SequenceGroup", "from_removal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SequenceGroup:
+    """``fields.<fields>.sequence-group = <protected>``.
+
+    ``folds`` has an entry for each protected column with an aggregate function.  With
+    ``removes`` a ``-D`` that wins takes the whole record away.
+    """
+
+    fields: tuple[str, ...]
+    protected: tuple[str, ...]
+    removes: bool = False
+    folds: Mapping[str, Fold] = field(default_factory=dict)
+
+    def fold(self, history: History) -> dict[str, pa.Array]:
+        """The group's columns after every version.  Shape: by name, one value a key."""
+        wins, silent = history.contest(self.fields)
+        groups = history.groups
+        at = groups.last(wins | history.seed)
+        result = {name: taken(history.column(name), at) for name in self.fields}
+        takes_back = wins & history.retract & ~history.quiet_seed
+        cleared = np.where((at >= 0) & takes_back[np.maximum(at, 0)], -1, at)
+        for name in self.protected:
+            fold = self.folds.get(name)
+            if fold is None:
+                result[name] = taken(history.column(name), cleared)
+            else:
+                result[name] = self._folded(history, name, fold, wins, silent)
+        return result
+
+    def _folded(
+        self,
+        history: History,
+        name: str,
+        fold: Fold,
+        wins: npt.NDArray[np.bool_],
+        silent: npt.NDArray[np.bool_],
+    ) -> pa.Array:
+        """Fold the versions as the row sees them: older adds first, newest of them nearest."""
+        groups = history.groups
+        speaks = np.flatnonzero(~silent & ~history.quiet_seed)
+        seeds = np.flatnonzero(history.seed)
+        at = np.concatenate([seeds, speaks])
+        late = ~wins[speaks] & ~history.retract[speaks]
+        turn = np.where(late & (not isinstance(fold, Collect)), -speaks - 1, 2 * speaks + 1)
+        turn = np.concatenate([2 * seeds, turn])
+        retract = np.concatenate([np.zeros(len(seeds), np.bool_), history.retract[speaks]])
+        run = groups.ids[at]
+        order = np.lexsort((turn, run))
+        lengths = np.bincount(run, minlength=len(groups.starts)).astype(np.int64)
+        return fold.fold(
+            taken(history.column(name), at[order]), Groups.of_lengths(lengths, retract[order])
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """The versions that make up the record of each key, oldest first.
+
+    ``seed`` marks versions whose whole row the record starts from: a removal, or a retract that
+    comes first; ``quiet_seed`` those that then do nothing else.
+    """
+
+    rows: pa.Table
+    versions: npt.NDArray[np.int64]
+    groups: Groups
+    retract: npt.NDArray[np.bool_]
+    seed: npt.NDArray[np.bool_]
+    quiet_seed: npt.NDArray[np.bool_]
+
+    def column(self, name: str) -> pa.Array:
+        """The column ``name`` of every version."""
+        return taken(single_chunk(self.rows[name]), self.versions)
+
+    def contest(self, fields: Sequence[str]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Which versions win by ``fields``, and which say nothing (all fields null)."""
+        columns = [self.column(name) for name in fields]
+        silent = ~np.logical_or.reduce([present(column) for column in columns])
+        return _winners(_ranks(columns), silent, self.groups), silent
+
+    def since(self, starts: npt.NDArray[np.int64], cut: npt.NDArray[np.bool_]) -> History:
+        """The versions from ``starts`` on; where ``cut``, the first one is a quiet seed."""
+        kept = spans(starts, self.groups.stops - starts)
+        seed, quiet = self.seed.copy(), self.quiet_seed.copy()
+        seed[starts[cut]] = quiet[starts[cut]] = True
+        groups = Groups.of_lengths(self.groups.stops - starts)
+        return History(
+            self.rows,
+            self.versions[kept],
+            groups,
+            self.retract[kept],
+            seed[kept],
+            quiet[kept],
+        )
+
+
+def from_removal(
+    history: History, groups: Sequence[SequenceGroup], kinds: npt.NDArray[np.int8]
+) -> tuple[History, npt.NDArray[np.int64]]:
+    """``history`` from the last ``-D`` of each key that wins a group that removes.
+
+    Also where that ``-D`` was among the versions given, or -1.
+    """
+    removing = [g for g in groups if g.removes]
+    removed = np.full(len(history.groups.starts), -1, np.int64)
+    deletes = kinds == RowKind.DELETE
+    if not removing or not deletes.any():
+        return history, removed
+    whole = history.groups
+    while True:
+        starts = np.maximum(removed, whole.starts)
+        current = history.since(starts, removed >= 0)
+        kept = spans(starts, whole.stops - starts)
+        hit = np.zeros(len(kept), np.bool_)
+        for group in removing:
+            wins, _ = current.contest(group.fields)
+            hit |= wins & deletes[kept] & ~current.quiet_seed
+        # With one group the running maximum survives a removal, so the last hit is final.
+        at = current.groups.last(hit) if len(removing) == 1 else current.groups.first(hit)
+        found = at >= 0
+        if not found.any():
+            return current, removed
+        removed[found] = kept[at[found]]
+
+
+def _ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
+    values = comparable(columns)
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _winners(
+    ranks: npt.NDArray[np.int64], silent: npt.NDArray[np.bool_], groups: Groups
+) -> npt.NDArray[np.bool_]:
+    """Versions whose rank is at least that of every version of the key before them."""
+    if len(ranks) == 0:
+        return np.zeros(0, np.bool_)
+    height = np.int64(ranks.max()) + 2
+    level = groups.ids * height + np.where(silent, 0, ranks + 1)
+    before = np.concatenate([np.full(1, -1, np.int64), np.maximum.accumulate(level)[:-1]])
+    wins: npt.NDArray[np.bool_] = ~silent & (level >= before)
+    return wins
