@@ -47,13 +47,15 @@ class AirflowHome:
     dags: Path
     connection: str
     port: int = field(default_factory=free_port)
+    address: str = ""
+    """Where an Airflow that somebody else started is reached; empty for one of our own."""
     _environment: dict[str, str] = field(default_factory=dict)
     _token: str = ""
 
     @property
     def url(self) -> str:
         """Address of the UI and the API."""
-        return f"http://127.0.0.1:{self.port}"
+        return self.address or f"http://127.0.0.1:{self.port}"
 
     @property
     def passwords(self) -> Path:
@@ -128,6 +130,10 @@ class AirflowHome:
             raise DemoError(f"airflow db migrate failed:\n{(made.stdout + made.stderr)[-2000:]}")
         for name in COMPONENTS:
             self.components.start(name, self.airflow(name), self.environment)
+        self.wait_healthy(seconds)
+
+    def wait_healthy(self, seconds: float = 120) -> None:
+        """Wait until every component says that it is well."""
         self.wait("Airflow is healthy", self._healthy, seconds)
 
     def wait(self, what: str, ready: Callable[[], Any], seconds: float, every: float = 0.5) -> Any:
@@ -218,7 +224,8 @@ class AirflowHome:
         path.write_text("".join(f"export {k}='{v}'\n" for k, v in sorted(quoted.items())))
 
     def _logs_end(self) -> str:
-        return "\n".join(f"--- {name}\n{self.components.tail(name, 6)}" for name in COMPONENTS)
+        ours = () if self.address else COMPONENTS
+        return "\n".join(f"--- {name}\n{self.components.tail(name, 6)}" for name in ours)
 
 
 def _log_lines(text: str) -> Iterator[str]:

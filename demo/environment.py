@@ -1,4 +1,4 @@
-"""What an Airflow needs in order to run the streamhouse: one source for ``make demo`` and for Compose.
+"""What an Airflow needs to run the streamhouse: one source for ``make demo`` and Compose.
 
 ``docker-compose.yaml`` states the same names and commands; ``tests/demo/test_compose.py`` compares.
 """
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "CATALOG",
     "COMPONENTS",
     "CONNECTION",
     "DAGS",
@@ -26,19 +27,24 @@ COMPONENTS = ("api-server", "scheduler", "dag-processor", "triggerer")
 """``airflow`` subcommands that make up one Airflow, in the order of their start."""
 MIGRATE = ("db", "migrate")
 CONNECTION = "AIRFLOW_CONN_PAIMON_DEFAULT"
+CATALOG = "demo"
+"""First part of the tables' asset URIs; the Dags name it."""
 DAGS = ("streamhouse", "streamhouse_report", "streamhouse_upkeep")
 TABLES = ("default.customers", "default.orders", "default.country_sales")
 USER = "admin"
 
 
-def airflow_settings(*, api_url: str, dags: str, passwords: str, jwt_secret: str) -> dict[str, str]:
+def airflow_settings(
+    *, api_url: str, dags: str, passwords: str, jwt_secret: str, browser_url: str | None = None
+) -> dict[str, str]:
     """Environment variables that every Airflow component of this project gets.
 
     Args:
-        api_url: where the other components and the browser reach the API server.
+        api_url: where the other components reach the API server.
         dags: folder of the Dags.
         passwords: file in which the simple auth manager keeps logins.
         jwt_secret: shared by the components; tasks prove with it who they are.
+        browser_url: where the browser reaches the API server, if elsewhere.
     """
     return {
         "AIRFLOW__CORE__DAGS_FOLDER": dags,
@@ -50,7 +56,7 @@ def airflow_settings(*, api_url: str, dags: str, passwords: str, jwt_secret: str
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": passwords,
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
-        "AIRFLOW__API__BASE_URL": api_url,
+        "AIRFLOW__API__BASE_URL": browser_url or api_url,
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API_AUTH__JWT_SECRET": jwt_secret,
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
@@ -61,13 +67,14 @@ def airflow_settings(*, api_url: str, dags: str, passwords: str, jwt_secret: str
 
 
 def paimon_connection(
-    *, warehouse: str, catalog_name: str, spark_master: str, spark: Mapping[str, str]
+    *, warehouse: str, spark_backend: str, spark_master: str, spark_conf: Mapping[str, str]
 ) -> str:
     """The ``paimon`` connection as the JSON that ``AIRFLOW_CONN_...`` variables hold."""
     extra = {
         "warehouse": warehouse,
-        "catalog_name": catalog_name,
+        "catalog_name": CATALOG,
+        "spark_backend": spark_backend,
         "spark_master": spark_master,
-        "spark_conf": dict(spark),
+        "spark_conf": dict(spark_conf),
     }
     return json.dumps({"conn_type": "paimon", "extra": extra})

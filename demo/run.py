@@ -4,11 +4,15 @@
 
 Every delivery hands over that many rounds of the sample input and is one run of Dag ``streamhouse``.
 Afterwards Airflow stays up to look around; ``make demo-down`` stops it.
+
+``--attach URL`` uses an Airflow that runs already, as Compose's service ``pipeline`` does: its home
+is ``AIRFLOW_HOME``, and it sees ``--home`` under the same path.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -30,6 +34,7 @@ __all__ = ["main"]
 
 PROJECT = Path(__file__).resolve().parent.parent
 PIPELINE, REPORT, _ = DAGS
+WAREHOUSE = "warehouse"
 SPARK = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
 
 
@@ -49,18 +54,36 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--dags", type=Path, default=PROJECT / "dags")
     parser.add_argument("--deliveries", default="4,3,3")
     parser.add_argument("--seconds", type=float, default=600, help="give up after this long")
+    parser.add_argument("--attach", default="", metavar="URL")
     wish = parser.parse_args(arguments)
     console = Console(highlight=False)
     home = wish.home.resolve()
+    parts = list(deliveries(wish.deliveries))
     try:
-        _clean(home)
-        _run(home, wish.dags.resolve(), list(deliveries(wish.deliveries)), wish.seconds, console)
+        if wish.attach:
+            airflow = AirflowHome(
+                Path(os.environ["AIRFLOW_HOME"]), wish.dags, "", address=wish.attach
+            )
+        else:
+            _clean(home)
+            airflow = AirflowHome(home / "airflow", wish.dags.resolve(), _connection(home))
+        _run(home, airflow, parts, wish.seconds, console)
     except (DemoError, ComponentDiedError) as error:
         console.print("\nThe demo failed:", style="bold red")
         console.print(str(error), markup=False, soft_wrap=True)
-        console.print(f"Logs: {home}/airflow/logs; stop it with make demo-down", soft_wrap=True)
+        if not wish.attach:
+            console.print(f"Logs: {home}/airflow/logs; stop with make demo-down", soft_wrap=True)
         return 1
     return 0
+
+
+def _connection(home: Path) -> str:
+    return paimon_connection(
+        warehouse=(home / WAREHOUSE).as_uri(),
+        spark_backend="local",
+        spark_master="local[2]",
+        spark_conf=SPARK,
+    )
 
 
 def _clean(home: Path) -> None:
@@ -70,18 +93,19 @@ def _clean(home: Path) -> None:
     home.mkdir(parents=True)
 
 
-def _run(home: Path, dags: Path, parts: list[range], seconds: float, console: Console) -> None:
-    warehouse, inbox = home / "warehouse", home / "input"
-    connection = paimon_connection(
-        warehouse=warehouse.as_uri(), catalog_name="demo", spark_master="local[2]", spark=SPARK
-    )
-    airflow = AirflowHome(home / "airflow", dags, connection)
+def _run(
+    home: Path, airflow: AirflowHome, parts: list[range], seconds: float, console: Console
+) -> None:
+    warehouse, inbox = home / WAREHOUSE, home / "input"
     watch = Watch(airflow, console)
     left = _countdown(seconds)
     generate.generate(home / "source")
     watch.say("sample input generated: 200,000 orders of ten days, customers and their changes")
     with console.status("starting Airflow"):
-        airflow.start()
+        if airflow.address:
+            airflow.wait_healthy()
+        else:
+            airflow.start()
         airflow.wait(f"Dag {PIPELINE} read", lambda: _parsed(airflow), 60)
     watch.say(f"Airflow is up at {airflow.url}")
     report = ""
@@ -97,7 +121,7 @@ def _run(home: Path, dags: Path, parts: list[range], seconds: float, console: Co
     console.print()
     show.tables(warehouse, console)
     console.print(f"{want.waiting} orders wait for their customer")
-    show.clicks(airflow, report, console)
+    show.clicks(airflow, warehouse, report, console)
 
 
 def _countdown(seconds: float) -> Callable[[], float]:

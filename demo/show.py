@@ -86,17 +86,16 @@ def check(warehouse: Path, inbox: Path) -> Expected:
     return want
 
 
-def clicks(airflow: AirflowHome, report: str, console: Console) -> None:
+def clicks(airflow: AirflowHome, warehouse: Path, report: str, console: Console) -> None:
     """Where to look next."""
     run = f"{airflow.url}/dags/streamhouse_report/runs/{report}"
     console.print()
     console.print(f"[bold]Airflow[/bold]   {airflow.url}   login {USER} / {airflow.password}")
     console.print(f"[bold]Report[/bold]    {run}   (open its task, then the link)", soft_wrap=True)
-    console.print(
-        f"[bold]Tables[/bold]    .venv/bin/table-core tables {airflow.home.parent}/warehouse"
-    )
-    console.print(f"[bold]Shell[/bold]     source {airflow.home}/env.sh && airflow dags list")
-    console.print("[bold]Stop[/bold]      make demo-down")
+    console.print(f"[bold]Tables[/bold]    .venv/bin/table-core tables {warehouse}")
+    if not airflow.address:
+        console.print(f"[bold]Shell[/bold]     source {airflow.home}/env.sh && airflow dags list")
+        console.print("[bold]Stop[/bold]      make demo-down")
 
 
 def _grid(
