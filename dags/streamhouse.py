@@ -7,8 +7,6 @@ or run twice: what is in is in once, because positions are kept with the commits
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from airflow.sdk import DAG, Param
 
 from paimon_provider.operators.compact import PaimonCompactOperator
@@ -66,11 +64,9 @@ WEEK = "{{ " + AGE + " - params.round + 7 }} d"
 
 with DAG(
     dag_id="streamhouse",
-    schedule=None,
     params={"input": Param(type="string"), "round": Param(1, type="integer", minimum=1)},
-    default_args={"retries": 3, "retry_delay": timedelta(seconds=5), "catalog": "demo"},
+    default_args={"retries": 3, "retry_delay": 5, "catalog": "demo"},
     doc_md=__doc__,
-    tags=["paimon"],
 ):
     create = {
         table: PaimonCreateTableOperator(

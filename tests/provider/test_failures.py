@@ -20,9 +20,9 @@ def test_every_kind_has_a_decision(kind: ErrorKind) -> None:
 
 @pytest.mark.parametrize("error", [CommitConflictError("lost"), JobFailedError("died")])
 def test_a_lost_race_and_a_dead_job_are_retried(error: TableError) -> None:
-    with pytest.raises(AirflowException, match=rf"^\[{error.kind}\] ") as caught:
-        with airflow_failures():
-            raise error
+    message = rf"^\[{error.kind}\] "
+    with pytest.raises(AirflowException, match=message) as caught, airflow_failures():
+        raise error
     assert not isinstance(caught.value, AirflowFailException)
 
 
