@@ -1,0 +1,92 @@
+"""A plan: the splits of one state of a table, and how they were found.
+
+The steps, in order: choose manifests, read entries, fold them, drop files that cannot match, pack the
+rest into splits.  The caller reads manifests between the steps; nothing here touches a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from table_core.ondisk.manifest import fold_entries
+from table_core.scan.split import Split, batch_splits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from table_core.lsm.sorted_run import Bounds
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.manifest_meta import ManifestMeta
+    from table_core.options.table import TableOptions
+    from table_core.scan.prune import Explain, Pruner
+    from table_core.scan.split import DeletionRef
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["ScanPlan", "limited", "live_entries", "plan_batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanPlan:
+    """What to read."""
+
+    splits: tuple[Split, ...]
+    explain: Explain
+
+
+def live_entries(
+    pruner: Pruner,
+    manifests: Iterable[ManifestMeta],
+    read: Callable[[ManifestMeta], Sequence[ManifestEntry]],
+) -> list[ManifestEntry]:
+    """The live files of ``manifests`` (oldest first) that ``pruner`` lets through.
+
+    ``read`` is asked only for manifests that may matter.
+    """
+    kept = (
+        entry
+        for meta in manifests
+        if pruner.keep_manifest(meta)
+        for entry in read(meta)
+        if pruner.keep_entry(entry)
+    )
+    return list(fold_entries(kept).live.values())
+
+
+def plan_batch(
+    schema: TableSchema,
+    options: TableOptions,
+    entries: Iterable[ManifestEntry],
+    pruner: Pruner,
+    *,
+    snapshot_id: int,
+    bounds: Bounds,
+    deletions: Mapping[str, DeletionRef] | None = None,
+    limit: int | None = None,
+) -> ScanPlan:
+    """The plan of one state; ``entries`` are its live files.
+
+    ``limit`` drops splits that are surely not needed for so many rows; give it only where no
+    condition is evaluated on rows.
+    """
+    kept = pruner.prune(entries, bounds)
+    splits = batch_splits(
+        schema, options, kept, snapshot_id=snapshot_id, bounds=bounds, deletions=deletions
+    )
+    return ScanPlan(tuple(splits if limit is None else limited(splits, limit)), pruner.explain())
+
+
+def limited(splits: Sequence[Split], limit: int) -> list[Split]:
+    """As many ``splits`` as surely hold ``limit`` rows; all of them if that is not known.
+
+    Only raw splits without deletion vectors say how many rows they give.
+    """
+    chosen: list[Split] = []
+    rows = 0
+    for split in splits:
+        if rows >= limit:
+            return chosen
+        chosen.append(split)
+        if split.raw_convertible and not split.deletions:
+            rows += split.row_count
+    return chosen

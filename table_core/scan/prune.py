@@ -1,0 +1,270 @@
+"""Which manifests and files a condition rules out, before any of them is opened.
+
+    manifest   by the range of its partitions, its buckets and its levels
+    entry      by its partition, its bucket (point lookups), its level
+    file       by its keys, then by the statistics of its values
+
+Keys rule out any file: all versions of a key lie in files whose range covers it.  Values do not: where
+files overlap, the file ruled out might hold the newest version of a row, and an older one would
+reappear.  So a section goes as a whole or not at all; with engines that build a row from several files
+not even that.
+
+Source: ``org.apache.paimon.operation.KeyValueFileStoreScan``; spec sections 4.2, 4.5, 6.1, 7.6.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.bucketing.fixed import bucket_ids
+from table_core.lsm.overlap import sections
+from table_core.ondisk.binary_row import array_of, decode_row
+from table_core.ondisk.stats import covered_fields, decode_stats
+from table_core.options import keys_identity, keys_merge, keys_write
+from table_core.predicate.by_stats import Range, equal_values, may_match
+from table_core.scan.split import by_bucket, hides_level0
+from table_core.schema.projection import evolve_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from table_core.lsm.sorted_run import Bounds
+    from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.manifest_meta import ManifestMeta
+    from table_core.options.table import TableOptions
+    from table_core.predicate.bound import Bound
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["Explain", "Pruner"]
+
+_WHOLE_ROWS: Final = frozenset({"deduplicate", "first-row"})
+"""Engines whose result is one of the rows that were written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    """What each step of planning looked at and ruled out."""
+
+    manifests: int = 0
+    manifests_pruned: int = 0
+    entries: int = 0
+    """Entries read, ADD and DELETE."""
+    pruned_by_partition: int = 0
+    pruned_by_bucket: int = 0
+    pruned_by_level: int = 0
+    """Level 0 that is invisible until compacted."""
+    files: int = 0
+    """Live files that came through."""
+    pruned_by_key: int = 0
+    pruned_by_value: int = 0
+    files_read: int = 0
+
+
+class Pruner:
+    """Prunes for one scan, and counts.  ``where`` None prunes by visibility only."""
+
+    def __init__(
+        self,
+        schema: TableSchema,
+        options: TableOptions,
+        where: Bound | None,
+        *,
+        schema_of: Callable[[int], TableSchema],
+        batch: bool = True,
+        keeps_partition: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        """``batch`` is False for changes, which see every level and no statistics of values.
+
+        ``keeps_partition`` is a further condition on partition rows.
+        """
+        self._schema, self._options, self._where = schema, options, where
+        self._schema_of = schema_of
+        self._hidden = batch and hides_level0(schema, options)
+        self._batch = batch
+        self._types = [f.type for f in schema.partition_fields]
+        self._keeps = keeps_partition
+        self._partitions: dict[bytes, bool] = {}
+        self._buckets: dict[int, frozenset[int] | None] = {}
+        self._keys = None if where is None else self._bucket_keys(where)
+        self._count: Counter[str] = Counter()
+
+    def keep_manifest(self, meta: ManifestMeta) -> bool:
+        """Whether entries of the manifest may matter."""
+        self._count["manifests"] += 1
+        kept = self._manifest_may_matter(meta)
+        self._count["manifests_pruned"] += not kept
+        return kept
+
+    def keep_entry(self, entry: ManifestEntry) -> bool:
+        """Whether the entry, ADD or DELETE, may matter: by partition, bucket and level alone."""
+        self._count["entries"] += 1
+        reason = self._entry_reason(entry)
+        if reason is not None:
+            self._count[reason] += 1
+        return reason is None
+
+    def prune(self, entries: Iterable[ManifestEntry], bounds: Bounds) -> list[ManifestEntry]:
+        """Live ``entries`` without files that cannot hold a match, in their order."""
+        live = list(entries)
+        self._count["files"] += len(live)
+        kept = live if self._where is None else self._by_statistics(live, self._where, bounds)
+        self._count["files_read"] += len(kept)
+        return kept
+
+    def explain(self) -> Explain:
+        """What was done so far."""
+        return Explain(**self._count)
+
+    # ------------------------------------------------------------------- manifests and entries
+    def _manifest_may_matter(self, meta: ManifestMeta) -> bool:
+        if self._hidden and meta.max_level == 0:
+            return False
+        if self._batch and meta.max_bucket is not None and meta.max_bucket < 0:
+            return False
+        if self._where is None or not self._types:
+            return True
+        rows = meta.num_added_files + meta.num_deleted_files
+        stats = decode_stats(
+            meta.partition_stats, self._schema.partition_fields, path=meta.file_name
+        )
+        ranges = {
+            name: Range(low, high, nulls, rows)
+            for name, (low, high, nulls) in stats.items()
+            if low is not None or nulls == rows
+        }
+        return may_match(self._where, ranges)
+
+    def _entry_reason(self, entry: ManifestEntry) -> str | None:
+        """The counter of the step that rules ``entry`` out, None if it stays."""
+        matches = self._partitions.get(entry.partition)
+        if matches is None:
+            matches = self._partition_matches(entry.partition)
+            self._partitions[entry.partition] = matches
+        if not matches:
+            return "pruned_by_partition"
+        if self._hidden and entry.file.level == 0:
+            return "pruned_by_level"
+        if self._keys is not None and entry.total_buckets > 0 and entry.bucket >= 0:
+            if entry.total_buckets not in self._buckets:
+                self._buckets[entry.total_buckets] = self._buckets_of(entry.total_buckets)
+            allowed = self._buckets[entry.total_buckets]
+            if allowed is not None and entry.bucket not in allowed:
+                return "pruned_by_bucket"
+        return None
+
+    def _partition_matches(self, partition: bytes) -> bool:
+        if self._keeps is not None and not self._keeps(partition):
+            return False
+        return self._where is None or may_match(self._where, self._partition_ranges(partition))
+
+    def _partition_ranges(self, partition: bytes) -> dict[str, Range]:
+        if not self._types:
+            return {}
+        values = decode_row(self._types, partition, path="partition")
+        return {
+            name: Range(value, value, 1 if value is None else 0, 1)
+            for name, value in zip(self._schema.partition_keys, values, strict=True)
+        }
+
+    def _bucket_keys(self, where: Bound) -> frozenset[tuple[object, ...]] | None:
+        """The bucket keys that ``where`` allows, None if they cannot be enumerated."""
+        if self._schema.bucket < 1 or not self._schema.bucket_keys:
+            return None
+        return equal_values(where, self._schema.bucket_keys)
+
+    def _buckets_of(self, total: int) -> frozenset[int] | None:
+        """The buckets of ``total`` in which the wanted keys lie."""
+        assert self._keys is not None
+        if not self._keys:
+            return frozenset()
+        types = [f.type for f in self._schema.select(self._schema.bucket_keys)]
+        columns = [
+            array_of(list(values), type_)
+            for values, type_ in zip(zip(*self._keys, strict=True), types, strict=True)
+        ]
+        function = self._options.get(keys_identity.BUCKET_FUNCTION_TYPE)
+        return frozenset(bucket_ids(columns, types, total, function).tolist())
+
+    # ------------------------------------------------------------------------------- files
+    def _by_statistics(
+        self, live: Sequence[ManifestEntry], where: Bound, bounds: Bounds
+    ) -> list[ManifestEntry]:
+        if not self._batch or not self._schema.is_key_table:
+            dropped = {id(e) for e in live if self._batch and not may_match(where, self._ranges(e))}
+            self._count["pruned_by_value"] += len(dropped)
+            return [e for e in live if id(e) not in dropped]
+        by_key = {id(e) for e in live if not may_match(where, self._ranges(e, values=False))}
+        self._count["pruned_by_key"] += len(by_key)
+        rest = [e for e in live if id(e) not in by_key]
+        by_value = {
+            id(e)
+            for group in by_bucket(rest).values()
+            for e in self._without_match(group, where, bounds)
+        }
+        self._count["pruned_by_value"] += len(by_value)
+        return [e for e in rest if id(e) not in by_value]
+
+    def _without_match(
+        self, group: Sequence[ManifestEntry], where: Bound, bounds: Bounds
+    ) -> Iterable[ManifestEntry]:
+        """Entries of one bucket that values rule out."""
+        unlikely = {e.file.file_name: e for e in group if not may_match(where, self._ranges(e))}
+        if not unlikely:
+            return []
+        if self._is_disjoint():
+            return list(unlikely.values())
+        found: list[ManifestEntry] = []
+        for section in sections([e.file for e in group], bounds):
+            names = [file.file_name for run in section for file in run.files]
+            if len(section) == 1:  # every key occurs once
+                found += [unlikely[name] for name in names if name in unlikely]
+            elif self._rows_stay_whole() and all(name in unlikely for name in names):
+                found += [unlikely[name] for name in names]
+        return found
+
+    def _is_disjoint(self) -> bool:
+        """Whether deletion vectors have made every visible row final."""
+        return self._hidden and self._options.get(keys_write.DELETION_VECTORS_ENABLED)
+
+    def _rows_stay_whole(self) -> bool:
+        return self._options.get(keys_merge.MERGE_ENGINE) in _WHOLE_ROWS
+
+    def _ranges(self, entry: ManifestEntry, *, values: bool = True) -> dict[str, Range]:
+        """What is known of the columns of one file, under the names of the read schema."""
+        file = entry.file
+        written = self._schema_of(file.schema_id)
+        known = _value_ranges(file, written) if values else {}
+        known |= _key_ranges(file, written)
+        ranges = (
+            evolve_ranges(written, self._schema, known, file.row_count)
+            if values
+            else evolve_ranges(written, self._schema.trimmed_key_fields, known, file.row_count)
+        )
+        return ranges | self._partition_ranges(entry.partition)
+
+
+def _value_ranges(file: DataFile, written: TableSchema) -> dict[str, Range]:
+    fields = covered_fields(written.fields, file.value_stats_cols, path=file.file_name)
+    stats = decode_stats(file.value_stats, fields, path=file.file_name)
+    return {
+        name: Range(low, high, nulls, file.row_count) for name, (low, high, nulls) in stats.items()
+    }
+
+
+def _key_ranges(file: DataFile, written: TableSchema) -> dict[str, Range]:
+    """Key statistics; without them the first key column still has the bounds of the file."""
+    fields = written.trimmed_key_fields
+    if not fields:
+        return {}
+    stats = decode_stats(file.key_stats, fields, path=file.file_name)
+    if stats:
+        return {
+            name: Range(low, high, nulls, file.row_count)
+            for name, (low, high, nulls) in stats.items()
+        }
+    types = [f.type for f in fields]
+    low = decode_row(types, file.min_key, path=file.file_name)[0]
+    high = decode_row(types, file.max_key, path=file.file_name)[0]
+    return {fields[0].name: Range(low, high, None, file.row_count)}
