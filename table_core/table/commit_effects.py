@@ -8,11 +8,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
-from table_core.ondisk.properties import Carried, carried
 from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
+from table_core.ondisk.properties import Carried, carried
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.manifest_writer import ManifestWriter
 

@@ -10,11 +10,11 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
-from table_core.ondisk.properties import WRITER_PREFIX, carried
 from table_core.commit.readback import search
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.properties import WRITER_PREFIX, carried
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit
 from table_core.table.commit_effects import Performer, snapshots_backwards

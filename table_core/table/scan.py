@@ -129,9 +129,7 @@ def batch_scan(
     if named and found is not None:
         access = access.with_schema(access.metadata.schema(found.schema_id))
     bound = bound_where(access.schema, where)
-    reader = SplitReader(
-        access=access, fields=selected_fields(access.schema, columns), where=bound
-    )
+    reader = SplitReader(access=access, fields=selected_fields(access.schema, columns), where=bound)
     plain_limit = limit if bound is None else None
     return Scan(reader, lambda: _plan(access, found, bound, plain_limit), limit=limit)
 

@@ -19,7 +19,6 @@ from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
-from table_core.predicate.bound import bound_columns
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
@@ -57,7 +56,7 @@ class SplitReader:
     def __post_init__(self) -> None:
         asked = {f.name for f in self.fields}
         if self.where is not None:
-            asked |= bound_columns(self.where)
+            asked |= self.where.columns
         needed = tuple(f for f in self.access.schema.fields if f.name in asked)
         object.__setattr__(self, "_needed", needed)
 

@@ -62,7 +62,9 @@ def snapshot_to_read(
 
 def tag_names(access: TableAccess) -> list[str]:
     """Names of all tags, sorted."""
-    names = (i.path.rpartition("/")[2] for i in access.storage.list(layout.tag_folder(access.branch)))
+    names = (
+        i.path.rpartition("/")[2] for i in access.storage.list(layout.tag_folder(access.branch))
+    )
     return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
 
 
