@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Container",
     "codec_named",
+    "container_blocks",
+    "container_head",
     "corrupt",
     "open_container",
     "read_records",
@@ -247,27 +249,51 @@ def write_container(
     Shape: dicts in the order of ``schema``'s fields; Java wants unions as ``["null", T]``.
     """
     codec = codec_named(compression)
-    text = json.dumps(schema, separators=(",", ":")).encode()
-    parsed = fastavro.parse_schema(dict(schema))
-    blocks: list[tuple[int, bytes]] = []
+    blocks = list(_blocks(fastavro.parse_schema(dict(schema)), records))
+    digest = hashlib.md5(_text(schema), usedforsecurity=False)
+    for _, block in blocks:
+        digest.update(block)
+    sync = digest.digest()
+    parts = [container_head(schema, compression=compression, sync=sync)]
+    parts += [_packed(count, block, codec, sync) for count, block in blocks]
+    return b"".join(parts)
+
+
+def container_head(schema: Mapping[str, Any], *, compression: str, sync: bytes) -> bytes:
+    """The beginning of a container file whose blocks follow one after another."""
+    codec = codec_named(compression)
+    header = _header({"avro.schema": _text(schema), "avro.codec": codec.encode()})
+    return _MAGIC + header + sync
+
+
+def container_blocks(
+    parsed: Any, records: Iterable[Mapping[str, Any]], *, compression: str, sync: bytes
+) -> Iterator[bytes]:
+    """The blocks that hold ``records``.  ``parsed`` is what fastavro made of the schema."""
+    codec = codec_named(compression)
+    for count, block in _blocks(parsed, records):
+        yield _packed(count, block, codec, sync)
+
+
+def _text(schema: Mapping[str, Any]) -> bytes:
+    return json.dumps(schema, separators=(",", ":")).encode()
+
+
+def _blocks(parsed: Any, records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
     stream, count = io.BytesIO(), 0
     for record in records:
         fastavro.schemaless_writer(stream, parsed, record)
         count += 1
         if stream.tell() >= _BLOCK_BYTES:
-            blocks.append((count, stream.getvalue()))
+            yield count, stream.getvalue()
             stream, count = io.BytesIO(), 0
     if count:
-        blocks.append((count, stream.getvalue()))
-    digest = hashlib.md5(text, usedforsecurity=False)
-    for _, block in blocks:
-        digest.update(block)
-    sync = digest.digest()
-    parts = [_MAGIC, _header({"avro.schema": text, "avro.codec": codec.encode()}), sync]
-    for records_in, block in blocks:
-        packed = _pack(block, codec)
-        parts += [_long(records_in), _long(len(packed)), packed, sync]
-    return b"".join(parts)
+        yield count, stream.getvalue()
+
+
+def _packed(count: int, block: bytes, codec: str, sync: bytes) -> bytes:
+    packed = _pack(block, codec)
+    return _long(count) + _long(len(packed)) + packed + sync
 
 
 def _header(metadata: Mapping[str, bytes]) -> bytes:

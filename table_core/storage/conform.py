@@ -5,6 +5,8 @@ Casts lose nothing: what does not fit raises.  Nested members go by name.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
 
-__all__ = ["conformed", "read_batch", "written_table"]
+__all__ = ["conformed", "misfit", "missing_columns", "read_batch", "written_table"]
 
 
 def conformed(column: Any, target: pa.DataType) -> Any:
@@ -26,13 +28,71 @@ def conformed(column: Any, target: pa.DataType) -> Any:
     Raises:
         pa.ArrowException: a value does not fit, or no cast exists.
     """
-    if column.type.equals(target) and not pa.types.is_nested(target):
+    if not pa.types.is_nested(target):
+        return column if column.type.equals(target) else column.cast(target)
+    if str(column.type) == str(target):  # equal types may still differ in the names of elements
         return column
     lacking = _lacking(column.type, target)
     if lacking:
         raise pa.ArrowInvalid(f"no member {lacking!r}")
-    # Nested types are equal to Arrow though element names differ: a cast makes them identical.
-    return column if str(column.type) == str(target) else column.cast(target)
+    given = column.cast(_relaxed(target))
+    if isinstance(given, pa.ChunkedArray):
+        return pa.chunked_array([_labelled(chunk, target) for chunk in given.chunks], target)
+    return _labelled(given, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """An array that says it has another type of the same layout."""
+
+    array: Any
+    type: pa.DataType
+
+    def __arrow_c_array__(self, requested: object = None) -> tuple[object, object]:
+        return self.type.__arrow_c_schema__(), self.array.__arrow_c_array__(requested)[1]
+
+
+def _labelled(array: Any, target: pa.DataType) -> Any:
+    """``array`` of the relaxed ``target`` as ``target``: no copy, but a look at NOT NULL members."""
+    _check_required(array, target)
+    return pa.array(_Labelled(array, target))
+
+
+def _check_required(array: Any, target: Any) -> None:
+    """Refuse nulls in NOT NULL members of values that are there themselves.
+
+    A cast would also refuse those below a missing value, which mean nothing.
+    """
+    if pa.types.is_struct(target):
+        there = array.filter(array.is_valid()) if array.null_count else array
+        parts = [(member, there.field(i)) for i, member in enumerate(target)]
+    elif pa.types.is_map(target):
+        there = array.filter(array.is_valid()) if array.null_count else array
+        first, last = there.offsets[0].as_py(), there.offsets[-1].as_py()
+        parts = [
+            (target.key_field, there.keys[first:last]),
+            (target.item_field, there.items[first:last]),
+        ]
+    elif pa.types.is_list(target):
+        parts = [(target.value_field, array.flatten())]
+    else:
+        parts = []
+    for member, values in parts:
+        if not member.nullable and values.null_count:
+            raise pa.ArrowInvalid(f"member {member.name!r} is NOT NULL, but has nulls")
+        _check_required(values, member.type)
+
+
+def _relaxed(type_: Any) -> pa.DataType:
+    """``type_`` with every member nullable."""
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(m.name, _relaxed(m.type)) for m in type_])
+    if pa.types.is_map(type_):
+        value = pa.field(type_.item_field.name, _relaxed(type_.item_type))
+        return pa.map_(_relaxed(type_.key_type), value)
+    if pa.types.is_list(type_):
+        return pa.list_(pa.field(type_.value_field.name, _relaxed(type_.value_type)))
+    return type_
 
 
 def _lacking(given: Any, wanted: Any, at: str = "") -> str | None:
@@ -81,7 +141,7 @@ def misfit(
     field: Field, error: pa.ArrowException, *, path: str
 ) -> CorruptFileError | UnsupportedFeatureError:
     """The error for a stored column that cannot be given as its type."""
-    if "out of bounds timestamp" in str(error):
+    if re.search("out of (bounds|range)", str(error)) and "timestamp" in str(error):
         return UnsupportedFeatureError(
             f"{path}: column {field.name!r} holds instants outside the years 1677 to 2262, which "
             "this release cannot read with more than 6 digits of a second",

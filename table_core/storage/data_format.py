@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from table_core.errors import CorruptFileError, DataError, StorageUnavailableError
+from table_core.errors import CorruptFileError, DataError, OptionError, StorageUnavailableError
 from table_core.options import keys_files
 from table_core.storage.os_errors import table_error
 
@@ -26,9 +26,11 @@ __all__ = [
     "Keep",
     "RangeStats",
     "WriterSettings",
+    "close_quietly",
     "decoding",
     "encoding",
     "format_name",
+    "own_option",
 ]
 
 Value: TypeAlias = "bool | int | float | str | bytes | decimal.Decimal"
@@ -86,6 +88,23 @@ def format_name(options: TableOptions, *, level: int = 0, changelog: bool = Fals
     if changelog:
         name = options.get(keys_files.CHANGELOG_FILE_FORMAT) or name
     return name.lower()
+
+
+def own_option(settings: WriterSettings, key: str, read: Callable[[str], Any], default: Any) -> Any:
+    """The option ``key`` of one format, or ``default``.
+
+    Raises:
+        OptionError: it does not parse.
+    """
+    text = settings.options.get(key)
+    if text is None:
+        return default
+    try:
+        return read(text)
+    except ValueError as error:
+        raise OptionError(
+            f"option {key!r} cannot be {text!r}: {error}", option=key, value=text
+        ) from error
 
 
 class FileWriter(Protocol):

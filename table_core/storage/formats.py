@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.storage.avro_rows import AvroFormat
 from table_core.storage.data_format import (
     DataFormat,
     FileWriter,
@@ -12,6 +13,7 @@ from table_core.storage.data_format import (
     WriterSettings,
     format_name,
 )
+from table_core.storage.orc import OrcFormat
 from table_core.storage.parquet import ParquetFormat
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ __all__ = [
     "format_name",
 ]
 
-_FORMATS: Final[Mapping[str, DataFormat]] = {f.name: f for f in (ParquetFormat(),)}
+_FORMATS: Final[Mapping[str, DataFormat]] = {
+    f.name: f for f in (ParquetFormat(), OrcFormat(), AvroFormat())
+}
 
 
 def format_for(name: str) -> DataFormat:

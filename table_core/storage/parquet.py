@@ -18,9 +18,9 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import UnsupportedFeatureError
 from table_core.storage.conform import misfit, missing_columns, read_batch
 from table_core.storage.data_format import decoding
-from table_core.storage.parquet_schema import leaf_counts
 from table_core.storage.parquet_stats import row_group_ranges
 from table_core.storage.parquet_writer import ParquetFileWriter
+from table_core.storage.stored_schema import leaf_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

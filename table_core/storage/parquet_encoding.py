@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.storage.parquet_schema import leaf_paths
+from table_core.storage.stored_schema import leaf_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.storage.data_format import RangeStats
-from table_core.storage.parquet_schema import leaf_counts
+from table_core.storage.stored_schema import leaf_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,12 +11,12 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import OptionError
 from table_core.options import parse
 from table_core.storage.conform import written_table
-from table_core.storage.data_format import close_quietly, encoding
+from table_core.storage.data_format import close_quietly, encoding, own_option
 from table_core.storage.parquet_encoding import choose_encodings
-from table_core.storage.parquet_schema import PARQUET_ID, schema_with_ids
+from table_core.storage.stored_schema import PARQUET_ID, schema_with_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
@@ -52,8 +52,8 @@ class ParquetFileWriter:
     ) -> None:
         self._storage, self._path, self._fields = storage, path, tuple(fields)
         self._options = _writer_options(settings)
-        self._group_bytes = settings.block_size or _own(
-            settings, "block.size", parse.size_bytes, _GROUP_BYTES
+        self._group_bytes = settings.block_size or own_option(
+            settings, "parquet.block.size", parse.size_bytes, _GROUP_BYTES
         )
         self._default, self._forced = _dictionary_options(settings)
         self._waiting: list[pa.Table] = []
@@ -139,39 +139,24 @@ def _writer_options(settings: WriterSettings) -> dict[str, Any]:
         )
     found: dict[str, Any] = {"compression": codec}
     if codec == "zstd":
-        found["compression_level"] = _own(
-            settings, "compression.codec.zstd.level", parse.integer, settings.zstd_level
+        found["compression_level"] = own_option(
+            settings, "parquet.compression.codec.zstd.level", parse.integer, settings.zstd_level
         )
-    if (page := _own(settings, "page.size", parse.size_bytes, None)) is not None:
+    if (page := own_option(settings, "parquet.page.size", parse.size_bytes, None)) is not None:
         found["data_page_size"] = page
-    if (limit := _own(settings, "dictionary.page.size", parse.size_bytes, None)) is not None:
+    if (
+        limit := own_option(settings, "parquet.dictionary.page.size", parse.size_bytes, None)
+    ) is not None:
         found["dictionary_pagesize_limit"] = limit
     return found
-
-
-def _own(settings: WriterSettings, name: str, read: Callable[[str], Any], default: Any) -> Any:
-    """The table option ``parquet.<name>``, or ``default``."""
-    text = settings.options.get(f"parquet.{name}")
-    if text is None:
-        return default
-    try:
-        return read(text)
-    except ValueError as error:
-        raise OptionError(
-            f"option 'parquet.{name}' cannot be {text!r}: {error}",
-            option=f"parquet.{name}",
-            value=text,
-        ) from error
 
 
 def _dictionary_options(settings: WriterSettings) -> tuple[bool | None, Mapping[str, bool]]:
     """What ``parquet.enable.dictionary`` says of all columns and, after a ``#``, of single ones."""
     prefix = "parquet.enable.dictionary#"
     forced = {
-        key.removeprefix(prefix): bool(
-            _own(settings, key.removeprefix("parquet."), parse.boolean, None)
-        )
+        key.removeprefix(prefix): bool(own_option(settings, key, parse.boolean, None))
         for key in settings.options
         if key.startswith(prefix)
     }
-    return _own(settings, "enable.dictionary", parse.boolean, None), forced
+    return own_option(settings, "parquet.enable.dictionary", parse.boolean, None), forced

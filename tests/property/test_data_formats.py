@@ -16,7 +16,7 @@ from table_core.storage.formats import WriterSettings, format_for
 from table_core.storage.memory import MemoryStorage
 from table_core.testing.arrow_values import arrow_tables, field_lists
 
-FORMATS = [("parquet", 9)]
+FORMATS = [("parquet", 9), ("orc", 9), ("avro", 6)]
 
 
 def written(name, fields, tables, **settings):

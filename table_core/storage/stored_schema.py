@@ -37,7 +37,8 @@ def _member(field: Field, key: str) -> pa.Field:
 
 
 def _field(name: str, type_: pa.DataType, id: int, key: str, *, nullable: bool) -> pa.Field:
-    return pa.field(name, type_, nullable=nullable, metadata={key: str(id)})
+    free = nullable or key == ORC_ID  # which has no NOT NULL
+    return pa.field(name, type_, nullable=free, metadata={key: str(id)})
 
 
 def _type(type_: DataType, owner: int, depth: int, key: str) -> pa.DataType:
@@ -60,20 +61,17 @@ def _type(type_: DataType, owner: int, depth: int, key: str) -> pa.DataType:
             return pa.struct(
                 [_field(m, pa.binary(), i, key, nullable=False) for i, m in enumerate(members)]
             )
+        case Atomic(Root.TIME) if key == ORC_ID:
+            return pa.int32()  # ORC has no time of day
         case Atomic():
             return arrow_type(type_)
 
 
 def _map(key_type: DataType, value: DataType, owner: int, depth: int, key: str) -> pa.DataType:
     inner = owner * _IDS_A_COLUMN + depth + 1
+    key_id = {key: str(_NESTED_BASE - inner)}
     return pa.map_(
-        _field(
-            "key",
-            _type(key_type, owner, depth + 1, key),
-            _NESTED_BASE - inner,
-            key,
-            nullable=False,
-        ),
+        pa.field("key", _type(key_type, owner, depth + 1, key), nullable=False, metadata=key_id),
         _field(
             "value",
             _type(value, owner, depth + 1, key),

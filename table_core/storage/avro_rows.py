@@ -1,0 +1,146 @@
+"""Avro data files to and from Arrow: row by row, as the format is.
+
+Used where Paimon uses it: small files of the lowest level and of postponed buckets.  Rows are
+Python objects only between fastavro and Arrow, a batch at a time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import fastavro
+import pyarrow as pa
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.errors import CorruptFileError
+from table_core.ondisk.avro import (
+    codec_named,
+    container_blocks,
+    container_head,
+    open_container,
+    read_records,
+)
+from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
+from table_core.storage.conform import misfit, missing_columns, written_table
+from table_core.storage.data_format import close_quietly, encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Storage
+    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+
+__all__ = ["AvroFormat"]
+
+_ROWS_AT_ONCE: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class AvroFormat:
+    """Avro."""
+
+    name: str = "avro"
+
+    def open_writer(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> FileWriter:
+        """A writer of ``path``."""
+        return _AvroFileWriter(storage, path, fields, settings)
+
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
+        """Names of the top-level columns of ``path``."""
+        return _names(open_container(storage.read(path), path=path).schema)
+
+    def read(
+        self,
+        storage: Storage,
+        path: str,
+        file_size: int,  # noqa: ARG002
+        fields: Sequence[Field],
+        *,
+        batch_rows: int,
+        keep: Keep | None = None,  # noqa: ARG002
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``."""
+        container = open_container(storage.read(path), path=path)
+        missing_columns(_names(container.schema), fields, path=path)
+        schema = arrow_schema(fields)
+        records = read_records(container, path=path)
+        while rows := list(islice(records, batch_rows)):
+            if not fields:
+                yield pa.RecordBatch.from_struct_array(pa.nulls(len(rows), pa.struct([])))
+                continue
+            columns = [_column(rows, field, path) for field in fields]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _names(schema: Mapping[str, Any]) -> list[str]:
+    return [member["name"] for member in schema["fields"]]
+
+
+def _column(rows: Iterable[Mapping[str, Any]], field: Field, path: str) -> Any:
+    try:
+        return arrow_values([row[field.name] for row in rows], field.type)
+    except pa.ArrowException as error:
+        raise misfit(field, error, path=path) from error
+    except (AttributeError, KeyError, TypeError) as error:
+        what = f"{field.name}: not stored as its type: {error!r}"
+        raise CorruptFileError(f"{path}: {what}", path=path, problems=[what]) from error
+
+
+class _AvroFileWriter:
+    """One Avro file in the making; nothing waits but the block at hand."""
+
+    def __init__(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> None:
+        self._storage, self._path, self._fields = storage, path, tuple(fields)
+        self._schema = avro_schema(fields)
+        self._parsed = fastavro.parse_schema(self._schema)
+        self._compression = codec_named(settings.compression)
+        self._sync = uuid.uuid4().bytes
+        self._sink = storage.open_output(path)
+        self._size = 0
+        self._put(container_head(self._schema, compression=self._compression, sync=self._sync))
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows."""
+        rows = written_table(table, self._fields)
+        for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            for block in container_blocks(
+                self._parsed, self._records(batch), compression=self._compression, sync=self._sync
+            ):
+                self._put(block)
+
+    def size_estimate(self) -> int:
+        """Bytes written."""
+        return self._size
+
+    def close(self) -> int:
+        """Close the file; it is whole after each block."""
+        with encoding(self._storage, self._path):
+            self._sink.close()
+        return self._size
+
+    def abort(self) -> None:
+        """Close and delete the file."""
+        close_quietly(self._sink)
+        self._storage.delete([self._path])
+
+    def _put(self, data: bytes) -> None:
+        with encoding(self._storage, self._path):
+            self._sink.write(data)
+        self._size += len(data)
+
+    def _records(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+        columns = [
+            avro_values(column, field.type)
+            for column, field in zip(batch.columns, self._fields, strict=True)
+        ]
+        names = batch.schema.names
+        for row in zip(*columns, strict=True):
+            yield dict(zip(names, row, strict=True))

@@ -1,0 +1,223 @@
+"""ORC data files to and from Arrow (spec 5.3).
+
+Field ids are the type attribute ``paimon.id``; TIME is an int of milliseconds.  Statistics of
+stripes are not looked at, so ``keep`` is never asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as orc
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.errors import OptionError, UnsupportedFeatureError
+from table_core.options import parse
+from table_core.storage.conform import missing_columns, read_batch, written_table
+from table_core.storage.data_format import (
+    close_quietly,
+    decoding,
+    encoding,
+    own_option,
+)
+from table_core.storage.stored_schema import ORC_ID, schema_with_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Storage
+    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+
+__all__ = ["OrcFormat"]
+
+_CODECS: Final = {
+    "zstd": "zstd",
+    "snappy": "snappy",
+    "zlib": "zlib",
+    "gzip": "zlib",
+    "lz4": "lz4",
+    "none": "uncompressed",
+    "uncompressed": "uncompressed",
+}
+_STRIPE_BYTES: Final = 64 * 2**20
+_ROWS_AT_ONCE: Final = 65_536
+_RATIO: Final = 0.4
+"""A guess of bytes in the file per byte in memory, for what a stripe still collects."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrcFormat:
+    """ORC."""
+
+    name: str = "orc"
+
+    def open_writer(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> FileWriter:
+        """A writer of ``path``."""
+        return _OrcFileWriter(storage, path, fields, settings)
+
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
+        """Names of the top-level columns of ``path``."""
+        with storage.open_input(path) as source, decoding(storage, path):
+            names: list[str] = orc.ORCFile(source).schema.names
+            return names
+
+    def read(
+        self,
+        storage: Storage,
+        path: str,
+        file_size: int,  # noqa: ARG002
+        fields: Sequence[Field],
+        *,
+        batch_rows: int,
+        keep: Keep | None = None,  # noqa: ARG002
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``path``, stripe after stripe; see ``DataFormat.read``."""
+        schema = arrow_schema(fields)
+        with storage.open_input(path) as source:
+            with decoding(storage, path):
+                file = orc.ORCFile(source)
+                missing_columns(file.schema.names, fields, path=path)
+            if not fields:
+                yield from _bare_rows(file.nrows, batch_rows)
+                return
+            for number in range(file.nstripes):
+                with decoding(storage, path):
+                    stripe = _stripe(file, number, schema.names, path)
+                for start in range(0, stripe.num_rows, batch_rows):
+                    with decoding(storage, path):
+                        part = stripe.slice(start, batch_rows)
+                        found = read_batch(part, fields, schema, path=path)
+                    yield found
+
+
+def _stripe(file: Any, number: int, names: Sequence[str], path: str) -> pa.RecordBatch:
+    try:
+        return file.read_stripe(number, columns=list(names))
+    except pa.ArrowInvalid as error:
+        if "nanosecond" in str(error):
+            raise UnsupportedFeatureError(
+                f"{path}: one of the columns {list(names)} holds instants outside the years 1677 "
+                f"to 2262, which this release cannot read from ORC: {error}",
+                feature="ORC timestamps outside 1677 to 2262",
+                path=path,
+            ) from error
+        raise
+
+
+def _bare_rows(rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches that have rows and no columns."""
+    for start in range(0, rows, batch_rows):
+        count = min(batch_rows, rows - start)
+        yield pa.RecordBatch.from_struct_array(pa.nulls(count, pa.struct([])))
+
+
+class _OrcFileWriter:
+    """One ORC file in the making; Arrow's writer collects a stripe."""
+
+    def __init__(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> None:
+        codec = _CODECS.get(settings.compression)
+        if codec is None:
+            raise OptionError(
+                f"file.compression={settings.compression!r} cannot be written to ORC; "
+                f"use one of {sorted(_CODECS)}",
+                option="file.compression",
+                value=settings.compression,
+            )
+        self._storage, self._path, self._fields = storage, path, tuple(fields)
+        self._schema = schema_with_ids(fields, ORC_ID)
+        stripe = settings.block_size or own_option(
+            settings, "orc.stripe.size", parse.size_bytes, _STRIPE_BYTES
+        )
+        stride = own_option(settings, "orc.row.index.stride", parse.integer, 10_000)
+        self._collected = self._told = 0
+        self._sink = storage.open_output(path)
+        self._writer = orc.ORCWriter(
+            self._sink,
+            compression=codec,
+            stripe_size=stripe,
+            row_index_stride=stride,
+            dictionary_key_size_threshold=own_option(
+                settings, "orc.dictionary.key.threshold", parse.number, 0.4
+            ),
+            batch_size=1024,
+        )
+        self._empty = True
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows."""
+        rows = written_table(table, self._fields)
+        with encoding(self._storage, self._path):
+            for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
+                self._add(rows.slice(start, _ROWS_AT_ONCE))
+
+    def _add(self, rows: pa.Table) -> None:
+        columns = [
+            _storable(column.combine_chunks()).cast(target.type)
+            for column, target in zip(rows.columns, self._schema, strict=True)
+        ]
+        self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        self._empty = False
+        told = self._sink.tell()
+        self._collected = 0 if told != self._told else self._collected + rows.nbytes
+        self._told = told
+
+    def size_estimate(self) -> int:
+        """Bytes written, and a guess of those that wait."""
+        return int(self._told + self._collected * _RATIO)
+
+    def close(self) -> int:
+        """Write the last stripe and the footer."""
+        with encoding(self._storage, self._path):
+            if self._empty:
+                self._writer.write(self._schema.empty_table())
+            self._writer.close()
+            size: int = self._sink.tell()
+            self._sink.close()
+        return size
+
+    def abort(self) -> None:
+        """Close and delete the file."""
+        close_quietly(self._sink)
+        self._storage.delete([self._path])
+
+
+def _storable(array: Any) -> Any:
+    """``array`` as Arrow's ORC writer stores it rightly.
+
+    That writer loses nulls of structs where chunks meet, and shifts the members of nested structs
+    unless they are null wherever the struct is: so one chunk, with nulls pushed down.
+    """
+    if not _has_structs(array.type):
+        return array
+    whole = array.take(pa.array(np.arange(len(array))))  # offsets from 0
+    return _pushed(whole)
+
+
+def _has_structs(type_: Any) -> bool:
+    if pa.types.is_map(type_):
+        return _has_structs(type_.key_type) or _has_structs(type_.item_type)
+    if pa.types.is_list(type_):
+        return _has_structs(type_.value_type)
+    return bool(pa.types.is_struct(type_))
+
+
+def _pushed(array: Any) -> Any:
+    type_ = array.type
+    if pa.types.is_struct(type_):
+        members = [_pushed(member) for member in array.flatten()]
+        fields = [pa.field(f.name, m.type) for f, m in zip(type_, members, strict=True)]
+        return pa.StructArray.from_arrays(members, fields=fields, mask=array.is_null())
+    if pa.types.is_map(type_):
+        keys, items = _pushed(array.keys), _pushed(array.items)
+        return pa.MapArray.from_arrays(array.offsets, keys, items, mask=array.is_null())
+    if pa.types.is_list(type_):
+        return pa.ListArray.from_arrays(array.offsets, _pushed(array.values), mask=array.is_null())
+    return array
