@@ -67,8 +67,7 @@ class Product:
         ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
             pairs = zip(so_far, value, back.tolist(), strict=True)
             result = [
-                self._divided(a, b, unit) if undo else _rounded(a * b, unit)
-                for a, b, undo in pairs
+                self._divided(a, b, unit) if undo else _rounded(a * b, unit) for a, b, undo in pairs
             ]
             fits = np.array([abs(r) < limit for r in result], np.bool_)
             return np.array([*result, None], object)[:-1], fits
@@ -168,7 +167,5 @@ def _in_waves(
         some[group[begins]] = True
         further = group[goes_on]
         if len(further):
-            result[further], some[further] = step(
-                result[further], value[goes_on], back[goes_on]
-            )
+            result[further], some[further] = step(result[further], value[goes_on], back[goes_on])
     return result, some
