@@ -20,6 +20,8 @@ from table_core.merge.fold_nested import (
     NestedUpdate,
 )
 from table_core.merge.fold_numeric import Both, Either, Extreme, Sum
+from table_core.merge.fold_product import Product
+from table_core.merge.fold_sketch import UNIONS, Union
 from table_core.merge.fold_text import ListAgg
 from table_core.merge.fold_value import (
     FirstNonNull,
@@ -85,6 +87,14 @@ def _map_of_rows(type_: DataType) -> bool:
 
 def _array_of_rows(type_: DataType) -> bool:
     return isinstance(type_, Array) and isinstance(type_.element, Row)
+
+
+def _bytes(type_: DataType) -> bool:
+    return isinstance(type_, Atomic) and type_.root is Root.VARBINARY
+
+
+def _union(function: str) -> Callable[[Field, TableOptions], Fold]:
+    return lambda field, _: Union(field.name, function)
 
 
 def _list_agg(field: Field, options: TableOptions) -> Fold:
@@ -168,6 +178,7 @@ _FOLDS: Final[
     Mapping[str, tuple[Callable[[DataType], bool], str, Callable[[Field, TableOptions], Fold]]]
 ] = {
     "sum": (_number, "a number", lambda f, _: Sum(f.name)),
+    "product": (_number, "a number", lambda f, _: Product(f.name)),
     COUNT: (_integer, "an integer", lambda f, _: Sum(f.name)),
     "max": (_ordered, "comparable", lambda f, _: Extreme(f.name, greatest=True)),
     "min": (_ordered, "comparable", lambda f, _: Extreme(f.name, greatest=False)),
@@ -188,6 +199,7 @@ _FOLDS: Final[
     ),
     "nested_update": (_array_of_rows, "ARRAY<ROW>", _nested_update),
     "nested_partial_update": (_array_of_rows, "ARRAY<ROW>", _nested_partial_update),
+    **{name: (_bytes, "VARBINARY", _union(name)) for name in UNIONS},
 }
 
 

@@ -17,7 +17,14 @@ import numpy as np
 if TYPE_CHECKING:
     Vector = np.ndarray[Any, Any]
 
-__all__ = ["decode32", "decode64", "encode32", "encode64"]
+__all__ = [
+    "decode32",
+    "decode64",
+    "decode_container",
+    "encode32",
+    "encode64",
+    "encode_container",
+]
 
 _COOKIE: Final = 12346
 _COOKIE_RUNS: Final = 12347
@@ -34,10 +41,11 @@ def encode32(numbers: Vector) -> bytes:
     Shape: unsigned, below 2^32, ascending, each once.
     """
     numbers = numbers.astype(np.uint32)
-    prefixes, starts, ends = _by_prefix(numbers >> np.uint32(16))
+    prefixes, starts = np.unique(numbers >> np.uint32(16), return_index=True)
+    ends = np.append(starts[1:], len(numbers))
     containers, with_runs, cards = [], [], []
-    for start, end in zip(starts, ends, strict=True):
-        body, is_run = _container(numbers[start:end].astype("<u2"))
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        body, is_run = encode_container(numbers[start:end].astype("<u2"))
         containers.append(body)
         with_runs.append(is_run)
         cards.append(end - start - 1)
@@ -57,14 +65,11 @@ def encode32(numbers: Vector) -> bytes:
     return b"".join([*parts, *containers])
 
 
-def _by_prefix(prefixes: Vector) -> tuple[Vector, list[int], list[int]]:
-    """Each of the ascending ``prefixes`` once, and where its numbers begin and end."""
-    once, starts = np.unique(prefixes, return_index=True)
-    return once, starts.tolist(), [*starts[1:].tolist(), len(prefixes)][: len(once)]
+def encode_container(low: Vector) -> tuple[bytes, bool]:
+    """The smallest form of one container, and whether that is runs.
 
-
-def _container(low: Vector) -> tuple[bytes, bool]:
-    """The smallest form of one container, and whether that is runs."""
+    Shape: low halves as ``uint16``, ascending, each once.
+    """
     breaks = np.flatnonzero(np.diff(low.astype(np.int32)) != 1)
     plain = 2 * len(low) if len(low) <= _LIST_MAX else _BITS_BYTES
     if 2 + 4 * (len(breaks) + 1) < plain:
@@ -112,12 +117,19 @@ def decode32(body: bytes | memoryview, at: int = 0) -> tuple[Vector, int]:
     found = []
     for index, (prefix, card) in enumerate(pairs.astype(np.uint32).tolist()):
         is_run = index < len(flags) and bool(flags[index])
-        low, at = _decode_container(view, at, card + 1, is_run=is_run)
+        low, at = decode_container(view, at, card + 1, is_run=is_run)
         found.append(low | np.uint32(prefix << 16))
     return np.concatenate(found) if found else np.zeros(0, np.uint32), at
 
 
-def _decode_container(view: memoryview, at: int, card: int, *, is_run: bool) -> tuple[Vector, int]:
+def decode_container(view: memoryview, at: int, card: int, *, is_run: bool) -> tuple[Vector, int]:
+    """The ``card`` numbers of the container at ``at``, and where it ends.
+
+    Shape: ascending ``uint32`` below 2^16.
+
+    Raises:
+        ValueError: it is cut short, or does not hold ``card`` numbers.
+    """
     if is_run:
         (runs,) = _unpack("<H", view, at)
         pairs = _array(view, at + 2, 2 * runs, "<u2").reshape(-1, 2).astype(np.int64)
@@ -160,7 +172,8 @@ def encode64(numbers: Vector) -> bytes:
     Shape: below 2^63, ascending, each once.
     """
     numbers = numbers.astype(np.uint64)
-    prefixes, starts, ends = _by_prefix(numbers >> np.uint64(32))
+    prefixes, starts = np.unique(numbers >> np.uint64(32), return_index=True)
+    ends = np.append(starts[1:], len(numbers))
     parts = [struct.pack("<q", len(prefixes))]
     for prefix, start, end in zip(prefixes.tolist(), starts, ends, strict=True):
         parts += [struct.pack("<I", prefix), encode32(numbers[start:end])]
