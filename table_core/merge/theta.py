@@ -47,6 +47,8 @@ class Theta:
         words, family, flags, seed = body[0] & 0x3F, body[2], body[5], body[6:8]
         if flags & _EMPTY:
             return cls(np.zeros(0, np.int64), _WHOLE, seed, empty=True)
+        if len(body) < 8 * words:
+            raise ValueError(f"a theta sketch of {words} words in {len(body)} bytes")
         theta = _WHOLE
         if family == _COMPACT and words == 1:
             count = 1
@@ -56,7 +58,7 @@ class Theta:
             count = 1 << body[4]
         if words >= 3:
             (theta,) = struct.unpack_from("<q", body, 16)
-        if len(body) < 8 * (words + count):
+        if count < 0 or len(body) < 8 * (words + count):
             raise ValueError(f"a theta sketch of {count} hashes in {len(body)} bytes")
         hashes = np.frombuffer(body, "<i8", count, 8 * words)
         kept = np.unique(hashes[(hashes > 0) & (hashes < theta)])

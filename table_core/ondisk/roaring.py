@@ -42,7 +42,7 @@ def encode32(numbers: Vector) -> bytes:
     """
     numbers = numbers.astype(np.uint32)
     prefixes, starts = np.unique(numbers >> np.uint32(16), return_index=True)
-    ends = np.append(starts[1:], len(numbers))
+    ends = np.append(starts, len(numbers))[1:]
     containers, with_runs, cards = [], [], []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         body, is_run = encode_container(numbers[start:end].astype("<u2"))
@@ -173,7 +173,7 @@ def encode64(numbers: Vector) -> bytes:
     """
     numbers = numbers.astype(np.uint64)
     prefixes, starts = np.unique(numbers >> np.uint64(32), return_index=True)
-    ends = np.append(starts[1:], len(numbers))
+    ends = np.append(starts, len(numbers))[1:]
     parts = [struct.pack("<q", len(prefixes))]
     for prefix, start, end in zip(prefixes.tolist(), starts, ends, strict=True):
         parts += [struct.pack("<I", prefix), encode32(numbers[start:end])]
