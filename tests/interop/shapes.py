@@ -137,19 +137,23 @@ class Model:
 
 
 def batch(shape: Shape, seed: int, *, rows: int = 60, keys: int = 40) -> pa.Table:
-    """Rows of a batch; key tables get each key at most once, some of them as deletes."""
+    """Rows of a batch; key tables get each key at most once, some of them as deletes.
+
+    Deletes of an aggregation carry nothing but the key: Paimon goes on adding to what they carry.
+    """
     chance = random.Random(seed)
-    ids = (
-        chance.sample(range(keys), min(rows, keys))
-        if shape.keys
-        else chance.choices(range(keys), k=rows)
-    )
+    unique = chance.sample(range(keys), min(rows, keys))
+    ids = unique if shape.keys else chance.choices(range(keys), k=rows)
     data = [_row(chance, id) for id in ids]
-    table = pa.Table.from_pylist(data, schema=COLUMNS)
     if not (shape.keys and shape.deletes):
-        return table
+        return pa.Table.from_pylist(data, schema=COLUMNS)
     kinds = ["-D" if chance.random() < 0.15 else "+I" for _ in ids]
-    return table.append_column(KIND, pa.array(kinds))
+    if "merge-engine" in shape.options:
+        data = [
+            {"id": row["id"], "region": row["region"]} if kind == "-D" else row
+            for row, kind in zip(data, kinds, strict=True)
+        ]
+    return pa.Table.from_pylist(data, schema=COLUMNS).append_column(KIND, pa.array(kinds))
 
 
 def _row(chance: random.Random, id: int) -> dict[str, Any]:
