@@ -11,7 +11,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from judge import Judge
+pytest.register_assert_rewrite("judge")
+
+from judge import Judge  # noqa: E402 - the folder is no package
 
 
 @pytest.fixture(scope="session")

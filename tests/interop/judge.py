@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -29,6 +30,8 @@ JARS = (
 )
 OPENS = ("java.nio", "java.lang")
 KIND = "_ROW_KIND"
+FLOAT = re.compile(r"-?\d+\.\d+[eE]\+?-?\d+|-?\d+[eE]\+?-?\d+")
+"""A number in scientific notation: only floats are written so."""
 
 Rows = list[list[Any]]
 
@@ -130,14 +133,29 @@ class JudgedTable:
 
 def agree(ours: pa.Table, theirs: Rows, *, ordered: bool = False) -> None:
     """Assert that our rows are the judge's, with the same kinds, in any order unless ``ordered``."""
-    have = judged(ours)
     floats = [i + 1 for i, f in enumerate(_values(ours).schema) if pa.types.is_floating(f.type)]
     want = [[_float(ours, i, c) if i in floats else c for i, c in enumerate(row)] for row in theirs]
     if ordered:
-        assert have == want
+        assert judged(ours) == want
         return
-    left, right = (Counter(json.dumps(row) for row in rows) for rows in (have, want))
-    assert (left - right, right - left) == (Counter(), Counter())  # only ours, only theirs
+    agree_rows(judged(ours), want)
+
+
+def agree_rows(left: Rows, right: Rows) -> None:
+    """Assert that two lists of rows are the same in any order; floats as text compare as numbers."""
+    have, want = (Counter(json.dumps(row) for row in _like_java(rows)) for rows in (left, right))
+    assert (have - want, want - have) == (Counter(), Counter())  # only left, only right
+
+
+def _like_java(rows: Rows) -> Rows:
+    """``1.0E300`` and ``1e+300`` are one number."""
+    return [[_one_float(cell) for cell in row] for row in rows]
+
+
+def _one_float(cell: Any) -> Any:
+    if isinstance(cell, str) and FLOAT.fullmatch(cell):
+        return repr(float(cell))
+    return cell
 
 
 def judged(table: pa.Table) -> Rows:
