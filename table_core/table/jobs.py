@@ -11,6 +11,7 @@ from table_core.schema import change as changes
 from table_core.table import merge_into as clauses
 from table_core.table.catalog import open_catalog
 from table_core.table.embedded import EmbeddedEngine
+from table_core.table.file_rows import append_files
 from table_core.table.flow import run_flow, views_of
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -34,8 +35,7 @@ def run_embedded(spec: JobSpec) -> dict[str, object]:
 
 def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
     """Do what ``spec`` says; rows are computed and written by ``engine``."""
-    storage = {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
-    catalog = open_catalog(spec.warehouse, storage)
+    catalog = open_catalog(spec.warehouse, _storage_options(spec))
     commit = CommitAs(
         user=spec.commit_user,
         identifier=spec.commit_identifier,
@@ -46,6 +46,10 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
     if spec.table is None:
         raise ArgumentError(f"job {spec.action} names no table", argument="table")
     return _ACTIONS[spec.action](catalog, spec, commit, engine).to_document()
+
+
+def _storage_options(spec: JobSpec) -> dict[str, str]:
+    return {k[len(_STORAGE) :]: v for k, v in spec.options.items() if k.startswith(_STORAGE)}
 
 
 def _create(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
@@ -88,7 +92,10 @@ def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
 
 def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
     assert spec.table is not None
-    return run_flow(catalog, catalog.table(spec.table), spec.args, commit, engine)
+    table = catalog.table(spec.table)
+    if spec.args.get("rows_uri"):
+        return append_files(table, spec.args, commit, _storage_options(spec))
+    return run_flow(catalog, table, spec.args, commit, engine)
 
 
 def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:

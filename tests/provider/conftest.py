@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
 
-if "PAIMON_TEST_HOME" not in os.environ:
-    home = Path(tempfile.mkdtemp(prefix="paimon-airflow-"))
-    (home / "dags").mkdir()
-    os.environ.update(
-        PAIMON_TEST_HOME=str(home),
-        AIRFLOW_HOME=str(home),
-        AIRFLOW__CORE__LOAD_EXAMPLES="False",
-        AIRFLOW__CORE__UNIT_TEST_MODE="False",
-        AIRFLOW__LOGGING__LOGGING_LEVEL="WARNING",
-        PYTHONPATH=os.pathsep.join(
-            [str(ROOT), str(ROOT / "provider"), os.environ.get("PYTHONPATH", "")]
-        ).rstrip(os.pathsep),
+ROOT = Path(__file__).parents[2]
+HOME = Path(tempfile.mkdtemp(prefix="paimon-airflow-"))
+for name in ("dags", "plugins"):
+    (HOME / name).mkdir()
+(HOME / "passwords.json").write_text(json.dumps({"ada": "ada-1815", "vera": "vera-1815"}))
+os.environ.update(
+    AIRFLOW_HOME=str(HOME),
+    AIRFLOW__CORE__LOAD_EXAMPLES="False",
+    AIRFLOW__CORE__DAGS_FOLDER=str(HOME / "dags"),
+    AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS="ada:admin,vera:viewer",
+    AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE=str(HOME / "passwords.json"),
+    AIRFLOW__API_AUTH__JWT_SECRET="only-for-tests-" * 5,
+    AIRFLOW__API__BASE_URL="http://localhost:8080",
+    AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{HOME}/airflow.db",
+    AIRFLOW__PAIMON__REPORTS_FOLDER=str(HOME / "reports"),
+    PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
+)
+
+
+@pytest.fixture(scope="session")
+def airflow_home() -> Iterator[Path]:
+    """The home, with a metadata database."""
+    subprocess.run(
+        [sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True
     )
+    yield HOME
+    shutil.rmtree(HOME, ignore_errors=True)

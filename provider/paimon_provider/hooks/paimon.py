@@ -60,9 +60,9 @@ class PaimonHook(BaseHook):
     def catalog(self) -> Any:
         """The ``table_core.Catalog`` of the warehouse, opened once."""
         if self._catalog is None:
-            import table_core  # Arrow stays out of Dag parsing
+            from table_core.table.catalog import open_catalog  # Arrow stays out of Dag parsing
 
-            self._catalog = table_core.open_catalog(
+            self._catalog = open_catalog(
                 self.warehouse.uri, storage_options=dict(self.warehouse.storage_options)
             )
         return self._catalog
@@ -85,11 +85,11 @@ class PaimonHook(BaseHook):
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""
-        import table_core
+        from table_core.table.results import CommitAs
 
         if self.identity is None:
-            return table_core.CommitAs(**more)
-        return table_core.CommitAs(
+            return CommitAs(**more)
+        return CommitAs(
             user=self.identity.user, identifier=self.identity.next_identifier(), **more
         )
 

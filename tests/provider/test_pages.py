@@ -1,0 +1,63 @@
+"""Reports are served by the plugin, to those who may see assets.
+
+The app is Airflow's own, with its log-in, and the plugin in its plugins folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_provider.reports_folder import report_name, report_path
+from table_core.errors import ArgumentError
+
+
+@pytest.fixture(scope="module")
+def client(airflow_home: Path) -> Iterator[Any]:
+    plugin = airflow_home / "plugins" / "paimon.py"
+    plugin.write_text("from paimon_provider.plugin import PaimonPlugin  # noqa\n")
+    from airflow.api_fastapi.app import create_app
+    from fastapi.testclient import TestClient
+
+    (airflow_home / "reports").mkdir(exist_ok=True)
+    (airflow_home / "reports" / "one.html").write_text("<h1>one</h1>")
+    (airflow_home / "secret.html").write_text("not a report")
+    with TestClient(create_app()) as client:
+        yield client
+    os.unlink(plugin)
+
+
+def token(client: Any, user: str) -> dict[str, str]:
+    login = {"username": user, "password": f"{user}-1815"}
+    answer = client.post("/auth/token", json=login).json()
+    return {"Authorization": f"Bearer {answer['access_token']}"}
+
+
+@pytest.mark.filterwarnings("default")
+def test_only_those_who_are_logged_in_see_reports(client: Any) -> None:
+    assert client.get("/paimon/reports/one.html").status_code == 401
+    for user in ("ada", "vera"):
+        answer = client.get("/paimon/reports/one.html", headers=token(client, user))
+        assert (answer.status_code, answer.text) == (200, "<h1>one</h1>")
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "path", ["/paimon/reports/two.html", "/paimon/reports/..%2Fsecret.html", "/paimon/docs", "/paimon/openapi.json"]
+)  # fmt: skip
+def test_nothing_else_is_served(client: Any, path: str) -> None:
+    assert client.get(path, headers=token(client, "ada")).status_code == 404
+
+
+def test_names_are_plain_file_names() -> None:
+    name = report_name("dag", "manual__2026-01-01T00:00:00+00:00", "../report", -1)
+    assert name == "dag-manual__2026-01-01T00_00_00_00_00-.._report--1.html"
+    assert report_path(name).parent.name == "reports"
+    for bad in ("../x.html", ".x.html", "x.txt", "a/b.html", ""):
+        with pytest.raises(ArgumentError):
+            report_path(bad)
