@@ -28,3 +28,6 @@ tidy: $(STAMP)
 	$(BIN)/pytest -q tests/test_tidy.py
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
+
+simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
+	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
