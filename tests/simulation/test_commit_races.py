@@ -9,22 +9,33 @@ Invariants: an acknowledged commit is in the head, once.  One that conflicted or
 of unknown outcome is there at most once.  A position is passed on once.  Every promised
 snapshot is whole, ids go up without a gap, times and totals agree.
 
-Each check of the protocol has its schedule.  Mutants that were tried by hand, each caught by the
-tests named:
+Each check of the protocol has its schedule.  Mutants that were tried by hand, and what caught them
+among the named schedules alone:
 
-    protocol._check_floor does nothing                  a stalled writer reuses a dead id
-    _find: found below the floor is believed            a restart finds its own resurrected snapshot
-    _find: absence is not checked against the floor     a restart after its proof expired
-    _create: unknown counts as lost                     a lost reply is read back
-    _create: absent counts as lost                      a reply is lost and the write lands late
-    _create: exists counts as lost, unread              the store's client repeats a create
-    _find not called                                    a restart after an unacknowledged success
-    check_expectations not called                       two flows read the same position
-    prepare: conflicts not raised                       two compactions of the same files
-    LookupProperties not asked                          a foreign commit drops the position
-    expire: Delete before Promise                       a stalled writer meets an expiry half-way
-    expire: snapshot deleted before its files           an expiry crashes half-way
-    expire: ``back`` ignored                            an upgraded file survives
+    protocol
+        a floor that never refuses                        a stalled writer reuses a dead id, + 3
+        created: floor not read                           a stalled writer reuses a dead id, + 2
+        found: floor not read                             a restart finds its own resurrected snapshot
+        not found: floor not read                         a dead id hides the proof
+        not found: missing ids not noticed                a restart while Java expires its proof
+        read back: floor not read                         ... after the id died and was used again
+        unknown counts as lost                            a lost reply is read back, + 3
+        exists counts as lost, unread                     the store's client repeats a create, + 1
+        absent counts as lost                             a reply is lost and the write lands late
+        a fault after the create is "unavailable"         a reply is lost and then the store is gone
+        no search                                         a restart after an unacknowledged success, + 5
+        search at the first attempt only                  a process taken for dead comes second, + 1
+        later absence not proved                          ... wakes after its twin's proof expired
+        expectations not checked                          two flows read the same position
+        files deleted although the outcome is unknown     a reply is lost and then the store is gone, + 1
+        a lost compact half is raised                     a compact half loses and the rows are in, + 1
+    attempt
+        conflicts not raised                              two compactions of the same files, + 2
+        properties not looked up                          a foreign commit drops the position
+    expire (see also test_expiry_crashes.py)
+        deletes before the promise, or no promise         a stalled writer meets an expiry half-way, + 5
+        an upgrade counts as a deletion                   an upgraded file survives expiry, + 1
+        metadata that stays is not spared                 a stalled writer reuses a dead id, + 5
 """
 
 from __future__ import annotations
