@@ -102,9 +102,8 @@ def _hive_hash(column: Column) -> Vector:
     if root is Root.BOOLEAN or root in _SMALL:
         return numbers.astype(np.int32).view(np.uint32)
     if root in {Root.FLOAT, Root.DOUBLE}:
-        # Java's bits: one NaN, and zero without a sign.
+        # Java has one NaN.  The sign of zero is the top bit, which no bucket depends on.
         numbers = np.where(np.isnan(numbers), numbers.dtype.type("nan"), numbers)
-        numbers = numbers + numbers.dtype.type(0)
         if root is Root.FLOAT:
             singles: Vector = numbers.view(np.uint32)
             return singles

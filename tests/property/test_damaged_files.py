@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -167,9 +169,6 @@ def test_damaged_deletion_vectors(damage) -> None:
 
 @given(damaged_vectors())
 def test_damaged_bitmaps_with_a_right_checksum(damage) -> None:
-    import struct
-    import zlib
-
     body, _, _, wide = damage
     inner = bytes(body[9:])
     magic = bytes.fromhex("d1d33964" if wide else "5e43f2d0")
@@ -180,6 +179,18 @@ def test_damaged_bitmaps_with_a_right_checksum(damage) -> None:
     except CorruptFileError:
         return
     assert bool(np.all(np.diff(positions) > 0))
+
+
+def test_a_changed_position_and_bytes_behind_a_bitmap_are_noticed() -> None:
+    body, (range_,) = encode_index_file({"f": VECTORS[0]})
+    changed = bytearray(body)
+    changed[-6] ^= 4  # position 3 becomes 7
+    with pytest.raises(CorruptFileError, match="checksum"):
+        decode_index_file(bytes(changed), [range_], path="there")
+    inner = body[5:-4] + b"\0\0"
+    block = struct.pack(">i", len(inner)) + inner + struct.pack(">I", zlib.crc32(inner))
+    with pytest.raises(CorruptFileError, match="2 bytes behind"):
+        decode_deletion_vector(block, path="there")
 
 
 def test_ranges_that_do_not_fit_are_blamed() -> None:

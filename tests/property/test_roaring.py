@@ -72,3 +72,10 @@ def test_each_container_takes_its_smallest_form(numbers: np.ndarray, size_max: i
 def test_positions_beyond_31_bits_need_the_wide_form() -> None:
     with pytest.raises(UnsupportedFeatureError, match="bitmap64"):
         encode_deletion_vector(np.array([1 << 31]))
+
+
+def test_runs_in_fewer_than_four_containers_have_no_offsets() -> None:
+    three = np.concatenate([np.arange(at << 16, (at << 16) + 100) for at in range(3)])
+    assert len(encode32(three)) == 4 + 1 + 3 * 4 + 3 * (2 + 4)
+    four = np.concatenate([three, np.arange(3 << 16, (3 << 16) + 100)])
+    assert len(encode32(four)) == 4 + 1 + 4 * 4 + 4 * 4 + 4 * (2 + 4)

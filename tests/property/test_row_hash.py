@@ -18,6 +18,26 @@ from table_core.ondisk.binary_row import array_of, encode_row
 from tests.unit.row_vectors import ROW_VECTORS
 from tests.unit.test_binary_row import _VALUES
 
+SAMPLES = {
+    "BOOLEAN": [True, True, False],
+    "TINYINT": [1, -2, 3],
+    "SMALLINT": [1, -2, 3],
+    "INT": [1, -2, 3],
+    "BIGINT": [1, -(2**40), 3],
+    "FLOAT": [1.5, -2.5, 0.25],
+    "DOUBLE": [1.5, -2.5, 0.25],
+    "DATE": [1, -2, 3],
+    "TIME(3)": [1, 2, 3],
+    "STRING": ["short", "rather a long text", "and another long one"],
+    "CHAR(3)": ["a", "b", "c"],
+    "BYTES": [b"x", b"rather a long text", b"and another long one"],
+    "DECIMAL(9, 3)": [Decimal("1.5"), Decimal("-2.25"), Decimal(7)],
+    "DECIMAL(38, 10)": [Decimal("1.5"), Decimal(-(10**25)), Decimal(7)],
+    "TIMESTAMP(3)": [1_000_000, -2_000_000, 3_000_000],
+    "TIMESTAMP(6)": [1000, -2000, 3000],
+    "TIMESTAMP(9) WITH LOCAL TIME ZONE": [1, -2, 3],
+}
+
 
 def slow_hash(body: bytes) -> int:
     mask, h = 0xFFFFFFFF, 42
@@ -76,6 +96,30 @@ def test_rows_beyond_one_chunk_and_other_arrow_types_hash_alike() -> None:
     at = 69_999
     body = encode_row([parse_type("STRING")], [texts[at]])[4:]
     assert plain[at] == slow_hash(body)
+
+
+def test_decimals_of_every_length_hash_as_their_bytes_do() -> None:
+    type_ = parse_type("DECIMAL(38, 0)")
+    edges = {
+        sign * ((1 << bits) + by) for bits in range(126) for by in (-1, 0, 1) for sign in (1, -1)
+    }
+    values = [Decimal(edge) for edge in sorted(edges)]
+    expected = [slow_hash(encode_row([type_], [value])[4:]) for value in values]
+    assert row_hash([array_of(values, type_)], [type_]).tolist() == expected
+
+
+@pytest.mark.parametrize("name", sorted(_VALUES))
+def test_a_slice_hashes_as_its_rows_do(name: str) -> None:
+    type_ = parse_type(name)
+    values = SAMPLES[name]
+    array = array_of(values, type_)
+    expected = [slow_hash(encode_row([type_], [value])[4:]) for value in values]
+    assert row_hash([array], [type_]).tolist() == expected
+    assert row_hash([array.slice(1)], [type_]).tolist() == expected[1:]
+    hidden = pa.array([True, False, True]).buffers()[1]
+    with_null = pa.Array.from_buffers(array.type, 3, [hidden, *array.buffers()[1:]])
+    nothing = slow_hash(encode_row([type_], [None])[4:])
+    assert row_hash([with_null], [type_]).tolist() == [expected[0], nothing, expected[2]]
 
 
 @pytest.mark.parametrize(
