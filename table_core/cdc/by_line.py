@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_by_line"]
 
+_HUGE = 2**63
+
 
 def decode_by_line(block: LineBlock, wants: Callable[[SourceTable], bool]) -> list[Changes]:
     """The row changes of ``block``, by table and embedded schema.
@@ -53,12 +55,16 @@ def _changes(file: str, events: Sequence[tuple[int, Event]]) -> Changes:
     after: dict[str, pa.Array] = {}
     for name in names:
         expected = declared.get(name) if declared is not None else None
-        columns = [[None if row is None else row.get(name) for row in rows] for rows in (befores, afters)]
+        columns = [
+            [None if row is None else row.get(name) for row in rows] for rows in (befores, afters)
+        ]
         try:
             before[name], after[name] = _typed(columns, expected)
         except UnicodeEncodeError as error:
             line = _line_of_surrogate(columns, numbers)
-            raise bad_line(file, line, f"column {name!r} has half a character", column=name) from error
+            raise bad_line(
+                file, line, f"column {name!r} has half a character", column=name
+            ) from error
     times = [event.time_ms for _, event in events if event.time_ms is not None]
     return Changes(
         events[0][1].table,
@@ -84,18 +90,18 @@ def _typed(columns: Sequence[list[Any]], expected: Declared | None) -> list[pa.A
         return [pa.nulls(len(column)) for column in columns]
     if kinds == {bool}:
         return [pa.array(column, pa.bool_()) for column in columns]
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values):
-        if expected is None or expected.json != pa.float64():
-            return [pa.array(column, pa.int64()) for column in columns]
-    if kinds <= {int, Decimal} and (expected is None or expected.json == pa.float64()):
-        if all(_is_double(value) for value in values):
-            return [pa.array([_double(v) for v in column], pa.float64()) for column in columns]
+    wants_double = expected is not None and expected.json == pa.float64()
+    if kinds == {int} and not wants_double and all(-_HUGE <= value < _HUGE for value in values):
+        return [pa.array(column, pa.int64()) for column in columns]
+    may_be_double = expected is None or wants_double
+    if kinds <= {int, Decimal} and may_be_double and all(_is_double(value) for value in values):
+        return [pa.array([_double(v) for v in column], pa.float64()) for column in columns]
     return [pa.array([_text(v) for v in column], pa.string()) for column in columns]
 
 
 def _is_double(value: Any) -> bool:
     """Whether the shortest text of the double is the number, so nothing is lost."""
-    return Decimal(repr(float(value))) == value
+    return bool(Decimal(repr(float(value))) == value)
 
 
 def _double(value: Any) -> float | None:

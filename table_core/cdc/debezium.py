@@ -91,9 +91,10 @@ class DebeziumDecoder:
         known = self._learned.setdefault(changes.table, {})
         for images in (changes.before, changes.after):
             for name, column in images.columns.items():
-                takes_numbers = pa.types.is_decimal(usual.get(name)) or usual.get(name) == pa.float64()
-                if name not in usual or pa.types.is_null(column.type):
+                known_as = usual.get(name)
+                if known_as is None or pa.types.is_null(column.type):
                     continue
+                takes_numbers = pa.types.is_decimal(known_as) or pa.types.is_floating(known_as)
                 if pa.types.is_string(column.type) or not takes_numbers:
                     known[name] = column.type
 
@@ -246,7 +247,9 @@ def _json(
     schema = pa.schema(list(members.items()))
     for step in reversed(path):
         schema = pa.schema([(step, pa.struct(list(schema)))])
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    offsets = np.frombuffer(lines.buffers()[1], np.int64)[
+        lines.offset : lines.offset + len(lines) + 1
+    ]
     body = lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     longest = int(np.diff(offsets).max())
     table = pa.json.read_json(

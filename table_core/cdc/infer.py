@@ -19,6 +19,7 @@ __all__ = ["missing_columns", "table_fields"]
 
 _INTEGER: Final = Atomic(Root.BIGINT)
 _NUMBER: Final = Atomic(Root.DOUBLE)
+_WIDTH: Final = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 
 
 def missing_columns(changes: Iterable[Changes], fields: Iterable[Field]) -> tuple[AddColumn, ...]:
@@ -54,7 +55,7 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
     for one in changes:
         if one.declared is not None:
             for name, declared in one.declared.items():
-                found[name] = _wider(found.get(name), declared.type)
+                found[name] = _newer(found.get(name), declared.type)
             continue
         for images in (one.after, one.before):
             for name, column in images.columns.items():
@@ -76,3 +77,12 @@ def _wider(known: DataType | None, other: DataType) -> DataType:
     if known is None or known == other:
         return other
     return _NUMBER if {known, other} == {_INTEGER, _NUMBER} else STRING
+
+
+def _newer(known: DataType | None, declared: DataType) -> DataType:
+    """A type for two versions of a source column: the newer one, but no narrower integer."""
+    if isinstance(known, Atomic) and isinstance(declared, Atomic):
+        both = [known.root, declared.root]
+        if all(root in _WIDTH for root in both):
+            return Atomic(max(both, key=_WIDTH.__getitem__))
+    return declared

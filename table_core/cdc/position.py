@@ -78,7 +78,8 @@ class FilesPosition:
     def covers(self, other: FilesPosition) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
         return all(
-            self.consumed.get(name, (0, 0))[0] >= lines for name, (lines, _) in other.consumed.items()
+            self.consumed.get(name, (0, 0))[0] >= lines
+            for name, (lines, _) in other.consumed.items()
         )
 
     def ahead(self, listing: Iterable[tuple[str, int]]) -> list[Piece]:

@@ -7,6 +7,7 @@ the row to another primary key; a delete ``-D``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import EventBatch, shortened
-from table_core.cdc.wire import Wire, convert, plain_wire
+from table_core.cdc.wire import convert, plain_wire
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.errors import DataError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from table_core.cdc.changes import Changes, RowImages
-    from table_core.cdc.wire import PlainSettings
+    from table_core.cdc.wire import PlainSettings, Wire
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
 
@@ -79,8 +80,8 @@ def batches(
     times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
     cuts = np.unique(np.concatenate([_truncates(one) for one in changes]))
     edges = [0, *np.searchsorted(moments, 2 * cuts).tolist(), rows.num_rows]
-    found = []
-    for n, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+    found: list[EventBatch] = []
+    for n, (start, end) in enumerate(pairwise(edges)):
         if n > 0 or end > start or schema_changes or not len(cuts):
             found.append(
                 EventBatch(
@@ -94,7 +95,8 @@ def batches(
 
 
 def _truncates(changes: Changes) -> Ints:
-    return changes.lines[np.asarray(pc.equal(changes.ops, "t"))]
+    lines: Ints = changes.lines[np.asarray(pc.equal(changes.ops, "t"))]
+    return lines
 
 
 def _rows(changes: Changes, target: Target, settings: PlainSettings) -> tuple[pa.Table, Ints]:
@@ -126,12 +128,18 @@ def _rows(changes: Changes, target: Target, settings: PlainSettings) -> tuple[pa
         ]
         columns.append(_ordered(pieces, order))
         if field.name in target.key and columns[-1].null_count:
-            _refuse_null_key(changes, field, columns[-1], moments if order is None else moments[order])
+            _refuse_null_key(
+                changes, field, columns[-1], moments if order is None else moments[order]
+            )
     kind = pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int8)), pa.array(KIND_TEXTS))
     columns.append(_ordered([kind.cast(pa.string())], order))
-    schema = arrow_schema(target.fields).append(pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False))
+    schema = arrow_schema(target.fields).append(
+        pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False)
+    )
     nullable = pa.schema([f.with_nullable(True) for f in schema])
-    return pa.Table.from_arrays(columns, schema=nullable), moments if order is None else moments[order]
+    return pa.Table.from_arrays(columns, schema=nullable), moments if order is None else moments[
+        order
+    ]
 
 
 def _ordered(pieces: Sequence[pa.Array], order: Ints | None) -> pa.Array:
@@ -169,12 +177,11 @@ def _column(
     lines = changes.lines[chosen]
     _refuse_unavailable(changes, field, values, lines)
     declared = changes.declared.get(field.name) if changes.declared is not None else None
+    wire = declared.wire if declared else None
     try:
-        wire = declared.wire if declared else plain_wire(values.type, field.type, settings)
-        return convert(values, wire, field.type)
+        return _converted(values, wire, field, settings)
     except (pa.ArrowException, ValueError, ArithmeticError) as error:
-        wire = declared.wire if declared else Wire()
-        row, why = _first_unfit(values, wire if declared else None, field, settings)
+        row, why = _first_unfit(values, wire, field, settings)
         line = int(lines[row])
         value = shortened(values[row].as_py())
         raise DataError(
@@ -187,21 +194,29 @@ def _column(
         ) from error
 
 
+def _converted(
+    values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
+) -> pa.Array:
+    return convert(values, wire or plain_wire(values.type, field.type, settings), field.type)
+
+
 def _first_unfit(
     values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
 ) -> tuple[int, str]:
     """The first row that ``convert`` refuses, by bisection, and why."""
     low, high, why = 0, len(values), ""
-    while True:
-        middle = (low + high + 1) // 2 if high - low > 1 else high
+    while low < high:
+        middle = (low + high + 1) // 2
         part = values.slice(low, middle - low)
         try:
-            convert(part, wire or plain_wire(part.type, field.type, settings), field.type)
+            _converted(part, wire, field, settings)
             low = middle
         except (pa.ArrowException, ValueError, ArithmeticError) as error:
-            high, why = middle, str(error)
-        if high - low <= 1 and why:
-            return low, why
+            why = str(error)
+            if middle - low == 1:
+                break
+            high = middle
+    return low, why
 
 
 def _refuse_unavailable(changes: Changes, field: Field, values: pa.Array, lines: Ints) -> None:

@@ -24,7 +24,16 @@ from table_core.datatypes.kinds import Atomic, DataType, Root
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["INTEGER_ROOTS", "Meaning", "PlainSettings", "Wire", "convert", "json_type", "plain_wire", "unscaled"]
+__all__ = [
+    "INTEGER_ROOTS",
+    "Meaning",
+    "PlainSettings",
+    "Wire",
+    "convert",
+    "json_type",
+    "plain_wire",
+    "unscaled",
+]
 
 _DAY_MS: Final = 86_400_000
 _EXACT: Final = Context(prec=80)
@@ -92,7 +101,11 @@ def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
     match type_:
         case Atomic(Root.BOOLEAN):
             return pa.bool_()
-        case Atomic(root) if root in INTEGER_ROOTS or root in {Root.DATE, Root.TIME, Root.TIMESTAMP}:
+        case Atomic(root) if root in INTEGER_ROOTS or root in {
+            Root.DATE,
+            Root.TIME,
+            Root.TIMESTAMP,
+        }:
             return pa.int64()
         case Atomic(Root.FLOAT | Root.DOUBLE):
             return pa.float64()
@@ -238,7 +251,7 @@ def _to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
     return array.cast(target)
 
 
-def _to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
+def _to_time(array: pa.Array, _: pa.DataType) -> pa.Array:
     if not pa.types.is_string(array.type):
         raise ValueError("not a time of day")
     moment = pc.binary_join_element_wise("1970-01-01", pc.utf8_rtrim(array, "Z"), " ")
