@@ -1,0 +1,135 @@
+"""Events line by line: slow, exact, and it knows the line of every fault.
+
+``debezium`` reads blocks by Arrow and falls back to this for a block that Arrow cannot read: one
+with a bad line, with values of two JSON types in one column, or with structures in columns.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.cdc.changes import Changes, RowImages
+from table_core.cdc.embedded_schema import Declared, declared_columns
+from table_core.cdc.envelope import bad_line, read_event, read_line
+from table_core.cdc.wire import unscaled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from table_core.cdc.envelope import Event
+    from table_core.cdc.record import LineBlock, SourceTable
+
+__all__ = ["decode_by_line"]
+
+_HUGE = 2**63
+
+
+def decode_by_line(block: LineBlock, wants: Callable[[SourceTable], bool]) -> list[Changes]:
+    """The row changes of ``block``, by table and embedded schema.
+
+    Raises:
+        EventError: the first line that cannot be read.
+    """
+    groups: dict[tuple[SourceTable, str], list[tuple[int, Event]]] = {}
+    for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
+        event = read_event(read_line(line.as_py(), block.file, number), block.file, number)
+        if event is not None and wants(event.table):
+            schema = json.dumps(event.row_schema, sort_keys=True, default=str)
+            groups.setdefault((event.table, schema), []).append((number, event))
+    return [_changes(block.file, events) for events in groups.values()]
+
+
+def _changes(file: str, events: Sequence[tuple[int, Event]]) -> Changes:
+    row_schema = events[0][1].row_schema
+    declared = None if row_schema is None else declared_columns(row_schema)
+    numbers = [number for number, _ in events]
+    befores = [event.before for _, event in events]
+    afters = [event.after for _, event in events]
+    names = dict.fromkeys(name for row in (*befores, *afters) if row is not None for name in row)
+    before: dict[str, pa.Array] = {}
+    after: dict[str, pa.Array] = {}
+    for name in names:
+        expected = declared.get(name) if declared is not None else None
+        columns = [
+            [None if row is None else row.get(name) for row in rows] for rows in (befores, afters)
+        ]
+        try:
+            before[name], after[name] = _typed(columns, expected)
+        except UnicodeEncodeError as error:
+            line = _line_of_surrogate(columns, numbers)
+            raise bad_line(
+                file, line, f"column {name!r} has half a character", column=name
+            ) from error
+    times = [event.time_ms for _, event in events if event.time_ms is not None]
+    return Changes(
+        events[0][1].table,
+        file,
+        np.array(numbers, np.int64),
+        pa.array([event.op for _, event in events], pa.string()),
+        RowImages(_there(befores), before),
+        RowImages(_there(afters), after),
+        declared,
+        max(times, default=None),
+    )
+
+
+def _there(rows: Iterable[Any]) -> pa.BooleanArray:
+    return pa.array([row is not None for row in rows], pa.bool_())
+
+
+def _typed(columns: Sequence[list[Any]], expected: Declared | None) -> list[pa.Array]:
+    """Both images of one column as one Arrow type: text unless all values are of one JSON type."""
+    values = [value for column in columns for value in column if value is not None]
+    kinds = {type(value) for value in values}
+    if not kinds:
+        return [pa.nulls(len(column)) for column in columns]
+    if kinds == {bool}:
+        return [pa.array(column, pa.bool_()) for column in columns]
+    wants_double = expected is not None and expected.json == pa.float64()
+    if kinds == {int} and not wants_double and all(-_HUGE <= value < _HUGE for value in values):
+        return [pa.array(column, pa.int64()) for column in columns]
+    may_be_double = expected is None or wants_double
+    if kinds <= {int, Decimal} and may_be_double and all(_is_double(value) for value in values):
+        return [pa.array([_double(v) for v in column], pa.float64()) for column in columns]
+    return [pa.array([_text(v) for v in column], pa.string()) for column in columns]
+
+
+def _is_double(value: Any) -> bool:
+    """Whether the shortest text of the double is the number, so nothing is lost."""
+    return bool(Decimal(repr(float(value))) == value)
+
+
+def _double(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict) and _is_variable_decimal(value):
+        return format(unscaled(value["value"], value["scale"]), "f")
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
+    return str(value)
+
+
+def _is_variable_decimal(value: Mapping[str, Any]) -> bool:
+    """PostgreSQL's numeric without precision: ``{"scale": 2, "value": "BNI="}``."""
+    return (
+        value.keys() == {"scale", "value"}
+        and isinstance(value["scale"], int)
+        and isinstance(value["value"], str)
+    )
+
+
+def _line_of_surrogate(columns: Sequence[list[Any]], numbers: Sequence[int]) -> int:
+    for column in columns:
+        for value, number in zip(column, numbers, strict=True):
+            if any("\ud800" <= letter <= "\udfff" for letter in _text(value) or ""):
+                return number
+    return numbers[0]

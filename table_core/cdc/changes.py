@@ -1,0 +1,46 @@
+"""Decoded events of one source table, in columns, before they take the table's types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import pyarrow as pa
+
+    from table_core.cdc.embedded_schema import Declared
+    from table_core.cdc.record import SourceTable
+
+__all__ = ["Changes", "RowImages"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowImages:
+    """The rows before or after each event; columns are of the type that JSON held.
+
+    Shape: ``there: bool[n]``, each of ``columns``: ``[n]``, null where the row is not there.
+    """
+
+    there: pa.BooleanArray
+    columns: Mapping[str, pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Events of one table in the order of their lines, all with one embedded schema or none.
+
+    Shape: ``lines: int64[n]`` (1-based), ``ops: string[n]``, images ``[n]`` each.
+    """
+
+    table: SourceTable
+    file: str
+    lines: np.ndarray[Any, np.dtype[np.int64]]
+    ops: pa.StringArray
+    before: RowImages
+    after: RowImages
+    declared: Mapping[str, Declared] | None
+    """What the embedded schema says of the columns; None for events without schema."""
+    event_time_ms: int | None

@@ -1,0 +1,357 @@
+"""Debezium JSON to columns, a block of lines at a time.
+
+The common case never makes a Python object of a row: Arrow's JSON reader takes the block with the
+types that the table's columns should have.  What the reader refuses goes through ``by_line``, which
+either reads it or says which line is wrong.
+
+Embedded schemas are several times as large as the events; the text of a schema is cut out of all
+lines that carry it at once, before anything parses them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from table_core.cdc.by_line import decode_by_line
+from table_core.cdc.changes import Changes, RowImages
+from table_core.cdc.embedded_schema import declared_columns
+from table_core.cdc.envelope import OPS, read_event, read_line, unwrap
+from table_core.cdc.record import UNNAMED, SourceTable
+from table_core.cdc.wire import PlainSettings, json_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.embedded_schema import Declared
+    from table_core.cdc.record import LineBlock
+    from table_core.datatypes.kinds import Field
+
+__all__ = ["DebeziumDecoder"]
+
+_PARSE_BYTES: Final = 1 << 20
+_SOURCE: Final = pa.struct(
+    [("db", pa.string()), ("schema", pa.string()), ("table", pa.string()), ("ts_ms", pa.int64())]
+)
+_EXACT_DOUBLE: Final = float(2**53)
+_SCHEMA_MEMBER: Final = '"schema":'
+
+
+class _NotColumnar(Exception):  # noqa: N818 - no error: the block takes the other way
+    """This block is not the common case."""
+
+
+@dataclass(slots=True)
+class DebeziumDecoder:
+    """Turns blocks of lines into ``Changes``.
+
+    Keeps what it learned about columns from one block to the next (that a column of numbers comes
+    as text, say), which saves work and changes no result.
+    """
+
+    fields_of: Callable[[SourceTable], Sequence[Field] | None]
+    """Columns of the table that a source table feeds, as they are now; None if it is not there."""
+    wants: Callable[[SourceTable], bool]
+    settings: PlainSettings = field(default_factory=PlainSettings)
+    _learned: dict[SourceTable, dict[str, pa.DataType]] = field(default_factory=dict)
+    _last: SourceTable | None = None
+
+    def decode(self, block: LineBlock) -> list[Changes]:
+        """The row changes in ``block``, grouped by table and embedded schema.
+
+        The order of lines is kept inside a group; ``Changes.lines`` puts groups together again.
+
+        Raises:
+            EventError: a line is no Debezium event; ``file``, ``line`` and, where it helps,
+                ``column`` say where.
+        """
+        first = _first_event(block)
+        if first is None:
+            return []
+        try:
+            block.body.decode()
+            return list(self._columnar(block, first))
+        except (pa.ArrowInvalid, UnicodeDecodeError, _NotColumnar):
+            found = decode_by_line(block, self.wants)
+            for changes in found:
+                self._learn(changes)
+            return found
+
+    def _learn(self, changes: Changes) -> None:
+        """Remember JSON types that differ from the usual ones, so the next block is read at once."""
+        if changes.declared is not None:
+            return
+        usual = {f.name: json_type(f.type, self.settings) for f in self._fields(changes.table)}
+        known = self._learned.setdefault(changes.table, {})
+        for images in (changes.before, changes.after):
+            for name, column in images.columns.items():
+                known_as = usual.get(name)
+                if known_as is None or pa.types.is_null(column.type):
+                    continue
+                takes_numbers = pa.types.is_decimal(known_as) or pa.types.is_floating(known_as)
+                if pa.types.is_string(column.type) or not takes_numbers:
+                    known[name] = column.type
+
+    def _fields(self, table: SourceTable) -> Sequence[Field]:
+        return self.fields_of(table) or ()
+
+    def _columnar(self, block: LineBlock, first: Any) -> Iterator[Changes]:
+        path = _path(first)
+        if path[-1:] == ("payload",):
+            yield from self._with_schema(block, path)
+            return
+        if self._last is not None:
+            one = self._read(block, block.lines, block.numbers, path, self._last, None)
+            if one is not None:
+                yield from one
+                return
+        for table, rows in _tables(block.lines, path):
+            whole = len(rows) == len(block.lines)
+            lines = block.lines if whole else block.lines.take(pa.array(rows))
+            if table == UNNAMED and not _has_ops(lines, path):
+                _row_changes(None, lines, block, block.numbers[rows])
+            elif self.wants(table):
+                found = self._read(block, lines, block.numbers[rows], path, table, None)
+                if found is None:
+                    raise _NotColumnar
+                yield from found
+                self._last = table if whole else None
+
+    def _with_schema(self, block: LineBlock, path: tuple[str, ...]) -> Iterator[Changes]:
+        """Cut each schema out of every line that has it, and read what is left."""
+        lines, numbers = block.lines, block.numbers
+        while len(lines):
+            text = lines[0].as_py()
+            number = int(numbers[0])
+            event = read_event(read_line(text, block.file, number), block.file, number)
+            if event is None:
+                lines, numbers = lines.slice(1), numbers[1:]
+                continue
+            if event.row_schema is None:
+                raise _NotColumnar
+            cut = pc.replace_substring(lines, _schema_text(text, path), b"", max_replacements=1)
+            hit = pc.less(pc.binary_length(cut), pc.binary_length(lines))
+            mask = np.asarray(hit)
+            if not mask[0]:
+                raise _NotColumnar
+            if self.wants(event.table):
+                declared = declared_columns(event.row_schema)
+                found = self._read(
+                    block, cut.filter(hit), numbers[mask], path, event.table, declared
+                )
+                if found is None:
+                    raise _NotColumnar
+                yield from found
+            lines, numbers = lines.filter(pc.invert(hit)), numbers[~mask]
+
+    def _read(
+        self,
+        block: LineBlock,
+        lines: pa.LargeBinaryArray,
+        numbers: np.ndarray[Any, np.dtype[np.int64]],
+        path: tuple[str, ...],
+        table: SourceTable,
+        declared: Mapping[str, Declared] | None,
+    ) -> list[Changes] | None:
+        """Read lines that should all be of ``table``; None if they are not."""
+        types = self._types(table, declared)
+        events = _parse(lines, path, types)
+        unread = _mistaken(events, types)
+        if unread:
+            types |= unread
+            events = _parse(lines, path, types)
+        if not _all_of(events, table):
+            return None
+        changed, ops = _row_changes(events["op"], lines, block, numbers)
+        if not len(ops):
+            return []
+        before, after = (_images(events.get(side), changed) for side in ("before", "after"))
+        missing_key = pc.and_(pc.equal(ops, "d"), pc.invert(before.there))
+        if pc.any(missing_key).as_py():
+            raise _NotColumnar  # the record's key has what the event lacks
+        kept = np.asarray(changed)
+        time_ms = _latest(events)
+        return [Changes(table, block.file, numbers[kept], ops, before, after, declared, time_ms)]
+
+    def _types(
+        self, table: SourceTable, declared: Mapping[str, Declared] | None
+    ) -> dict[str, pa.DataType]:
+        if declared is not None:
+            if any(column.json is None for column in declared.values()):
+                raise _NotColumnar
+            return {name: column.json for name, column in declared.items()}
+        types = {f.name: json_type(f.type, self.settings) for f in self._fields(table)}
+        return types | self._learned.get(table, {})
+
+
+def _first_event(block: LineBlock) -> Any:
+    """The JSON value of the first line that is a row change; None if no line is."""
+    for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
+        value = read_line(line.as_py(), block.file, number)
+        if read_event(value, block.file, number) is not None:
+            return value
+    return None
+
+
+def _path(first: Any) -> tuple[str, ...]:
+    """The members that lead from a line to its event, judged by the first line."""
+    event, schema, _ = unwrap(first)
+    is_record = event is not first and isinstance(first, dict) and "value" in first
+    if is_record and not isinstance(first["value"], dict):
+        raise _NotColumnar
+    return (("value",) if is_record else ()) + (("payload",) if schema is not None else ())
+
+
+def _schema_text(line: bytes, path: tuple[str, ...]) -> bytes:
+    """The member ``"schema":…,`` of the value, exactly as it stands in ``line``."""
+    text = line.decode()
+    start = text.find('"value":') if path[0] == "value" else 0
+    start = text.find(_SCHEMA_MEMBER, max(start, 0))
+    if start < 0:
+        raise _NotColumnar
+    _, end = json.JSONDecoder().raw_decode(text, start + len(_SCHEMA_MEMBER))
+    if text[end : end + 1] != ",":
+        raise _NotColumnar
+    return text[start : end + 1].encode()
+
+
+def _parse(
+    lines: pa.LargeBinaryArray, path: tuple[str, ...], types: Mapping[str, pa.DataType]
+) -> dict[str, pa.Array]:
+    """The members of the events, one array each.
+
+    Shape: ``large_binary[n]`` lines to arrays ``[n]``.
+    """
+    row = pa.struct(list(types.items()))
+    members = {"op": pa.string(), "source": _SOURCE, "ts_ms": pa.int64()}
+    if types:
+        members |= {"before": row, "after": row}
+    found = _json(lines, path, members, "infer")
+    if found.keys() & {"before", "after"}:
+        return found
+    raise _NotColumnar
+
+
+def _json(
+    lines: pa.LargeBinaryArray,
+    path: tuple[str, ...],
+    members: Mapping[str, pa.DataType],
+    unexpected: str,
+) -> dict[str, pa.Array]:
+    schema = pa.schema(list(members.items()))
+    for step in reversed(path):
+        schema = pa.schema([(step, pa.struct(list(schema)))])
+    offsets = np.frombuffer(lines.buffers()[1], np.int64)[
+        lines.offset : lines.offset + len(lines) + 1
+    ]
+    body = lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    longest = int(np.diff(offsets).max())
+    table = pa.json.read_json(
+        pa.BufferReader(body),
+        pa.json.ReadOptions(use_threads=False, block_size=max(_PARSE_BYTES, longest + 1)),
+        pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+    )
+    if table.num_rows != len(lines):
+        raise _NotColumnar
+    found = {name: table[name].combine_chunks() for name in table.column_names}
+    for step in path:
+        inner = found[step]
+        if not isinstance(inner, pa.StructArray):
+            raise _NotColumnar
+        found = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
+    return found
+
+
+def _tables(
+    lines: pa.LargeBinaryArray, path: tuple[str, ...]
+) -> list[tuple[SourceTable, np.ndarray[Any, np.dtype[np.int64]]]]:
+    """Which lines are of which table.  Lines that are no row change come along with ``("", "")``."""
+    events = _json(lines, path, {"source": _SOURCE}, "ignore")
+    names = _names(events["source"])
+    groups = names.group_by(["database", "name"], use_threads=False).aggregate([("row", "list")])
+    return [
+        (SourceTable(group["database"], group["name"]), np.array(group["row_list"], np.int64))
+        for group in groups.to_pylist()
+    ]
+
+
+def _names(source: pa.StructArray) -> pa.Table:
+    database, schema, table = (pc.struct_field(source, part) for part in ("db", "schema", "table"))
+    named = pc.is_valid(table)
+    schema = pc.if_else(pc.equal(schema, ""), None, schema)
+    return pa.table(
+        {
+            "database": pc.if_else(named, pc.fill_null(pc.coalesce(schema, database), ""), ""),
+            "name": pc.fill_null(table, ""),
+            "row": np.arange(len(source)),
+        }
+    )
+
+
+def _all_of(events: Mapping[str, pa.Array], table: SourceTable) -> bool:
+    """Whether every row change says that it is of ``table``."""
+    names = _names(events["source"])
+    same = pc.and_(pc.equal(names["database"], table.database), pc.equal(names["name"], table.name))
+    return bool(pc.all(pc.or_(same, pc.is_null(events["op"]))).as_py())
+
+
+def _has_ops(lines: pa.LargeBinaryArray, path: tuple[str, ...]) -> bool:
+    ops = _json(lines, path, {"op": pa.string()}, "ignore")["op"]
+    return bool(ops.null_count < len(ops))
+
+
+def _row_changes(
+    ops: pa.Array | None,
+    lines: pa.LargeBinaryArray,
+    block: LineBlock,
+    numbers: np.ndarray[Any, np.dtype[np.int64]],
+) -> tuple[pa.BooleanArray, pa.StringArray]:
+    """Which lines are row changes, and their operations; the others must be known not to be."""
+    if ops is None:
+        ops = pa.nulls(len(lines), pa.string())
+    known = pc.fill_null(pc.is_in(ops, value_set=pa.array(OPS)), False)
+    for row in np.flatnonzero(~np.asarray(known)):
+        number = int(numbers[row])
+        read_event(read_line(lines[int(row)].as_py(), block.file, number), block.file, number)
+    return known, ops.filter(known)
+
+
+def _images(rows: pa.Array | None, changed: pa.BooleanArray) -> RowImages:
+    if rows is None or not isinstance(rows, pa.StructArray):
+        return RowImages(pa.repeat(pa.scalar(value=False), pc.sum(changed).as_py()), {})
+    kept = rows if pc.all(changed).as_py() else rows.filter(changed)
+    names = [member.name for member in kept.type]
+    return RowImages(kept.is_valid(), dict(zip(names, kept.flatten(), strict=True)))
+
+
+def _mistaken(
+    events: Mapping[str, pa.Array], known: Mapping[str, pa.DataType]
+) -> dict[str, pa.DataType]:
+    """New columns that Arrow read as something else than their JSON type says."""
+    wrong: dict[str, pa.DataType] = {}
+    for side in ("before", "after"):
+        rows = events.get(side)
+        for member in rows.type if isinstance(rows, pa.StructArray) else ():
+            if member.name in known:
+                continue
+            if pa.types.is_timestamp(member.type):
+                wrong[member.name] = pa.string()
+            elif pa.types.is_nested(member.type):
+                raise _NotColumnar
+            elif pa.types.is_floating(member.type):
+                low, high = pc.min_max(pc.struct_field(rows, member.name)).values()
+                if low.is_valid and max(-low.as_py(), high.as_py()) >= _EXACT_DOUBLE:
+                    raise _NotColumnar  # maybe a whole number that lost digits
+    return wrong
+
+
+def _latest(events: Mapping[str, pa.Array]) -> int | None:
+    times = pc.coalesce(pc.struct_field(events["source"], "ts_ms"), events["ts_ms"])
+    latest: int | None = pc.max(times).as_py()
+    return latest

@@ -1,0 +1,154 @@
+"""The envelope around a row: Kafka record, schema and payload, ``before``, ``after``, ``op``.
+
+One event as a Python value is what this module understands; ``debezium`` reads whole blocks and
+comes here for what does not fit the common case.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.record import UNNAMED, SourceTable, shortened
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OPS", "Event", "bad_line", "read_event", "read_line", "source_table", "unwrap"]
+
+OPS: Final = ("c", "r", "u", "d", "t")
+"""Create, read (snapshot), update, delete, truncate."""
+_MESSAGE: Final = "m"
+_RECORD_MEMBERS: Final = frozenset({"topic", "key", "partition", "offset", "headers"})
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row change, not yet typed."""
+
+    table: SourceTable
+    op: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    row_schema: Mapping[str, Any] | None
+    """The struct of the embedded schema that describes the row, if there is one."""
+    time_ms: int | None
+
+
+def bad_line(file: str, line: int, why: str, **facts: object) -> EventError:
+    """The error for a line that cannot be read."""
+    return EventError(f"{file}, line {line}: {why}", file=file, line=line, **facts)
+
+
+def read_line(text: bytes, file: str, line: int) -> Any:
+    """The JSON value of one line; numbers with a point keep all their digits.
+
+    Raises:
+        EventError: no JSON, or no UTF-8; says where.
+    """
+    try:
+        return json.loads(text.decode(), parse_float=Decimal, parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise bad_line(file, line, f"no UTF-8 at byte {error.start + 1}") from error
+    except json.JSONDecodeError as error:
+        shown = shortened(text.decode(errors="replace").strip())
+        why = f"no JSON: {error.msg} at column {error.colno}: {shown}"
+        raise bad_line(file, line, why, column=error.colno) from error
+    except (ValueError, RecursionError) as error:
+        raise bad_line(file, line, f"no JSON: {error}") from error
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def unwrap(value: Any) -> tuple[Any, Any, Any]:
+    """Take the wrappings off: (event or None for a tombstone, its schema or None, the key)."""
+    key = None
+    if isinstance(value, dict) and "value" in value and value.keys() & _RECORD_MEMBERS:
+        key = value.get("key")
+        value = value["value"]
+        if isinstance(value, str):
+            value = json.loads(value, parse_float=Decimal, parse_constant=_refuse)
+        if isinstance(key, dict) and key.keys() == {"schema", "payload"}:
+            key = key["payload"]
+    schema = None
+    if isinstance(value, dict) and value.keys() == {"schema", "payload"}:
+        schema, value = value["schema"], value["payload"]
+    return value, schema, key
+
+
+def read_event(value: Any, file: str, line: int) -> Event | None:
+    """The row change in the JSON ``value`` of a line, or None if it is none.
+
+    Tombstones, heartbeats, transaction marks, schema-change records and logical messages are none.
+
+    Raises:
+        EventError: it looks like nothing that Debezium writes.
+    """
+    try:
+        event, schema, key = unwrap(value)
+    except ValueError as error:
+        raise bad_line(file, line, f"its value is text, but no JSON: {error}") from error
+    if event is None:
+        return None
+    if not isinstance(event, dict):
+        raise bad_line(file, line, f"expected an event, found {shortened(event)}")
+    op = event.get("op")
+    if op is None and _is_control(event):
+        return None
+    if op == _MESSAGE:
+        return None
+    if op not in OPS:
+        why = f"no member 'op' with one of {', '.join(OPS)}: {shortened(json.dumps(event, default=str))}"
+        raise bad_line(file, line, why)
+    before, after = _row(event, "before", file, line), _row(event, "after", file, line)
+    if op == "d" and before is None and isinstance(key, dict):
+        before = key
+    return Event(
+        source_table(event.get("source")), op, before, after, _row_schema(schema), _time_ms(event)
+    )
+
+
+def source_table(source: Any) -> SourceTable:
+    """Which table a ``source`` block names; databases with schemas go by their schema."""
+    if not isinstance(source, dict) or not isinstance(source.get("table"), str):
+        return UNNAMED
+    database = source.get("schema") or source.get("db") or ""
+    return SourceTable(str(database), source["table"])
+
+
+def _row(event: Mapping[str, Any], side: str, file: str, line: int) -> Mapping[str, Any] | None:
+    row = event.get(side)
+    if row is None or isinstance(row, dict):
+        return row
+    raise bad_line(file, line, f"{side!r} is no row but {shortened(row)}")
+
+
+def _is_control(event: Mapping[str, Any]) -> bool:
+    """Schema changes, BEGIN and END, and heartbeats have no operation."""
+    return (
+        "tableChanges" in event
+        or (event.get("status") in {"BEGIN", "END"} and "id" in event)
+        or event.keys() <= {"ts_ms", "ts_us", "ts_ns"}
+    )
+
+
+def _row_schema(schema: Any) -> Mapping[str, Any] | None:
+    if not isinstance(schema, dict):
+        return None
+    for node in schema.get("fields", ()):
+        if node.get("field") == "after" and isinstance(node.get("fields"), list):
+            found: Mapping[str, Any] = node
+            return found
+    return None
+
+
+def _time_ms(event: Mapping[str, Any]) -> int | None:
+    source = event.get("source")
+    of_source = source.get("ts_ms") if isinstance(source, dict) else None
+    found = of_source if of_source is not None else event.get("ts_ms")
+    return found if isinstance(found, int) else None

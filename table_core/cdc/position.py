@@ -1,0 +1,111 @@
+"""How far a source was read, as text that goes into a snapshot property.
+
+For files: lines and bytes consumed of each file, by name.  Names, not an order, because a file
+that sorts before others may arrive after them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["POSITION_PROPERTY", "FilesPosition", "Piece"]
+
+POSITION_PROPERTY: Final = "tc.source.position"
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The part of one file that is still to be read."""
+
+    name: str
+    size: int
+    """Bytes of the file when it was listed; what is appended later belongs to the next run."""
+    lines: int
+    """Lines consumed before."""
+    offset: int
+    """Bytes consumed before; 0 for a compressed file, which is read again from its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesPosition:
+    """Lines and bytes consumed, by file name.  ``text`` and ``parse`` are inverse."""
+
+    consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str | None) -> FilesPosition:
+        """Read what ``text`` wrote; None is the start.
+
+        Raises:
+            EventError: the text is no position of files, e.g. that of another kind of source.
+        """
+        if text is None:
+            return cls()
+        problem = EventError(
+            f"the table's position {text[:80]!r} was not written by a source of files; "
+            "sync it with the source that wrote it, or drop the table to start anew",
+            position=text,
+        )
+        try:
+            document: Any = json.loads(text)
+        except ValueError as error:
+            raise problem from error
+        if not isinstance(document, dict) or document.get("v") != _VERSION:
+            raise problem
+        files = document.get("files")
+        if not isinstance(files, dict) or not all(_is_pair(pair) for pair in files.values()):
+            raise problem
+        return cls({name: (lines, size) for name, (lines, size) in files.items()})
+
+    @property
+    def text(self) -> str:
+        """Compact JSON, the same for the same position."""
+        files = {name: list(self.consumed[name]) for name in sorted(self.consumed)}
+        return json.dumps({"v": _VERSION, "files": files}, separators=(",", ":"))
+
+    def after(self, name: str, lines: int, size: int) -> FilesPosition:
+        """This position once ``lines`` and ``size`` bytes of ``name`` are consumed in all."""
+        return FilesPosition({**self.consumed, name: (lines, size)})
+
+    def covers(self, other: FilesPosition) -> bool:
+        """Whether everything that ``other`` consumed is consumed here too."""
+        return all(
+            self.consumed.get(name, (0, 0))[0] >= lines
+            for name, (lines, _) in other.consumed.items()
+        )
+
+    def ahead(self, listing: Iterable[tuple[str, int]]) -> list[Piece]:
+        """What is left to read of the files (name, size) there are, by name.
+
+        Raises:
+            EventError: a file is shorter than what was read of it, so it was replaced.
+        """
+        pieces = []
+        for name, size in sorted(listing):
+            lines, read = self.consumed.get(name, (0, 0))
+            if size < read:
+                raise EventError(
+                    f"{name} has {size} bytes, but {read} were read of it before: it was replaced; "
+                    "events go into new files or to the end of old ones",
+                    file=name,
+                    line=lines,
+                )
+            if size > read:
+                pieces.append(Piece(name, size, lines, 0 if name.endswith(".gz") else read))
+        return pieces
+
+
+def _is_pair(pair: object) -> bool:
+    return (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in pair)
+    )

@@ -1,0 +1,72 @@
+"""Which source tables feed a target table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from table_core.cdc.record import SourceTable
+
+__all__ = ["DatabaseRoute", "TableFilter"]
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Source tables by regular expression, matched whole against ``database.table`` or ``table``."""
+
+    including: str = ".*"
+    excluding: str = ""
+
+    def __post_init__(self) -> None:
+        _ = self._patterns
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        return (
+            _compiled("including", self.including),
+            _compiled("excluding", self.excluding) if self.excluding else None,
+        )
+
+    def takes(self, table: SourceTable) -> bool:
+        """Whether events of ``table`` are wanted."""
+        including, excluding = self._patterns
+        if excluding is not None and _matches(excluding, table):
+            return False
+        return _matches(including, table)
+
+
+@dataclass(frozen=True)
+class DatabaseRoute:
+    """Where the tables of a whole source go."""
+
+    tables: TableFilter
+    prefix: str = ""
+    suffix: str = ""
+    merge_shards: bool = True
+    """Tables of one name in several databases go into one table; else the database is in front."""
+
+    def target(self, table: SourceTable) -> str | None:
+        """Name of the table that ``table`` feeds, or None if nobody wants it."""
+        if not self.tables.takes(table):
+            return None
+        whole = self.merge_shards or not table.database
+        name = table.name if whole else f"{table.database}_{table.name}"
+        return f"{self.prefix}{name}{self.suffix}"
+
+
+def _matches(pattern: re.Pattern[str], table: SourceTable) -> bool:
+    return bool(pattern.fullmatch(table.name) or pattern.fullmatch(str(table)))
+
+
+def _compiled(argument: str, text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ArgumentError(
+            f"{argument}={text!r} is no regular expression: {error}", argument=argument, value=text
+        ) from error

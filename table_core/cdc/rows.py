@@ -1,0 +1,244 @@
+"""Decoded events to rows of a table: row kinds, types, order.
+
+A create or snapshot read is ``+I``; an update ``-U`` and ``+U``, or ``-D`` and ``+I`` if it moves
+the row to another primary key; a delete ``-D``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.envelope import bad_line
+from table_core.cdc.record import EventBatch, shortened
+from table_core.cdc.wire import convert, plain_wire
+from table_core.datatypes.arrow import arrow_schema, arrow_type
+from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
+from table_core.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from table_core.cdc.changes import Changes, RowImages
+    from table_core.cdc.wire import PlainSettings, Wire
+    from table_core.datatypes.kinds import Field
+    from table_core.schema.change import SchemaChange
+
+__all__ = ["Target", "batches"]
+
+_UNAVAILABLE: Final = pa.array(
+    ["__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]
+)
+"""What PostgreSQL's connector puts for a large value that did not change; also as base64."""
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The table that events go into."""
+
+    fields: Sequence[Field]
+    key: Sequence[str]
+    """Primary key; () for a table without one."""
+    keep_before: bool = True
+    """Whether updates also give their old row.  Needed where the table hands on its input as
+    changes, or a merge engine takes old values back; else half the rows can be spared."""
+
+
+def batches(
+    changes: Sequence[Changes],
+    target: Target,
+    settings: PlainSettings,
+    schema_changes: tuple[SchemaChange, ...] = (),
+) -> list[EventBatch]:
+    """All events of one block that go into one table, in the order of their lines.
+
+    More than one batch only where the source truncated the table in between.
+
+    Args:
+        changes: of one block; several source tables may feed one target.
+        target: the table after ``schema_changes``.
+        settings: how to read values without embedded schema.
+        schema_changes: handed on with the first batch.
+
+    Raises:
+        DataError: a value does not fit, or a key is null.
+        EventError: an event lacks the row that it is about.
+    """
+    parts = [_rows(one, target, settings) for one in changes]
+    rows = pa.concat_tables([part for part, _ in parts])
+    moments = np.concatenate([moment for _, moment in parts])
+    if len(parts) > 1:
+        order = np.argsort(moments, kind="stable")
+        rows, moments = rows.take(pa.array(order)), moments[order]
+    times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
+    cuts = np.unique(np.concatenate([_truncates(one) for one in changes]))
+    edges = [0, *np.searchsorted(moments, 2 * cuts).tolist(), rows.num_rows]
+    found: list[EventBatch] = []
+    for n, (start, end) in enumerate(pairwise(edges)):
+        if n > 0 or end > start or schema_changes or not len(cuts):
+            found.append(
+                EventBatch(
+                    rows.slice(start, end - start),
+                    schema_changes if not found else (),
+                    truncate=n > 0,
+                    event_time_ms=max(times, default=None),
+                )
+            )
+    return found
+
+
+def _truncates(changes: Changes) -> Ints:
+    lines: Ints = changes.lines[np.asarray(pc.equal(changes.ops, "t"))]
+    return lines
+
+
+def _rows(changes: Changes, target: Target, settings: PlainSettings) -> tuple[pa.Table, Ints]:
+    """Typed rows and the moment of each: twice its line, and one more for the row after."""
+    ops, moved = changes.ops, _moved(changes, target.key)
+    is_update, is_delete = pc.equal(ops, "u"), pc.equal(ops, "d")
+    puts = pc.is_in(ops, value_set=pa.array(["c", "r", "u"]))
+    _require(changes, puts, changes.after, "after")
+    _require(changes, is_delete, changes.before, "before")
+    old = pc.and_(is_update, changes.before.there)
+    if not target.keep_before:
+        old = pc.and_(old, moved)
+    after = np.flatnonzero(np.asarray(puts))
+    before = np.flatnonzero(np.asarray(pc.or_(is_delete, old)))
+    stays = np.asarray(pc.and_(is_update, pc.invert(moved)))
+    kinds = np.concatenate(
+        [
+            np.where(stays[before], RowKind.UPDATE_BEFORE, RowKind.DELETE),
+            np.where(stays[after], RowKind.UPDATE_AFTER, RowKind.INSERT),
+        ]
+    )
+    moments = np.concatenate([2 * changes.lines[before], 2 * changes.lines[after] + 1])
+    order = np.argsort(moments, kind="stable") if len(before) else None
+    columns = []
+    for field in target.fields:
+        pieces = [
+            _column(changes, changes.before, before, field, settings),
+            _column(changes, changes.after, after, field, settings),
+        ]
+        columns.append(_ordered(pieces, order))
+        if field.name in target.key and columns[-1].null_count:
+            _refuse_null_key(
+                changes, field, columns[-1], moments if order is None else moments[order]
+            )
+    kind = pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int8)), pa.array(KIND_TEXTS))
+    columns.append(_ordered([kind.cast(pa.string())], order))
+    schema = arrow_schema(target.fields).append(
+        pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False)
+    )
+    nullable = pa.schema([f.with_nullable(True) for f in schema])
+    return pa.Table.from_arrays(columns, schema=nullable), moments if order is None else moments[
+        order
+    ]
+
+
+def _ordered(pieces: Sequence[pa.Array], order: Ints | None) -> pa.Array:
+    filled = [piece for piece in pieces if len(piece)] or [pieces[0]]
+    whole = filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
+    return whole if order is None else whole.take(pa.array(order))
+
+
+def _moved(changes: Changes, key: Iterable[str]) -> pa.BooleanArray:
+    """Whether an update changed the primary key."""
+    moved = pa.repeat(pa.scalar(value=False), len(changes.ops))
+    for name in key:
+        before, after = changes.before.columns.get(name), changes.after.columns.get(name)
+        if before is None or after is None or before.type != after.type:
+            continue
+        moved = pc.or_(moved, pc.fill_null(pc.not_equal(before, after), False))
+    return pc.and_(moved, pc.equal(changes.ops, "u"))
+
+
+def _require(changes: Changes, which: pa.BooleanArray, rows: RowImages, side: str) -> None:
+    lacking = np.flatnonzero(np.asarray(pc.and_(which, pc.invert(rows.there))))
+    if len(lacking):
+        op = changes.ops[int(lacking[0])].as_py()
+        why = f"an event with op {op!r} has no row {side!r}"
+        raise bad_line(changes.file, int(changes.lines[lacking[0]]), why)
+
+
+def _column(
+    changes: Changes, rows: RowImages, chosen: Ints, field: Field, settings: PlainSettings
+) -> pa.Array:
+    found = rows.columns.get(field.name)
+    if found is None or not len(chosen):
+        return pa.nulls(len(chosen), arrow_type(field.type))
+    values = found if len(chosen) == len(found) else found.take(pa.array(chosen))
+    lines = changes.lines[chosen]
+    _refuse_unavailable(changes, field, values, lines)
+    declared = changes.declared.get(field.name) if changes.declared is not None else None
+    wire = declared.wire if declared else None
+    try:
+        return _converted(values, wire, field, settings)
+    except (pa.ArrowException, ValueError, ArithmeticError) as error:
+        row, why = _first_unfit(values, wire, field, settings)
+        line = int(lines[row])
+        value = shortened(values[row].as_py())
+        raise DataError(
+            f"{changes.file}, line {line}: column {field.name!r} cannot take {value}: {why}",
+            column=field.name,
+            value=value,
+            row=line,
+            file=changes.file,
+            line=line,
+        ) from error
+
+
+def _converted(
+    values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
+) -> pa.Array:
+    return convert(values, wire or plain_wire(values.type, field.type, settings), field.type)
+
+
+def _first_unfit(
+    values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
+) -> tuple[int, str]:
+    """The first row that ``convert`` refuses, by bisection, and why."""
+    low, high, why = 0, len(values), ""
+    while low < high:
+        middle = (low + high + 1) // 2
+        part = values.slice(low, middle - low)
+        try:
+            _converted(part, wire, field, settings)
+            low = middle
+        except (pa.ArrowException, ValueError, ArithmeticError) as error:
+            why = str(error)
+            if middle - low == 1:
+                break
+            high = middle
+    return low, why
+
+
+def _refuse_unavailable(changes: Changes, field: Field, values: pa.Array, lines: Ints) -> None:
+    if not pa.types.is_string(values.type):
+        return
+    lacking = pc.is_in(values, value_set=_UNAVAILABLE)
+    if pc.any(lacking).as_py():
+        line = int(lines[np.flatnonzero(np.asarray(lacking))[0]])
+        why = (
+            f"PostgreSQL did not send column {field.name!r}, which is large and did not change; "
+            f"run ALTER TABLE {changes.table} REPLICA IDENTITY FULL and record the events again"
+        )
+        raise bad_line(changes.file, line, why, column=field.name)
+
+
+def _refuse_null_key(changes: Changes, field: Field, column: pa.Array, moments: Ints) -> None:
+    line = int(moments[np.flatnonzero(np.asarray(column.is_null()))[0]]) // 2
+    raise DataError(
+        f"{changes.file}, line {line}: column {field.name!r} of the primary key is null",
+        column=field.name,
+        value="null",
+        row=line,
+        file=changes.file,
+        line=line,
+    )

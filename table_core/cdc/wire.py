@@ -1,0 +1,281 @@
+"""How Debezium puts a column into JSON, and the way back to a typed Arrow column.
+
+A value goes two steps: from what JSON holds (number, text, boolean) to what it means (days since
+1970 are a date), then to the type of the table.  Both are Arrow kernels; only base64 is decoded
+value by value.
+
+Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.datatypes.arrow import arrow_type, timestamp_unit
+from table_core.datatypes.kinds import Atomic, DataType, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "INTEGER_ROOTS",
+    "Meaning",
+    "PlainSettings",
+    "Wire",
+    "convert",
+    "json_type",
+    "plain_wire",
+    "unscaled",
+]
+
+_DAY_MS: Final = 86_400_000
+_EXACT: Final = Context(prec=80)
+INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
+_TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
+_BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
+
+
+class Meaning(Enum):
+    """What the number or text of a column stands for."""
+
+    PLAIN = auto()
+    DAYS = auto()
+    MILLIS = auto()
+    MICROS = auto()
+    NANOS = auto()
+    TIME_MILLIS = auto()
+    TIME_MICROS = auto()
+    TIME_NANOS = auto()
+    BASE64 = auto()
+    UNSCALED = auto()
+    """Base64 of a big-endian two's complement integer; ``Wire.scale`` says where the point is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One column as it travels."""
+
+    meaning: Meaning = Meaning.PLAIN
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSettings:
+    """What events without schema do not say about their values.
+
+    ``decimals``: ``text`` ("12.50", or a number) or ``base64`` (Debezium's ``precise`` mode).
+    ``timestamps``: unit of numbers, by default that of the column's precision as Debezium's
+    ``adaptive`` mode chooses it.  ``times``: unit of numbers in TIME columns; there is no default
+    because Debezium's own differs between databases.
+    """
+
+    decimals: str = "text"
+    timestamps: str = "adaptive"
+    times: str | None = None
+
+
+_UNIT_MEANING: Final = {
+    "ms": Meaning.MILLIS,
+    "us": Meaning.MICROS,
+    "ns": Meaning.NANOS,
+    "millis": Meaning.MILLIS,
+    "micros": Meaning.MICROS,
+    "nanos": Meaning.NANOS,
+}
+_TIME_MEANING: Final = {
+    "millis": Meaning.TIME_MILLIS,
+    "micros": Meaning.TIME_MICROS,
+    "nanos": Meaning.TIME_NANOS,
+}
+
+
+def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
+    """What JSON most likely holds for a column of ``type_``, as the Arrow type to read it with."""
+    match type_:
+        case Atomic(Root.BOOLEAN):
+            return pa.bool_()
+        case Atomic(root) if root in INTEGER_ROOTS or root in {
+            Root.DATE,
+            Root.TIME,
+            Root.TIMESTAMP,
+        }:
+            return pa.int64()
+        case Atomic(Root.FLOAT | Root.DOUBLE):
+            return pa.float64()
+        case Atomic(Root.DECIMAL) if settings.decimals == "text":
+            return arrow_type(type_)  # takes numbers and text, to the digit
+        case Atomic():
+            return pa.string()
+        case _:
+            return arrow_type(type_)
+
+
+def plain_wire(array_type: pa.DataType, type_: DataType, settings: PlainSettings) -> Wire:
+    """What a column means whose events carry no schema, by its JSON type and the table's type.
+
+    Raises:
+        ValueError: nothing says what the numbers are.
+    """
+    if not isinstance(type_, Atomic):
+        return Wire()
+    if pa.types.is_integer(array_type):
+        if type_.root is Root.DATE:
+            return Wire(Meaning.DAYS)
+        if type_.root in _TIMESTAMPS:
+            unit = settings.timestamps
+            adaptive = unit == "adaptive"
+            return Wire(_UNIT_MEANING[timestamp_unit(type_.precision) if adaptive else unit])
+        if type_.root is Root.TIME:
+            if settings.times is None:
+                raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
+            return Wire(_TIME_MEANING[settings.times])
+    if pa.types.is_string(array_type):
+        if type_.root in _BYTES:
+            return Wire(Meaning.BASE64)
+        if type_.root is Root.DECIMAL and settings.decimals == "base64":
+            return Wire(Meaning.UNSCALED, type_.scale)
+    return Wire()
+
+
+def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
+    """The column as the table stores it.
+
+    Shape: ``array[n]`` of a JSON type to ``arrow_type(type_)[n]``.
+
+    Raises:
+        ValueError: a value does not fit (``pyarrow.ArrowInvalid`` is one); nothing says which.
+    """
+    target = arrow_type(type_)
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), target)
+    return _to_type(_meant(array, wire), type_, target)
+
+
+def _meant(array: pa.Array, wire: Wire) -> pa.Array:
+    """Apply the meaning: the second step starts from a date, not from days."""
+    meaning = wire.meaning
+    if meaning is Meaning.PLAIN:
+        return array
+    if pa.types.is_string(array.type):
+        if meaning is Meaning.BASE64:
+            return pa.array(_each(array, _bytes), pa.binary())
+        if meaning is Meaning.UNSCALED:
+            whole = _each(array, lambda text: unscaled(text, wire.scale))
+            return pa.array(whole, pa.decimal128(38, wire.scale))
+        return array  # text where a number is usual: ISO
+    if not pa.types.is_integer(array.type):
+        raise ValueError(f"expected whole numbers or text, not {array.type}")
+    if meaning is Meaning.DAYS:
+        return array.cast(pa.int32()).cast(pa.date32())
+    if meaning in _PER_MILLI:
+        return _time(array, _PER_MILLI[meaning])
+    return array.cast(pa.timestamp(_UNIT[meaning]))
+
+
+_UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
+_PER_MILLI: Final = {
+    Meaning.TIME_MILLIS: 1,
+    Meaning.TIME_MICROS: 1000,
+    Meaning.TIME_NANOS: 1_000_000,
+}
+
+
+def _time(array: pa.Array, per_milli: int) -> pa.Array:
+    """Time of day; digits below a millisecond are dropped, as the table format has none."""
+    low, high = pc.min_max(array).values()
+    if low.is_valid and (low.as_py() < 0 or high.as_py() >= _DAY_MS * per_milli):
+        raise ValueError("not a time of day")
+    return pc.divide(array, per_milli).cast(pa.int32()).cast(pa.time32("ms"))
+
+
+def _each(array: pa.Array, decode: Callable[[str], Any]) -> list[Any]:
+    return [None if text is None else decode(text) for text in array.to_pylist()]
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def unscaled(text: str, scale: int) -> Decimal:
+    """The number whose digits ``text`` holds as base64 of a big-endian integer."""
+    whole = int.from_bytes(_bytes(text), "big", signed=True)
+    return Decimal(whole).scaleb(-scale, _EXACT)
+
+
+def _to_type(array: pa.Array, type_: DataType, target: pa.DataType) -> pa.Array:
+    if array.type == target:
+        return array
+    if isinstance(type_, Atomic):
+        special = _SPECIAL.get(type_.root)
+        if special is not None:
+            return special(array, target)
+    if pa.types.is_boolean(array.type):
+        return array.cast(pa.int8()).cast(target)
+    return array.cast(target)
+
+
+def _to_boolean(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_integer(array.type):
+        low, high = pc.min_max(array).values()
+        if low.is_valid and (low.as_py() < 0 or high.as_py() > 1):
+            raise ValueError("neither 0 nor 1")
+    return array.cast(target)
+
+
+def _to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_floating(array.type):
+        array = array.cast(pa.string())  # the shortest text that reads back as the same number
+    if pa.types.is_integer(array.type):
+        array = array.cast(pa.decimal128(19, 0))
+    if pa.types.is_decimal(array.type) and array.type.precision == 38:
+        array = array.cast(pa.decimal256(76, target.scale))
+    return array.cast(target)
+
+
+def _to_string(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_binary(array.type):
+        raise ValueError("bytes are no text")
+    return array.cast(target)
+
+
+def _to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_string(array.type):
+        array = pc.utf8_rtrim(array, "Z")
+    return array.cast(target)
+
+
+def _to_time(array: pa.Array, _: pa.DataType) -> pa.Array:
+    if not pa.types.is_string(array.type):
+        raise ValueError("not a time of day")
+    moment = pc.binary_join_element_wise("1970-01-01", pc.utf8_rtrim(array, "Z"), " ")
+    return _time(moment.cast(pa.timestamp("ns")).cast(pa.int64()), 1_000_000)
+
+
+def _to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_string(array.type):
+        if target.tz is None and pc.any(pc.match_substring_regex(array, _ZONE)).as_py():
+            array = array.cast(pa.timestamp(target.unit, "UTC"))
+        return array.cast(target)
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.timestamp("ms"))
+    return array.cast(target)
+
+
+_ZONE: Final = r"(Z|[+-]\d\d:?\d\d)$"
+_SPECIAL: Final[dict[Root, Callable[[Any, Any], Any]]] = {
+    Root.BOOLEAN: _to_boolean,
+    Root.DECIMAL: _to_decimal,
+    Root.CHAR: _to_string,
+    Root.VARCHAR: _to_string,
+    Root.DATE: _to_date,
+    Root.TIME: _to_time,
+    Root.TIMESTAMP: _to_timestamp,
+    Root.TIMESTAMP_LTZ: _to_timestamp,
+}

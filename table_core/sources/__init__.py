@@ -1,0 +1,1 @@
+"""Where change events come from: files, and later servers."""

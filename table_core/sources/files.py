@@ -1,0 +1,212 @@
+"""Change events in files: one event, or one Kafka record, a line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import ArgumentError, EventError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from table_core.ports import Storage
+
+__all__ = ["FilesSource", "TextBlock"]
+
+_WILD: Final = re.compile(r"[*?]")
+_FORMATS: Final = ("debezium-json",)
+_ENDINGS: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+_LINE_BYTES_MAX: Final = 256 << 20
+_CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
+    "format": _FORMATS,
+    "decimals": ("text", "base64"),
+    "timestamps": ("adaptive", "millis", "micros", "nanos"),
+    "times": (None, "millis", "micros", "nanos"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Whole lines of one file."""
+
+    body: bytes
+    """Every line ends with a line feed; one is added to the last line if it has none."""
+    first_line: int
+    """1-based."""
+    lines: int
+    """Lines of the file consumed when this block is."""
+    offset: int
+    """Bytes of the file consumed then; of a compressed file 0 until its end, then its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesSource:
+    """Files of events, read in the order of their names.
+
+    Args:
+        uri: files as a URI or path with ``*``, ``?`` and ``**``, one file, or a folder of ``.jsonl``
+            and ``.json`` files.  Names that end in ``.gz`` are decompressed.
+        format: ``debezium-json``, with or without embedded schemas.
+        tables: regular expression for the source tables that are meant, matched against
+            ``database.table`` and ``table``.  Needed if the files hold more than one.
+        decimals: what a DECIMAL is in events without schema: ``text``, or ``base64`` as Debezium's
+            ``decimal.handling.mode=precise`` writes it.
+        timestamps: unit of numbers in TIMESTAMP columns of events without schema; ``adaptive``
+            takes that of the column's precision.
+        times: unit of numbers in TIME columns of events without schema.
+        storage_options: for the store that holds the files; never logged or stored.
+    """
+
+    uri: str
+    format: str = "debezium-json"
+    tables: str | None = None
+    decimals: str = "text"
+    timestamps: str = "adaptive"
+    times: str | None = None
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for argument, allowed in _CHOICES.items():
+            value = getattr(self, argument)
+            if value not in allowed:
+                raise ArgumentError(
+                    f"{argument}={value!r} is none of {', '.join(map(repr, allowed))}",
+                    argument=argument,
+                    value=value,
+                )
+
+    @property
+    def folder(self) -> str:
+        """The URI of the folder below which all files are."""
+        return self._split[0]
+
+    @property
+    def _split(self) -> tuple[str, str]:
+        """Folder and pattern; '' is the pattern of a whole folder."""
+        wild = _WILD.search(self.uri)
+        if wild is None and not self.uri.endswith(_ENDINGS):
+            return self.uri.rstrip("/"), ""
+        cut = self.uri.rfind("/", 0, wild.start() if wild else len(self.uri))
+        return (self.uri[:cut] or "/", self.uri[cut + 1 :]) if cut >= 0 else (".", self.uri)
+
+    def listing(self, storage: Storage) -> list[tuple[str, int]]:
+        """Names, relative to ``folder``, and sizes of the files there are now; sorted.
+
+        Args:
+            storage: rooted at ``folder``.
+
+        Raises:
+            NotFoundError: nothing is there, not even the folder.
+        """
+        pattern = self._split[1]
+        deep = "/" in pattern or "**" in pattern
+        infos = storage.walk("") if deep else storage.list("")
+        names = _matcher(pattern)
+        found = sorted((i.path, i.size) for i in infos if not i.is_dir and names(i.path))
+        is_file = bool(pattern) and not _WILD.search(pattern)
+        if not found and (is_file or not storage.exists("")):
+            raise NotFoundError(f"no events at {self.uri}", name=self.uri, available=[])
+        return found
+
+    def blocks(
+        self,
+        storage: Storage,
+        name: str,
+        *,
+        size: int,
+        lines: int = 0,
+        offset: int = 0,
+        block_bytes: int = 8 << 20,
+    ) -> Iterator[TextBlock]:
+        """The lines of one file in blocks of about ``block_bytes``.
+
+        Args:
+            storage: rooted at ``folder``.
+            name: of the file, as ``listing`` gave it.
+            size: read no further, even if the file has grown.
+            lines: lines that were consumed before.
+            offset: where they end; a compressed file is read from its start and its lines skipped.
+            block_bytes: how much to hold at once; a longer line is held whole.
+
+        Raises:
+            EventError: the file is no gzip file though it is called so, or has an endless line.
+        """
+        with storage.open_input(name) as file:
+            if name.endswith(".gz"):
+                chunks = _chunks(gzip.GzipFile(fileobj=file), name, block_bytes, None)
+                yield from _in_lines(chunks, name, -lines, lambda _: 0, size)
+                return
+            file.seek(offset)
+            chunks = _chunks(file, name, block_bytes, size - offset)
+            yield from _in_lines(chunks, name, lines, lambda read: offset + read, size)
+
+
+def _matcher(pattern: str) -> Any:
+    """A test of relative paths; ``**`` crosses folders, ``*`` does not."""
+    if not pattern:
+        return lambda path: path.endswith(_ENDINGS) and not path.startswith((".", "_"))
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(wild.get(part, re.escape(part)) for part in parts)).fullmatch
+
+
+def _chunks(file: Any, name: str, size: int, limit: int | None) -> Iterator[bytes]:
+    """Reads of about ``size`` bytes until ``limit`` or the end."""
+    left = limit
+    while left is None or left > 0:
+        try:
+            chunk = file.read(size if left is None else min(size, left))
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise EventError(f"{name} is no whole gzip file: {error}", file=name, line=0) from error
+        if not chunk:
+            return
+        left = None if left is None else left - len(chunk)
+        yield bytes(chunk)
+
+
+def _in_lines(
+    chunks: Iterator[bytes], name: str, consumed: int, offset: Any, size: int
+) -> Iterator[TextBlock]:
+    """Cut ``chunks`` behind line feeds.
+
+    ``consumed`` lines come before; if negative, that many are skipped first.
+    """
+    skip, done = max(-consumed, 0), max(consumed, 0)
+    rest, read = b"", 0
+    for chunk in chunks:
+        cut = chunk.rfind(b"\n") + 1
+        if not cut:
+            rest += chunk
+            if len(rest) > _LINE_BYTES_MAX:
+                raise EventError(
+                    f"{name}, line {done + 1}: longer than {_LINE_BYTES_MAX} bytes",
+                    file=name,
+                    line=done + 1,
+                )
+            continue
+        body, rest = rest + chunk[:cut], chunk[cut:]
+        read += len(body)
+        body, skipped = _after_lines(body, skip)
+        skip, done = skip - skipped, done + skipped
+        if body:
+            first, done = done + 1, done + body.count(b"\n")
+            yield TextBlock(body, first, done, offset(read))
+    if rest and not skip:
+        yield TextBlock(rest + b"\n", done + 1, done + 1, size)
+    elif done:
+        yield TextBlock(b"", done + 1, done, size)
+
+
+def _after_lines(body: bytes, skip: int) -> tuple[bytes, int]:
+    """``body`` without its first ``skip`` lines, and how many that were."""
+    start = 0
+    for n in range(skip):
+        end = body.find(b"\n", start) + 1
+        if not end:
+            return b"", n
+        start = end
+    return body[start:], skip
