@@ -1,0 +1,253 @@
+"""A reader that follows a table: where it starts, and what it does with each next snapshot.
+
+A pure state machine.  The caller shows it the snapshot that comes next, or that there is none yet,
+and does what it answers:
+
+    start ──► Start(full read of S?, next id) ──► step(snapshot) ──► Deliver | Skip | Wait | Ended
+
+Nothing is delivered twice: where a producer writes changes at compaction, the full read leaves out the
+levels whose changes are still to come (T56).
+
+Source: ``org.apache.paimon.table.source.DataTableStreamScan``; spec sections 9.2 and 9.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from table_core.errors import NotFoundError, OptionError
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
+from table_core.options import keys_scan
+from table_core.scan.time_travel import compacted_full, resolve, timestamp_option
+
+if TYPE_CHECKING:
+    from table_core.options.table import TableOptions
+    from table_core.scan.time_travel import Timeline
+
+__all__ = ["Deliver", "Ended", "Follower", "Levels", "Skip", "Start", "Step", "Wait", "start"]
+
+_FULL: Final = frozenset({"default", "full", "latest-full"})
+_NO_STREAM: Final = frozenset({"latest-delta", "incremental"})
+
+
+class Levels(StrEnum):
+    """Which levels the first, full read sees."""
+
+    ALL = "all"
+    ABOVE_ZERO = "above-zero"
+    TOP = "top"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Where a stream begins."""
+
+    next_id: int
+    """The first snapshot whose changes are read."""
+    full: Snapshot | None = None
+    """The state that is read in full before, as ``+I``."""
+    levels: Levels = Levels.ALL
+    created_after_ms: int | None = None
+    """The full read takes only files created at this time or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Read the ADD entries of ``manifest_list``; with ``with_deleted`` its DELETE entries as -D."""
+
+    manifest_list: str
+    with_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """The snapshot delivers nothing to a stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Ask again after this many milliseconds."""
+
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The bound is reached: the stream is over."""
+
+
+Step: TypeAlias = Deliver | Skip | Wait | Ended
+
+
+def start(
+    options: TableOptions,
+    timeline: Timeline,
+    *,
+    after: int | None = None,
+    consumer_next: int | None = None,
+) -> Start:
+    """Where a stream begins: the consumer's position, ``after``, or as ``scan.mode`` says.
+
+    Raises:
+        OptionError: the mode cannot be streamed, or lacks what it needs.
+        NotFoundError: the state to start from does not exist.
+    """
+    ignores = options.get(keys_scan.CONSUMER_IGNORE_PROGRESS)
+    if consumer_next is not None and not ignores:
+        return Start(next_id=consumer_next)
+    if after is not None:
+        return Start(next_id=after + 1)
+    mode = _mode(options)
+    if mode in _NO_STREAM:
+        raise OptionError(
+            f"scan.mode {mode} reads once and cannot be followed", option="scan.mode", value=mode
+        )
+    ids = timeline.ids()
+    if mode == "latest":
+        return Start(next_id=ids[-1] + 1 if ids else FIRST_ID)
+    if mode in {"from-snapshot", "from-snapshot-full"}:
+        return _from_snapshot(options, timeline, full=mode == "from-snapshot-full")
+    if mode == "from-timestamp":
+        return _from_timestamp(options, timeline)
+    if not ids:
+        return Start(next_id=FIRST_ID)
+    latest = timeline.snapshot(ids[-1])
+    full = (compacted_full(options, timeline) or latest) if mode == "compacted-full" else latest
+    created = None
+    if mode not in _FULL and mode != "compacted-full":
+        created = resolve(options, timeline).created_after_ms
+    return Start(next_id=full.id + 1, full=full, levels=_levels(options), created_after_ms=created)
+
+
+def _mode(options: TableOptions) -> str:
+    """``scan.mode``, with ``default`` decided by the other options."""
+    mode = options.get(keys_scan.SCAN_MODE)
+    if mode != "default":
+        return mode
+    for chosen, deciding in (
+        ("from-timestamp", (keys_scan.SCAN_TIMESTAMP, keys_scan.SCAN_TIMESTAMP_MILLIS)),
+        (
+            "from-snapshot",
+            (
+                keys_scan.SCAN_SNAPSHOT_ID,
+                keys_scan.SCAN_TAG_NAME,
+                keys_scan.SCAN_WATERMARK,
+                keys_scan.SCAN_VERSION,
+            ),
+        ),
+        ("from-file-creation-time", (keys_scan.SCAN_FILE_CREATION_TIME_MILLIS,)),
+        ("from-creation-timestamp", (keys_scan.SCAN_CREATION_TIME_MILLIS,)),
+        (
+            "incremental",
+            (keys_scan.INCREMENTAL_BETWEEN, keys_scan.INCREMENTAL_BETWEEN_TIMESTAMP),
+        ),
+    ):
+        if any(options.is_set(option) for option in deciding):
+            return chosen
+    return mode
+
+
+def _levels(options: TableOptions) -> Levels:
+    producer = options.get(keys_scan.CHANGELOG_PRODUCER)
+    return {"lookup": Levels.ABOVE_ZERO, "full-compaction": Levels.TOP}.get(producer, Levels.ALL)
+
+
+def _from_snapshot(options: TableOptions, timeline: Timeline, *, full: bool) -> Start:
+    """From a snapshot, inclusive; one that has expired means the earliest that is there."""
+    ids = timeline.ids()
+    id = options.get(keys_scan.SCAN_SNAPSHOT_ID)
+    if id is None:
+        found = resolve(options, timeline)
+        if not found.explicit or found.snapshot is None:
+            raise OptionError(
+                "scan.mode from-snapshot needs scan.snapshot-id",
+                option="scan.mode",
+                value="from-snapshot",
+            )
+        id = found.snapshot.id
+    first = max(id, ids[0]) if ids else id
+    if not full:
+        return Start(next_id=first)
+    return Start(next_id=first + 1, full=timeline.snapshot(first), levels=_levels(options))
+
+
+def _from_timestamp(options: TableOptions, timeline: Timeline) -> Start:
+    """From the snapshot after the last one before the time."""
+    time_ms = options.get(keys_scan.SCAN_TIMESTAMP_MILLIS)
+    text = options.get(keys_scan.SCAN_TIMESTAMP)
+    if time_ms is None and text is not None:
+        time_ms = timestamp_option(text)
+    if time_ms is None:
+        raise OptionError(
+            "scan.mode from-timestamp needs scan.timestamp or scan.timestamp-millis",
+            option="scan.mode",
+            value="from-timestamp",
+        )
+    ids = timeline.ids()
+    for id in reversed(ids):
+        if timeline.snapshot(id).time_millis < time_ms:
+            return Start(next_id=id + 1)
+    return Start(next_id=ids[0] if ids else FIRST_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """Decides about one snapshot after the other."""
+
+    options: TableOptions
+    is_key_table: bool
+
+    def ends_after_full(self, begin: Start) -> bool:
+        """Whether the full read already passes the bound."""
+        return begin.full is not None and self._is_past(begin.full)
+
+    def step(
+        self, next_id: int, snapshot: Snapshot | None, *, earliest: int | None, now_ms: int
+    ) -> Step:
+        """What to do about snapshot ``next_id``; ``snapshot`` is None if it is not there.
+
+        ``earliest`` is the oldest snapshot, or kept changelog, that is there.  After ``Deliver``
+        and ``Skip`` the next id follows.
+
+        Raises:
+            NotFoundError: ``next_id`` has expired.
+        """
+        if snapshot is None:
+            if earliest is not None and next_id < earliest:
+                raise NotFoundError(
+                    f"snapshot {next_id} has expired, the oldest is {earliest}: changes are lost "
+                    "to this reader; start it again, and keep snapshots longer or register a "
+                    "consumer",
+                    name=str(next_id),
+                    available=[earliest],
+                )
+            return Wait(self.options.get(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL))
+        if self._is_past(snapshot):
+            return Ended()
+        delay = self.options.get(keys_scan.STREAMING_READ_SNAPSHOT_DELAY)
+        if delay is not None and now_ms < snapshot.time_millis + delay:
+            return Wait(snapshot.time_millis + delay - now_ms)
+        return self._reads(snapshot)
+
+    def _is_past(self, snapshot: Snapshot) -> bool:
+        bound = self.options.get(keys_scan.SCAN_BOUNDED_WATERMARK)
+        return bound is not None and snapshot.watermark is not None and snapshot.watermark > bound
+
+    def _reads(self, snapshot: Snapshot) -> Step:
+        if snapshot.commit_kind is CommitKind.OVERWRITE:
+            option = (
+                keys_scan.STREAMING_READ_OVERWRITE
+                if self.is_key_table
+                else keys_scan.STREAMING_READ_APPEND_OVERWRITE
+            )
+            if not self.options.get(option):
+                return Skip()
+            return Deliver(snapshot.delta_manifest_list, with_deleted=self.is_key_table)
+        if self.options.get(keys_scan.CHANGELOG_PRODUCER) != "none":
+            changelog = snapshot.changelog_manifest_list
+            return Skip() if changelog is None else Deliver(changelog)
+        if snapshot.commit_kind is CommitKind.APPEND:
+            return Deliver(snapshot.delta_manifest_list)
+        return Skip()

@@ -1,0 +1,198 @@
+"""What changed between two snapshots, and where it is written down.
+
+    changelog   rows of the changelog files of each snapshot, whatever its kind; OVERWRITE gives none
+    delta       rows of the files that APPEND snapshots added, as stored
+    diff        the state at the end against the state at the start
+
+Rows come by snapshot, then as written within the bucket; nothing is merged across snapshots.
+
+Source: ``org.apache.paimon.table.source.snapshot.Incremental*StartingScanner``; spec 9.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from table_core.errors import ArgumentError, OptionError
+from table_core.ondisk.snapshot import CommitKind, Snapshot
+from table_core.options import keys_scan
+from table_core.scan.split import by_bucket
+from table_core.scan.time_travel import at_or_before
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.options.table import TableOptions
+    from table_core.scan.time_travel import Timeline
+
+__all__ = [
+    "BucketDiff",
+    "ChangeMode",
+    "ChangeRange",
+    "change_mode",
+    "changed_buckets",
+    "delivers_changes",
+    "reads_of",
+    "requested_range",
+]
+
+
+class ChangeMode(StrEnum):
+    """Where changes are read from."""
+
+    CHANGELOG = "changelog"
+    DELTA = "delta"
+    DIFF = "diff"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRange:
+    """The snapshots in (``after``, ``to``]; ``after`` 0 is before the first."""
+
+    after: int
+    to: int
+    mode: ChangeMode
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDiff:
+    """One bucket whose files differ between two states."""
+
+    before: tuple[ManifestEntry, ...]
+    after: tuple[ManifestEntry, ...]
+
+
+def delivers_changes(snapshot: Snapshot, producer: str) -> bool:
+    """Whether ``snapshot`` delivers changes to readers.
+
+    It does if it has changelog records, whatever its kind; without a producer, if it is an APPEND
+    or OVERWRITE with rows.
+    """
+    if _has_changelog(snapshot):
+        return True
+    if producer != "none":
+        return False
+    if snapshot.commit_kind is CommitKind.APPEND:
+        return snapshot.delta_record_count != 0
+    if snapshot.commit_kind is CommitKind.OVERWRITE:
+        return snapshot.delta_record_count != 0 or snapshot.total_record_count != 0
+    return False
+
+
+def _has_changelog(snapshot: Snapshot) -> bool:
+    return snapshot.changelog_manifest_list is not None and snapshot.changelog_record_count != 0
+
+
+def change_mode(mode: str, options: TableOptions) -> ChangeMode:
+    """``mode`` with ``auto`` decided: changelog if the table has a producer, else delta.
+
+    Raises:
+        ArgumentError: no such mode.
+    """
+    if mode == "auto":
+        has_producer = options.get(keys_scan.CHANGELOG_PRODUCER) != "none"
+        return ChangeMode.CHANGELOG if has_producer else ChangeMode.DELTA
+    try:
+        return ChangeMode(mode)
+    except ValueError as error:
+        raise ArgumentError(
+            f"mode must be auto, changelog, delta or diff, not {mode!r}",
+            argument="mode",
+            value=mode,
+        ) from error
+
+
+def reads_of(snapshot: Snapshot, mode: ChangeMode) -> str | None:
+    """The manifest list of ``snapshot`` whose ADD entries are its changes, None if it has none."""
+    if mode is ChangeMode.CHANGELOG:
+        if snapshot.commit_kind is CommitKind.OVERWRITE:
+            return None
+        return snapshot.changelog_manifest_list
+    if mode is ChangeMode.DELTA and snapshot.commit_kind is CommitKind.APPEND:
+        return snapshot.delta_manifest_list
+    return None
+
+
+def changed_buckets(
+    before: Sequence[ManifestEntry], after: Sequence[ManifestEntry], *, is_key_table: bool
+) -> list[BucketDiff]:
+    """The buckets in which two states differ, each with what must be compared.
+
+    Key tables: all files of the bucket on both sides, because versions of a key may lie in any of
+    them.  Append tables: the files that were added; rows of removed files are not reported.
+    """
+    old, new = by_bucket(before), by_bucket(after)
+    found = []
+    for key in dict.fromkeys([*new, *old]):
+        were, are = old.get(key, []), new.get(key, [])
+        names = {e.file.file_name for e in were}
+        if names == {e.file.file_name for e in are}:
+            continue
+        if is_key_table:
+            found.append(BucketDiff(tuple(were), tuple(are)))
+        elif added := tuple(e for e in are if e.file.file_name not in names):
+            found.append(BucketDiff((), added))
+    return found
+
+
+def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | None:
+    """What ``incremental-between`` or ``incremental-between-timestamp`` asks for, None if neither.
+
+    Two tags mean ``diff`` unless ``incremental-between-tag-to-snapshot`` is set.
+
+    Raises:
+        OptionError: not two ends, or the start is after the end.
+        NotFoundError: an end does not exist.
+    """
+    between = options.get(keys_scan.INCREMENTAL_BETWEEN)
+    times = options.get(keys_scan.INCREMENTAL_BETWEEN_TIMESTAMP)
+    if between is None and times is None:
+        return None
+    option = "incremental-between" if between is not None else "incremental-between-timestamp"
+    text = between if between is not None else times
+    ends = [part.strip() for part in (text or "").split(",")]
+    if len(ends) != 2 or not all(ends):
+        raise OptionError(
+            f"option {option!r} takes two ends such as '3,7', not {text!r}",
+            option=option,
+            value=text,
+        )
+    given = options.get(keys_scan.INCREMENTAL_BETWEEN_SCAN_MODE)
+    mode = change_mode(given, options)
+    if between is not None:
+        after, to = (_end(timeline, end) for end in ends)
+        tagged = not any(end.isdecimal() for end in ends)
+        if (
+            tagged
+            and given == "auto"
+            and not options.get(keys_scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT)
+        ):
+            mode = ChangeMode.DIFF
+    else:
+        after, to = (_at(timeline, end, option) for end in ends)
+    if after > to:
+        raise OptionError(
+            f"option {option!r}: {ends[0]} comes after {ends[1]}", option=option, value=text
+        )
+    return ChangeRange(after, to, mode)
+
+
+def _end(timeline: Timeline, end: str) -> int:
+    return int(end) if end.isdecimal() else timeline.tag(end).id
+
+
+def _at(timeline: Timeline, end: str, option: str) -> int:
+    if not end.removeprefix("-").isdecimal():
+        raise OptionError(
+            f"option {option!r}: {end!r} is no time in epoch milliseconds",
+            option=option,
+            value=end,
+        )
+    found = at_or_before(timeline, int(end))
+    if found is not None:
+        return found.id
+    ids = timeline.ids()
+    return ids[0] - 1 if ids else 0

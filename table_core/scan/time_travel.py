@@ -1,0 +1,232 @@
+"""Which state of a table a batch read sees.
+
+Arguments of the call and ``scan.*`` options say it; two that differ are refused, not ranked.  A state
+that was asked for by name is read under its own schema.
+
+Source: ``org.apache.paimon.utils.TimeTravelUtil``, ``…table.source.snapshot``; spec 9.2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from table_core.datatypes.temporal_text import parse_timestamp
+from table_core.errors import ArgumentError, NotFoundError, OptionError
+from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
+from table_core.options import keys_scan, keys_write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.options.table import TableOptions
+
+__all__ = [
+    "SnapshotRef",
+    "Timeline",
+    "at_or_before",
+    "compacted_full",
+    "resolve",
+    "timestamp_option",
+]
+
+_MODES: Final = frozenset({"default", "full", "latest-full", "latest"})
+
+
+class Timeline(Protocol):
+    """The snapshots of one branch, as the caller reads them."""
+
+    def ids(self) -> Sequence[int]:
+        """Ids of the snapshots that are there, ascending."""
+
+    def snapshot(self, id: int) -> Snapshot:
+        """The snapshot ``id``; ``NotFoundError`` if there is none."""
+
+    def tag(self, name: str) -> Snapshot:
+        """The snapshot of tag ``name``; ``NotFoundError`` if there is none."""
+
+    def has_tag(self, name: str) -> bool:
+        """Whether there is a tag ``name``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRef:
+    """The state to read."""
+
+    snapshot: Snapshot | None
+    """None: the table has no snapshot, so it has no rows."""
+    explicit: bool
+    """Whether the state was asked for: then its own schema applies."""
+    delta_only: bool = False
+    """Only the files that this snapshot added (``latest-delta``)."""
+    created_after_ms: int | None = None
+    """Only files created at this time or later (``from-file-creation-time``)."""
+
+
+def resolve(
+    options: TableOptions,
+    timeline: Timeline,
+    *,
+    snapshot: int | None = None,
+    tag: str | None = None,
+    timestamp_ms: int | None = None,
+    watermark: int | None = None,
+) -> SnapshotRef:
+    """The state that arguments and options ask for; the newest if they ask for none.
+
+    Raises:
+        ArgumentError: more than one state is asked for.
+        NotFoundError: there is no such state.
+        OptionError: ``scan.mode`` lacks what it needs.
+    """
+    wanted = _wanted(
+        options,
+        {"snapshot": snapshot, "tag": tag, "timestamp": timestamp_ms, "watermark": watermark},
+    )
+    mode = options.get(keys_scan.SCAN_MODE)
+    if wanted is None:
+        return _by_mode(options, timeline, mode)
+    what, value = wanted
+    found = _FINDERS[what](timeline, value)
+    if mode == "from-timestamp" and what != "timestamp":
+        raise OptionError(
+            "scan.mode from-timestamp needs a timestamp", option="scan.mode", value=mode
+        )
+    return SnapshotRef(snapshot=found, explicit=True)
+
+
+def _wanted(options: TableOptions, arguments: dict[str, Any]) -> tuple[str, Any] | None:
+    """The one state that is asked for, as what and value."""
+    text = options.get(keys_scan.SCAN_TIMESTAMP)
+    given = [(k, v) for k, v in arguments.items() if v is not None] or [
+        (k, v)
+        for k, v in (
+            ("snapshot", options.get(keys_scan.SCAN_SNAPSHOT_ID)),
+            ("tag", options.get(keys_scan.SCAN_TAG_NAME)),
+            ("timestamp", options.get(keys_scan.SCAN_TIMESTAMP_MILLIS)),
+            ("timestamp", None if text is None else timestamp_option(text)),
+            ("watermark", options.get(keys_scan.SCAN_WATERMARK)),
+            ("version", options.get(keys_scan.SCAN_VERSION)),
+        )
+        if v is not None
+    ]
+    distinct = list(dict.fromkeys(given))
+    if len(distinct) > 1:
+        what = " and ".join(f"{k}={v!r}" for k, v in distinct)
+        raise ArgumentError(
+            f"one state can be read at a time, not {what}", argument=distinct[1][0], value=what
+        )
+    return distinct[0] if distinct else None
+
+
+def timestamp_option(text: str) -> int:
+    """``scan.timestamp`` as epoch milliseconds; text without a zone is UTC.
+
+    Raises:
+        OptionError: the text is no timestamp.
+    """
+    try:
+        return parse_timestamp(text) // 1_000_000
+    except ValueError as error:
+        raise OptionError(
+            f"option 'scan.timestamp' cannot be {text!r}: {error}",
+            option="scan.timestamp",
+            value=text,
+        ) from error
+
+
+def _by_mode(options: TableOptions, timeline: Timeline, mode: str) -> SnapshotRef:
+    latest = _latest(timeline)
+    if mode in _MODES or mode == "incremental":
+        created = options.get(keys_scan.SCAN_FILE_CREATION_TIME_MILLIS)
+        if created is None:
+            created = options.get(keys_scan.SCAN_CREATION_TIME_MILLIS)
+        return SnapshotRef(snapshot=latest, explicit=False, created_after_ms=created)
+    if mode == "latest-delta":
+        return SnapshotRef(snapshot=latest, explicit=False, delta_only=True)
+    if mode == "compacted-full":
+        return SnapshotRef(snapshot=compacted_full(options, timeline) or latest, explicit=False)
+    option = {
+        "from-file-creation-time": keys_scan.SCAN_FILE_CREATION_TIME_MILLIS,
+        "from-creation-timestamp": keys_scan.SCAN_CREATION_TIME_MILLIS,
+    }.get(mode)
+    created = None if option is None else options.get(option)
+    if created is None:
+        needs = "a snapshot, tag or timestamp" if option is None else option.key
+        raise OptionError(f"scan.mode {mode} needs {needs}", option="scan.mode", value=mode)
+    return SnapshotRef(snapshot=latest, explicit=False, created_after_ms=created)
+
+
+def _latest(timeline: Timeline) -> Snapshot | None:
+    ids = timeline.ids()
+    return timeline.snapshot(ids[-1]) if ids else None
+
+
+def compacted_full(options: TableOptions, timeline: Timeline) -> Snapshot | None:
+    """The newest COMPACT snapshot; where full compactions are counted, the newest full one."""
+    counted = options.get(keys_write.FULL_COMPACTION_DELTA_COMMITS)
+    if counted is None and options.get(keys_scan.CHANGELOG_PRODUCER) == "full-compaction":
+        counted = 1
+    for id in reversed(timeline.ids()):
+        found = timeline.snapshot(id)
+        identifier = found.commit_identifier
+        if found.commit_kind is CommitKind.COMPACT and (
+            counted is None or identifier == BATCH_IDENTIFIER or identifier % counted == 0
+        ):
+            return found
+    return None
+
+
+def at_or_before(timeline: Timeline, time_ms: int) -> Snapshot | None:
+    """The newest snapshot at or before ``time_ms``, None if all are later."""
+    ids = timeline.ids()
+    at = bisect_right(ids, time_ms, key=lambda each: timeline.snapshot(each).time_millis)
+    return timeline.snapshot(ids[at - 1]) if at else None
+
+
+def _at_time(timeline: Timeline, time_ms: int) -> Snapshot:
+    found = at_or_before(timeline, time_ms)
+    if found is None:
+        ids = timeline.ids()
+        first = (
+            f"the oldest is of {timeline.snapshot(ids[0]).time_millis}" if ids else "none is there"
+        )
+        raise NotFoundError(
+            f"no snapshot at or before {time_ms}: {first}", name=str(time_ms), available=[]
+        )
+    return found
+
+
+def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:
+    """The first snapshot whose watermark reaches ``watermark``; watermarks never fall."""
+    ids = timeline.ids()
+
+    def reached(id: int) -> int:
+        found = timeline.snapshot(id).watermark
+        return -(2**63) if found is None else found
+
+    at = bisect_left(ids, watermark, key=reached)
+    if at == len(ids):
+        raise NotFoundError(
+            f"no snapshot has reached watermark {watermark}", name=str(watermark), available=[]
+        )
+    return timeline.snapshot(ids[at])
+
+
+def _at_version(timeline: Timeline, version: str) -> Snapshot:
+    if timeline.has_tag(version):
+        return timeline.tag(version)
+    if version.isdecimal():
+        return timeline.snapshot(int(version))
+    return timeline.tag(version)
+
+
+_FINDERS: Final[dict[str, Any]] = {
+    "snapshot": lambda timeline, number: timeline.snapshot(number),
+    "tag": lambda timeline, name: timeline.tag(name),
+    "timestamp": _at_time,
+    "watermark": _at_watermark,
+    "version": _at_version,
+}
