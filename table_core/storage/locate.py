@@ -1,0 +1,98 @@
+"""The store that a URI names."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import fsspec
+
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.storage.local import LocalStorage
+from table_core.storage.memory import MemoryStorage
+from table_core.storage.object_store import ObjectStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.ports import Storage
+
+__all__ = ["open_storage"]
+
+_URI: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)", re.DOTALL)
+_PROTOCOLS: Final[Mapping[str, tuple[str, str]]] = {
+    "s3": ("s3", "s3"),
+    "s3a": ("s3", "s3"),
+    "s3n": ("s3", "s3"),
+    "gs": ("gs", "gcs"),
+    "gcs": ("gs", "gcs"),
+    "abfs": ("abfs", "azure"),
+    "abfss": ("abfs", "azure"),
+    "az": ("abfs", "azure"),
+}
+"""Schemes whose fsspec class puts conditionally: the class's name, and the extra that installs it."""
+_memory: Final[dict[str, MemoryStorage]] = {}
+_memory_lock: Final = threading.Lock()
+
+
+def open_storage(uri: str, storage_options: Mapping[str, Any] | None = None) -> Storage:
+    """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
+
+    ``storage_options`` go to the fsspec class.  Memory stores of one name are one store within a
+    process.
+
+    Raises:
+        UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
+            could both win; the message says what to do.
+        ArgumentError: no URI, or credentials in it.
+    """
+    match = _URI.fullmatch(uri)
+    if match is None or match["scheme"] == "file":
+        return _local(uri if match is None else match["rest"])
+    scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
+    if scheme == "memory":
+        return _in_memory(rest)
+    if scheme not in _PROTOCOLS:
+        raise UnsupportedFeatureError(
+            f"{scheme}:// has no atomic create-if-absent that this release can use: two writers "
+            "could both win a snapshot. Use file://, s3://, gs:// or abfs://, or mount the store "
+            "as a file system",
+            feature=f"atomic create on {scheme}://",
+        )
+    if "@" in rest.partition("/")[0] and scheme not in {"abfs", "abfss", "az"}:
+        raise ArgumentError(
+            "credentials do not belong into a URI: give them in storage_options",
+            argument="uri",
+            value=f"{scheme}://…",
+        )
+    return _remote(scheme, rest, dict(storage_options or {}))
+
+
+def _local(path: str) -> LocalStorage:
+    if not path:
+        raise ArgumentError("an empty path names no storage", argument="uri", value=path)
+    return LocalStorage(Path(path).absolute())
+
+
+def _in_memory(rest: str) -> MemoryStorage:
+    name, _, folder = rest.partition("/")
+    with _memory_lock:
+        disk = _memory.setdefault(name, MemoryStorage(name))
+    return disk.within(folder) if folder else disk
+
+
+def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
+    protocol, extra = _PROTOCOLS[scheme]
+    try:
+        cls = fsspec.get_filesystem_class(protocol)
+    except ImportError as error:
+        raise UnsupportedFeatureError(
+            f"{scheme}:// needs a package that is not installed ({error}): "
+            f"pip install 'airflow-provider-paimon[{extra}]'",
+            feature=f"{scheme}:// storage",
+        ) from error
+    # Listings are never cached: other processes commit meanwhile.
+    fs = cls(**{"use_listings_cache": False} | options)
+    return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
