@@ -47,8 +47,8 @@ demo-down: ## Stop what the demo started
 bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
 	@$(BIN)/python -m bench.run $(BENCH)
 
-simulate: $(STAMP) ## Hunt for races: the simulations with many more schedules
-	HYPOTHESIS_PROFILE=nightly $(BIN)/pytest -q --timeout 0 tests/simulation
+simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
+	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
