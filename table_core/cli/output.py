@@ -109,7 +109,7 @@ def show_rows(scan: Scan, format: str, file: str | None) -> None:
     elif format == "json":
         _write_json(scan, file)
     elif format == "table":
-        rows = []
+        rows: list[dict[str, Any]] = []
         for batch in scan.to_batches():
             rows += batch.slice(0, _SHOWN_ROWS + 1 - len(rows)).to_pylist()
             if len(rows) > _SHOWN_ROWS:
