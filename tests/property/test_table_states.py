@@ -1,0 +1,170 @@
+"""A key table against a plain dict, under any sequence of writes, compactions and expiry.
+
+Goal: whatever happens to the files, the rows are those of the model, and the changes that were
+delivered, applied from nothing, give the rows as of the newest delivering snapshot.
+
+Method: a Hypothesis state machine over the public names, on a memory store.  The model knows
+nothing of files: a dict for deduplicate, sums and maxima for aggregation.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import table_core as tc
+
+Row = tuple[str, int, int | None, int | None]
+SCHEMA = pa.schema(
+    [
+        pa.field("k", pa.int32(), nullable=False),
+        pa.field("total", pa.int64()),
+        pa.field("most", pa.int32()),
+    ]
+)
+AGGREGATION = {
+    "merge-engine": "aggregation",
+    "fields.total.aggregate-function": "sum",
+    "fields.most.aggregate-function": "max",
+    "aggregation.remove-record-on-delete": "true",
+}
+
+
+def rows_of(kinds: list[str]) -> st.SearchStrategy[list[Row]]:
+    small = st.one_of(st.none(), st.integers(-5, 5))
+    return st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 7), small, small), max_size=9)
+
+
+class TableStates(RuleBasedStateMachine):
+    """One table and its model."""
+
+    @initialize(
+        aggregate=st.booleans(),
+        producer=st.sampled_from(["none", "input", "full-compaction"]),
+        bucket=st.integers(1, 3),
+        trigger=st.integers(2, 4),
+        delta_commits=st.integers(1, 3),
+    )
+    def create(
+        self, aggregate: bool, producer: str, bucket: int, trigger: int, delta_commits: int
+    ) -> None:
+        options = {
+            "bucket": str(bucket),
+            "changelog-producer": producer,
+            "num-sorted-run.compaction-trigger": str(trigger),
+            "snapshot.time-retained": "1 ms",
+            "snapshot.num-retained.min": "1",
+        }
+        if aggregate:
+            options |= AGGREGATION
+        if producer == "full-compaction":
+            options["full-compaction.delta-commits"] = str(delta_commits)
+        self.aggregate, self.producer = aggregate, producer
+        catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+        catalog.create_database("d")
+        self.table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
+        self.model: dict[int, list[int | None]] = {}
+        self.replayed: dict[int, list[int | None]] = {}
+        self.taken = 0
+
+    @rule(rows=st.deferred(lambda: rows_of(["+I", "+U", "-D"])), write_only=st.booleans())
+    def write(self, rows: list[Row], write_only: bool) -> None:
+        table = self.table
+        if write_only:
+            table = tc.open_table(
+                table.uri, options={"write-only": "true"}
+            )
+        kinds, keys, totals, most = zip(*rows, strict=True) if rows else ((), (), (), ())
+        data = pa.table(
+            {
+                "k": pa.array(keys, pa.int32()),
+                "total": pa.array(totals, pa.int64()),
+                "most": pa.array(most, pa.int32()),
+                "_ROW_KIND": pa.array(kinds, pa.string()),
+            }
+        )
+        with table.write() as writer:
+            writer.write(data)
+            writer.commit()
+        for row in rows:
+            self._apply(row)
+        self._follow()
+
+    def _apply(self, row: Row) -> None:
+        kind, key, total, most = row
+        if kind == "-D":
+            self.model.pop(key, None)
+        elif self.aggregate and key in self.model:
+            old = self.model[key]
+            values = [v for v in (old[0], total) if v is not None]
+            peaks = [v for v in (old[1], most) if v is not None]
+            self.model[key] = [sum(values) if values else None, max(peaks, default=None)]
+        else:
+            self.model[key] = [total, most]
+
+    @rule(strategy=st.sampled_from(["full", "minor"]))
+    def compact(self, strategy: str) -> None:
+        self.table.compact(strategy)
+        self._follow()
+
+    @rule(retain=st.integers(1, 3))
+    def expire(self, retain: int) -> None:
+        self.table.expire_snapshots(retain_max=retain, retain_min=1)
+
+    def _follow(self) -> None:
+        """Take what was delivered since, before expiry can take it away."""
+        if self.producer == "none":
+            return
+        head = self.table.latest_snapshot()
+        if head is None or head.id == self.taken:
+            return
+        for row in self.table.changes(after=self.taken, to=head.id).to_arrow().to_pylist():
+            self._replay(row)
+        self.taken = head.id
+
+    def _replay(self, row: dict[str, Any]) -> None:
+        kind, key, value = row["_ROW_KIND"], row["k"], [row["total"], row["most"]]
+        if self.producer == "input":
+            return
+        if kind in {"-U", "-D"}:
+            assert self.replayed.pop(key) == value
+        else:
+            assert key not in self.replayed
+            self.replayed[key] = value
+
+    @rule()
+    def deliver_everything(self) -> None:
+        if self.producer == "full-compaction":
+            self.compact("full")
+            assert self.replayed == self.model
+
+    @invariant()
+    def rows_are_those_of_the_model(self) -> None:
+        if not hasattr(self, "table"):
+            return
+        found = self.table.read().to_arrow().to_pylist()
+        assert len(found) == len({row["k"] for row in found})
+        assert {row["k"]: [row["total"], row["most"]] for row in found} == self.model
+
+    @invariant()
+    def a_filter_keeps_what_the_model_keeps(self) -> None:
+        if not hasattr(self, "table"):
+            return
+        found = self.table.read(columns=["k"], where="most > 0 AND k <= 5").to_arrow()
+        want = {k for k, v in self.model.items() if v[1] is not None and v[1] > 0 and k <= 5}
+        assert set(found["k"].to_pylist()) == want
+
+
+TestTableStates = TableStates.TestCase
+TestTableStates.settings = settings(
+    settings.default,
+    max_examples=max(10, settings.default.max_examples // 5),
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
