@@ -406,6 +406,10 @@ SCHEDULES = {
         "fresh>Create fresh!after fresh!before",
         {"fresh": ErrorKind.UNKNOWN_OUTCOME},
     ),
+    "a wait is cut short and the write lands late": (
+        "fresh>Create fresh!before fresh>Wait late fresh!before",
+        {"fresh": ErrorKind.UNKNOWN_OUTCOME},
+    ),
     "the store's client repeats a create": ("fresh>Create fresh!again fresh>", {"fresh": None}),
     "a process taken for dead comes second": ("wa>Create wa!twin wa~> wa>", {"wa": None}),
     "a process taken for dead wakes after its twin's proof expired": (
