@@ -279,6 +279,8 @@ def _create(run: _Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
                 assert stored is None or isinstance(stored, fx.Head)
                 fate = judge(stored, wanted)
                 yield from _check_floor(run, snapshot.id)
+                if fate is Fate.ABSENT:
+                    yield _backoff(run, attempt)
         except OutcomeUnknownError:
             raise
         except TableError as error:
@@ -291,7 +293,6 @@ def _create(run: _Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
             yield from _settle(run, head, fx.Head(snapshot, wanted))
         if fate is not Fate.ABSENT:
             return fate
-        yield _backoff(run, attempt)
     raise run.unknown(
         f"no reply to creating snapshot {snapshot.id}, time after time", id=snapshot.id
     )

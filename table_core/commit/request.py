@@ -146,8 +146,10 @@ class CommitRequest:
     writer_version: str
     """Begins with ``properties.WRITER_PREFIX``."""
     resume_from: int | None = None
-    """Id of the head recorded when an earlier run of this very commit began (0: empty table); None:
-    there was no earlier run, or it left no record."""
+    """Id of the head (0: empty table) recorded, outside the process, before the first run of this very
+    commit began.  Every run passes it, the first one too: a process that was taken for dead may wake up
+    after its successor has committed and that snapshot has expired.  None: nobody recorded anything; then
+    the search goes down to the earliest snapshot, and what is not there is taken as never made."""
     growing: bool = False
     """Identifiers of ``user`` only grow (a stream): one at or below the newest has landed."""
     force: bool = False

@@ -26,6 +26,7 @@ among the named schedules alone:
         no search                                         a restart after an unacknowledged success, + 5
         search at the first attempt only                  a process taken for dead comes second, + 1
         later absence not proved                          ... wakes after its twin's proof expired
+        (caller) a first run passes no ``resume_from``    ... before it began wakes last
         expectations not checked                          two flows read the same position
         files deleted although the outcome is unknown     a reply is lost and then the store is gone, + 1
         a lost compact half is raised                     a compact half loses and the rows are in, + 1
@@ -108,10 +109,9 @@ class Model:
         recorded: list[int] = []
 
         def run() -> Iterator[Any]:
-            resume_from = recorded[0] if recorded else None
-            if not recorded:
-                recorded.append((yield self.table.head_id))
-            request = self.request(name, fresh=fresh, resume_from=resume_from, compacts=compacts)
+            head_id = yield self.table.head_id
+            recorded.append(head_id)  # outside the process; the first record counts
+            request = self.request(name, fresh=fresh, resume_from=recorded[0], compacts=compacts)
             return (yield from commit(request, bounds=_bounds))
 
         return Actor(name=name, start=run, restart=None if fresh else run)
@@ -406,10 +406,18 @@ SCHEDULES = {
         "fresh>Create fresh!after fresh!before",
         {"fresh": ErrorKind.UNKNOWN_OUTCOME},
     ),
+    "a wait is cut short and the write lands late": (
+        "fresh>Create fresh!before fresh>Wait late fresh!before",
+        {"fresh": ErrorKind.UNKNOWN_OUTCOME},
+    ),
     "the store's client repeats a create": ("fresh>Create fresh!again fresh>", {"fresh": None}),
     "a process taken for dead comes second": ("wa>Create wa!twin wa~> wa>", {"wa": None}),
     "a process taken for dead wakes after its twin's proof expired": (
         "wa>Create wa!twin wa~> wa>Wait wb> wc> expirer> wa>",
+        {"wa": ErrorKind.UNKNOWN_OUTCOME},
+    ),
+    "a process taken for dead before it began wakes last": (
+        "wa!twin wa>ReadHead wa~> wb> expirer> wa>",
         {"wa": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "two flows read the same position": (
