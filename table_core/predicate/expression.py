@@ -63,7 +63,7 @@ class Term(Expression):
     """A value: a column, a literal, or computed from them.  Comparing one makes a condition."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]  # == builds a condition, so terms cannot be keys
+    __hash__ = None  # type: ignore[assignment]  # comparing builds a condition, so terms cannot be keys
 
     def __eq__(self, other: object) -> Compare:  # type: ignore[override]  # builds a condition
         return Compare("=", self, _term(other))

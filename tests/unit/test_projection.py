@@ -125,6 +125,24 @@ def test_ranges_follow_ids_too() -> None:
     assert evolve_ranges(OLD, schema, {}, row_count=4)["n"].only_null
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("INT", "DECIMAL(4, 0)"),
+        ("DECIMAL(6, 3)", "DECIMAL(4, 3)"),
+        ("BIGINT", "INT"),
+        ("STRING", "VARCHAR(2)"),
+        ("TIMESTAMP(6)", "TIMESTAMP(3)"),
+        ("STRING", "INT"),
+        ("INT", "STRING"),
+    ],
+)
+def test_bounds_are_dropped_where_a_cast_may_reorder_or_lose_values(source, target) -> None:
+    written = TableSchema(id=0, fields=(Field(0, "c", parse_type(source)),), highest_field_id=0)
+    found = evolve_ranges(written, [Field(0, "c", parse_type(target))], {"c": Range(1, 2, 0, 3)})
+    assert found == {}
+
+
 TYPES = [
     "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(4, 1)", "DECIMAL(6, 3)",
     "DATE", "TIME(3)", "TIMESTAMP(3)", "TIMESTAMP(6)", "STRING", "VARCHAR(2)", "CHAR(3)", "BYTES",
