@@ -15,7 +15,7 @@ SALES = "default.country_sales"
 
 with DAG(
     dag_id="streamhouse_report",
-    schedule=[watched_table(SALES, catalog="demo", poll_seconds=2)],
+    schedule=[watched_table(SALES, catalog="demo", start="earliest", poll_seconds=2)],
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 2, "catalog": "demo"},

@@ -104,3 +104,107 @@ def test_files_are_appended_once_however_often_the_dag_runs(
     assert (result["rows_written"], result["details"]["position"]) == (5, "2/a.parquet")
     table = warehouse.table("shop.orders")
     assert [s.total_record_count for s in table.snapshots()] == [10, 15]
+
+
+def test_a_flow_merges_compacts_and_reports(
+    run: Callable[..., Any], warehouse: Catalog, tmp_path: Path
+) -> None:
+    """One Dag from files to a page; DuckDB computes, so no JVM is needed."""
+    write_rows(tmp_path / "in" / "1" / "a.parquet", 0, 10)
+    body = (
+        CREATE
+        + APPEND
+        + """
+sums = PaimonCreateTableOperator(task_id="sums", table="shop.sums",
+    columns={"dt": "STRING NOT NULL", "n": "BIGINT"}, primary_key=["dt"],
+    options={"bucket": "1", "merge-engine": "aggregation", "fields.n.aggregate-function": "sum",
+             "changelog-producer": "full-compaction", "aggregation.remove-record-on-delete": "true"})
+add = PaimonWriteOperator(task_id="add", table="shop.sums", engine="local",
+    sql="SELECT dt, count(*) AS n FROM orders GROUP BY dt",
+    sources={"orders": {"table": "shop.orders", "mode": "changes"}})
+merge = PaimonMergeIntoOperator(task_id="merge", table="shop.sums", engine="local", on=["dt"],
+    source={"sql": "SELECT '2026-01-02' AS dt"},
+    when=[{"action": "not-matched-insert", "values": {"dt": "source.dt", "n": "0"}}])
+compact = PaimonCompactOperator(task_id="compact", table="shop.sums", engine="local")
+wait = PaimonSnapshotSensor(task_id="wait", table="shop.sums", poke_interval=0.1, deferrable=True)
+report = PaimonChangeReportOperator(task_id="report", table="shop.sums", label_column="dt", value_column="n")
+expire = PaimonExpireSnapshotsOperator(task_id="expire", table="shop.sums", retain_max=2, retain_min=1)
+[append, sums] >> add >> merge >> compact >> wait >> report >> expire
+"""
+    )
+    done = run(body, folder=f"file://{tmp_path}/in")
+    assert set(states(done).values()) == {"success"}, states(done)
+    table = warehouse.table("shop.sums")
+    rows = table.read().to_arrow().sort_by("dt").to_pylist()
+    assert rows == [{"dt": "2026-01-01", "n": 10}, {"dt": "2026-01-02", "n": 0}]
+    assert len(table.snapshots()) == 2
+    assert set(xcom(done, "wait")["kinds"]) == {"COMPACT"}
+    assert xcom(done, "compact")["action"] == "compact"
+    report = xcom(done, "report")
+    assert report["rows"] == 2
+    page = Path(os.environ["AIRFLOW__PAIMON__REPORTS_FOLDER"]) / report["report"].rpartition("/")[2]
+    assert "2026-01-02" in page.read_text()
+
+    again = run(body, folder=f"file://{tmp_path}/in")
+    assert set(states(again).values()) == {"success"}, states(again)
+    assert warehouse.table("shop.sums").read().to_arrow().sort_by("dt").to_pylist() == rows
+
+
+def events_of(dag_run: Any, airflow_home: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    import sqlite3
+
+    with sqlite3.connect(airflow_home / "airflow.db") as db:
+        found = db.execute(
+            "SELECT source_task_id, uri, e.extra FROM asset_event e JOIN asset a ON a.id = asset_id"
+            " WHERE source_run_id = ? AND source_dag_id = ? ORDER BY e.id",
+            (dag_run.run_id, dag_run.dag_id),
+        ).fetchall()
+    return [(task, uri, json.loads(extra)) for task, uri, extra in found]
+
+
+def test_a_task_announces_the_changes_that_it_delivered_and_nothing_else(
+    run: Callable[..., Any], airflow_home: Path, tmp_path: Path
+) -> None:
+    write_rows(tmp_path / "in" / "1" / "a.parquet", 0, 10)
+    body = (
+        CREATE
+        + APPEND
+        + """
+again = PaimonWriteOperator(task_id="again", table="shop.orders", engine="local",
+    rows_uri="{{ dag_run.conf['folder'] }}/*/*.parquet", rows_position="tc.files.orders")
+silent = PaimonWriteOperator(task_id="silent", table="shop.orders", engine="local", events="none",
+    rows_uri="{{ dag_run.conf['folder'] }}/*/*.parquet")
+append >> again >> silent
+"""
+    )
+    done = run(body, folder=f"file://{tmp_path}/in")
+    assert set(states(done).values()) == {"success"}, states(done)
+    ((task, uri, extra),) = events_of(done, airflow_home)
+    assert (task, uri) == ("append", "paimon://paimon_default/shop/orders")
+    assert extra["version"] == 1
+    assert extra["kinds"] == {"APPEND": 1}
+    assert extra["rows"] == {"append": 10, "changelog": 0}
+    assert extra["result"]["rows_written"] == 10
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        pytest.param(
+            'PaimonCreateTableOperator(task_id="t", table="a.b", columns={"x": "INT"}, catalog="other")',
+            "task announces paimon://other/a/b but would touch paimon://paimon_default/a/b",
+            id="another catalog than announced",
+        ),
+        pytest.param(
+            'PaimonCompactOperator(task_id="t", table="a.nothing", engine="local")',
+            "not-found",
+            id="no such table",
+        ),
+    ],
+)  # fmt: skip
+def test_mistakes_fail_without_a_retry(
+    run: Callable[..., Any], body: str, what: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = run(body.replace('task_id="t"', 'task_id="t", retries=3'))
+    assert states(done) == {"t": "failed"}
+    assert what in "".join(capfd.readouterr())

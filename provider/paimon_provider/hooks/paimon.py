@@ -142,8 +142,8 @@ class PaimonHook(BaseHook):
         """All snapshots, oldest first, and the table's changelog producer."""
         handle = self.table(table)
         facts = [SnapshotFacts.of(snapshot) for snapshot in handle.snapshots()]
-        producer = handle.definition.options.get("changelog-producer", "none")
-        return sorted(facts, key=lambda s: s.id), str(producer)
+        producer = handle.options.get("changelog-producer", "none")
+        return sorted(facts, key=lambda s: s.id), str(producer).lower()
 
     def new_snapshots(
         self, table: str, condition: NewSnapshots
