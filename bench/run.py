@@ -56,8 +56,8 @@ def measure(engine: str, workload: Workload, home: Path, scale: float) -> Measur
     """Run once; what the worker printed, or why it failed."""
     python = sys.executable if engine == "ours" else str(pypaimon_python())
     words = [engine, workload.name, str(home / engine), str(CACHE / "bench" / "rows"), str(scale)]
-    environment = {
-        **os.environ,
+    environment = {  # both sides may keep their compiled modules, as installed packages do
+        **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
         "PYTHONPATH": str(PROJECT),
         "PYTHONWARNINGS": "ignore",
         "PYTHONHASHSEED": "0",

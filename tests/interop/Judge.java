@@ -17,6 +17,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.paimon.AppendOnlyFileStore;
+import org.apache.paimon.append.AppendCompactCoordinator;
+import org.apache.paimon.append.AppendCompactTask;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
@@ -29,6 +32,7 @@ import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.schema.Schema;
@@ -36,11 +40,13 @@ import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
@@ -339,6 +345,10 @@ public final class Judge {
     }
 
     private static void compact(FileStoreTable table) throws Exception {
+        if (table.bucketMode() == BucketMode.BUCKET_UNAWARE) {
+            pack(table);
+            return;
+        }
         Map<String, String> writing = Map.of("write-only", "false");
         BatchWriteBuilder builder = table.copy(writing).newBatchWriteBuilder();
         Set<List<Object>> done = new HashSet<>();
@@ -353,6 +363,20 @@ public final class Judge {
             }
             commit.commit(write.prepareCommit());
         }
+    }
+
+    /** Append tables without buckets: small files are packed into larger ones. */
+    private static void pack(FileStoreTable table) throws Exception {
+        BaseAppendFileStoreWrite write = ((AppendOnlyFileStore) table.store()).newWrite("judge");
+        write.withIOManager(spill());
+        List<CommitMessage> done = new ArrayList<>();
+        for (AppendCompactTask task : new AppendCompactCoordinator(table, false).run()) {
+            done.add(task.doCompact(table, write));
+        }
+        try (BatchTableCommit commit = table.newBatchWriteBuilder().newCommit()) {
+            commit.commit(done);
+        }
+        write.close();
     }
 
     private static void expire(FileStoreTable table, String retain) {
