@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.merge.deduplicate import passed
+from table_core.merge.fold_value import Pick, picked
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined, spans
 
@@ -67,10 +68,7 @@ class Aggregation:
             last_delete = groups.last(kinds == RowKind.DELETE)
             removed = np.where(last_delete == groups.stops - 1, versions[groups.stops - 1], -1)
             groups, versions = _from_last_delete(groups, versions, last_delete)
-        folded = pa.table(
-            [self._folded(rows, name, versions, groups) for name in rows.column_names],
-            schema=rows.schema,
-        )
+        folded = {name: self._folded(rows, name, versions, groups) for name in rows.column_names}
         return joined(rows, runs, several, folded, removed)
 
     def _folded(
@@ -78,10 +76,12 @@ class Aggregation:
     ) -> Any:
         if name == KIND_COLUMN:
             return pa.array(np.zeros(len(groups.starts), np.int8))
-        column = single_chunk(rows[name])
         if name == SEQUENCE_COLUMN:
-            return column.take(pa.array(versions[groups.stops - 1]))
-        return self.folds[name].fold(column.take(pa.array(versions)), groups)
+            return versions[groups.stops - 1]
+        column, fold = single_chunk(rows[name]), self.folds[name]
+        if isinstance(fold, Pick):
+            return picked(column, fold, versions, groups)
+        return fold.fold(column.take(pa.array(versions)), groups)
 
 
 def _from_last_delete(

@@ -27,6 +27,8 @@ __all__ = [
     "KeyColumn",
     "LastNonNull",
     "LastValue",
+    "Pick",
+    "picked",
     "present",
     "refuse_retracts",
 ]
@@ -52,6 +54,16 @@ def present(column: pa.Array) -> npt.NDArray[np.bool_]:
     return np.ones(len(column), np.bool_) if valid is None else valid
 
 
+def picked(
+    column: pa.Array, fold: Pick, versions: npt.NDArray[np.int64], groups: Groups
+) -> npt.NDArray[np.int64]:
+    """Which rows hold the results of ``fold``, or -1, for the rows ``versions`` of ``column``."""
+    valid = validity(column)
+    here = np.ones(len(versions), np.bool_) if valid is None else valid[versions]
+    at = fold.at(here, groups)
+    return np.where(at >= 0, versions[at], -1) if len(versions) else at
+
+
 def refuse_retracts(groups: Groups, function: str, column: str) -> None:
     """Refuse values to take away on behalf of a function that cannot.
 
@@ -69,67 +81,83 @@ def refuse_retracts(groups: Groups, function: str, column: str) -> None:
         )
 
 
+class Pick:
+    """A fold whose result is one of the values, so that only it need be gathered."""
+
+    __slots__ = ()
+
+    def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
+        """Position of each group's result, or -1 for null; ``here``: values that are not null.
+
+        Shape: ``here[n]``, ``groups[g]`` to ``int64[g]``.
+        """
+        raise NotImplementedError
+
+    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+        """See ``Fold``."""
+        return taken(column, self.at(present(column), groups))
+
+
 @dataclass(frozen=True, slots=True)
-class KeyColumn:
+class KeyColumn(Pick):
     """A column of the primary key: the same in every version."""
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """The newest version's value."""
-        return taken(column, np.where(groups.stops > groups.starts, groups.stops - 1, -1))
+        return np.where(groups.stops > groups.starts, groups.stops - 1, -1)
 
 
 @dataclass(frozen=True, slots=True)
-class LastValue:
+class LastValue(Pick):
     """``last_value``: the newest, also null; null after a retract."""
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """See the class."""
         at = groups.stops - 1
         wanted = groups.stops > groups.starts
         if groups.retract is not None:
             wanted = wanted & ~groups.retract[np.maximum(at, 0)]
-        return taken(column, np.where(wanted, at, -1))
+        return np.where(wanted, at, -1)
 
 
 @dataclass(frozen=True, slots=True)
-class LastNonNull:
+class LastNonNull(Pick):
     """``last_non_null_value``: the newest that is not null; a retract of a value clears it."""
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
         """See the class."""
-        if column.null_count == 0 and groups.retract is None:
-            return KeyColumn().fold(column, groups)
-        at = groups.last(present(column))
+        if groups.retract is None and bool(here.all()):
+            return KeyColumn().at(here, groups)
+        at = groups.last(here)
         if groups.retract is not None and groups.count:
             at = np.where((at >= 0) & groups.retract[np.maximum(at, 0)], -1, at)
-        return taken(column, at)
+        return at
 
 
 @dataclass(frozen=True, slots=True)
-class FirstValue:
+class FirstValue(Pick):
     """``first_value``: the oldest, also null."""
 
     column: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """See the class.  A removed row that starts a group gives way unless it was primed."""
         refuse_retracts(groups, "first_value", self.column)
         at = np.where(groups.stops > groups.starts, groups.starts, -1)
         if groups.primed is not None:
             at = np.where((~groups.primed) & (groups.stops - groups.starts > 1), at + 1, at)
-        return taken(column, at)
+        return at
 
 
 @dataclass(frozen=True, slots=True)
-class FirstNonNull:
+class FirstNonNull(Pick):
     """``first_non_null_value``: the oldest that is not null."""
 
     column: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
         """See the class.  A removed row that starts a group gives way unless it was primed."""
         refuse_retracts(groups, "first_non_null_value", self.column)
-        here = present(column)
         at = groups.first(here)
         if groups.primed is not None:
             gives_way = groups.starts[~groups.primed & (groups.stops > groups.starts)]
@@ -137,7 +165,7 @@ class FirstNonNull:
             later[gives_way] = False
             second = groups.first(later)
             at = np.where(groups.primed, groups.starts, np.where(second >= 0, second, at))
-        return taken(column, at)
+        return at
 
 
 @dataclass(frozen=True, slots=True)

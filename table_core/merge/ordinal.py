@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["comparable", "ordinals", "single_chunk", "validity"]
+__all__ = ["comparable", "ordinals", "packed", "single_chunk", "validity"]
 
 _WIDEST_TEXT: Final = 64
 """Longer texts are ranked instead of laid out as bytes."""
@@ -86,12 +86,26 @@ def comparable(columns: Sequence[pa.Array]) -> npt.NDArray[Any]:
         numbers = [_plain(column) for column in columns]
         plain = [number for number in numbers if number is not None]
         if len(plain) == len(columns):
-            packed = plain[0] if len(plain) == 1 else _packed(plain)
-            if packed is not None:
-                return packed
+            one = plain[0] if len(plain) == 1 else packed(plain)
+            if one is not None:
+                return one
     parts = [part for column in columns for part in _bytes_of(column)]
     matrix = np.ascontiguousarray(np.concatenate(parts, axis=1))
     return matrix.view(f"S{matrix.shape[1]}").reshape(len(columns[0]))
+
+
+def packed(numbers: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
+    """Several numbers a row as one that sorts as they do; None where that needs over 63 bits."""
+    if len(numbers[0]) == 0:
+        return np.zeros(0, np.int64)
+    lows = [int(n.min()) for n in numbers]
+    bits = [(int(n.max()) - low).bit_length() for n, low in zip(numbers, lows, strict=True)]
+    if sum(bits) > 63:
+        return None
+    result = np.zeros(len(numbers[0]), np.int64)
+    for number, low, width in zip(numbers, lows, bits, strict=True):
+        result = (result << width) | (number - np.int64(low))
+    return result
 
 
 def _is_text(type_: pa.DataType) -> bool:
@@ -138,20 +152,6 @@ def _float_ordinals(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         return (narrow ^ ((narrow >> 31) & np.int32(0x7FFF_FFFF))).astype(np.int64)
     bits = one_nan.view(np.int64)
     return bits ^ ((bits >> 63) & _LOW_63)
-
-
-def _packed(numbers: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
-    """Several columns in the bits of one integer, or None where they need more than 63."""
-    if len(numbers[0]) == 0:
-        return np.zeros(0, np.int64)
-    lows = [int(n.min()) for n in numbers]
-    bits = [(int(n.max()) - low).bit_length() for n, low in zip(numbers, lows, strict=True)]
-    if sum(bits) > 63:
-        return None
-    packed = np.zeros(len(numbers[0]), np.int64)
-    for number, low, width in zip(numbers, lows, bits, strict=True):
-        packed = (packed << width) | (number - np.int64(low))
-    return packed
 
 
 def _bytes_of(column: pa.Array) -> list[npt.NDArray[np.uint8]]:

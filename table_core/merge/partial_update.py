@@ -16,7 +16,7 @@ import pyarrow as pa
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.errors import DataError
 from table_core.merge.deduplicate import passed
-from table_core.merge.fold_value import LastNonNull
+from table_core.merge.fold_value import LastNonNull, picked
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined
 from table_core.merge.sequence_group import History, SequenceGroup, from_removal
@@ -81,9 +81,8 @@ class PartialUpdate:
                 newest = history.versions[history.groups.stops - 1]
         folded = self._folded(history)
         folded[KIND_COLUMN] = pa.array(result_kinds, pa.int8())
-        folded[SEQUENCE_COLUMN] = single_chunk(rows[SEQUENCE_COLUMN]).take(pa.array(newest))
-        columns = [folded[name] for name in rows.column_names]
-        return joined(rows, runs, several, pa.table(columns, schema=rows.schema))
+        folded[SEQUENCE_COLUMN] = newest
+        return joined(rows, runs, several, folded)
 
     def _with_retracts(
         self,
@@ -116,8 +115,8 @@ class PartialUpdate:
             )
         return history, removed == groups.stops - 1
 
-    def _folded(self, history: History) -> dict[str, pa.Array]:
-        result: dict[str, pa.Array] = {}
+    def _folded(self, history: History) -> dict[str, pa.Array | npt.NDArray[np.int64]]:
+        result: dict[str, pa.Array | npt.NDArray[np.int64]] = {}
         here = set(history.rows.column_names)
         for group in self.groups:
             if here.issuperset(group.fields):
@@ -128,7 +127,8 @@ class PartialUpdate:
         free = _without_retracts(history) if history.retract.any() else history
         versions = Groups(free.groups.starts, free.groups.stops)
         for name in here - result.keys() - {KIND_COLUMN, SEQUENCE_COLUMN}:
-            result[name] = LastNonNull().fold(free.column(name), versions)
+            column = single_chunk(free.rows[name])
+            result[name] = picked(column, LastNonNull(), free.versions, versions)
         return result
 
 

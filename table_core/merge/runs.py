@@ -15,7 +15,7 @@ import pyarrow as pa
 from table_core.merge.ordinal import comparable, single_chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -86,8 +86,8 @@ def spans(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.
 
 def taken(column: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
     """``column`` at ``positions``; null where a position is negative."""
-    picked = pa.array(positions, mask=positions < 0)
-    return column.take(picked)
+    nulls = positions < 0
+    return column.take(pa.array(positions, mask=nulls if nulls.any() else None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,17 +159,24 @@ def joined(
     rows: pa.Table,
     runs: Runs,
     several: npt.NDArray[np.int64],
-    folded: pa.Table,
+    folded: Mapping[str, pa.Array | npt.NDArray[np.int64]],
     instead: npt.NDArray[np.int64] | None = None,
 ) -> pa.Table:
     """One row a key: ``folded`` for the runs ``several``, the only version for the others.
 
-    A key with one version passes through unchanged (spec 7.5).  ``instead[i] >= 0`` is the row
-    that stands for run ``several[i]`` in place of ``folded``'s.
+    A key with one version passes through unchanged (spec 7.5).  ``folded`` has for each column
+    the results, or the numbers of the rows that hold them (negative: null).  ``instead[i] >= 0``
+    is the row that stands for run ``several[i]`` in place of ``folded``'s.
     """
-    if len(several) == len(runs.starts) and instead is None:
-        return folded
     at = runs.rows_at(runs.ends).copy()
-    result = np.arange(len(several)) + rows.num_rows
-    at[several] = result if instead is None else np.where(instead >= 0, instead, result)
-    return pa.concat_tables([rows, folded]).take(at)
+    columns = []
+    for name in rows.column_names:
+        column, result = single_chunk(rows[name]), folded[name]
+        if isinstance(result, np.ndarray):
+            chosen = result
+        else:
+            chosen = np.arange(len(several)) + rows.num_rows
+            column = pa.concat_arrays([column, result])
+        at[several] = chosen if instead is None else np.where(instead >= 0, instead, chosen)
+        columns.append(taken(column, at))
+    return pa.table(columns, schema=rows.schema)

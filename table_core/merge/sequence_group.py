@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from table_core.datatypes.row_kind import RowKind
 from table_core.merge.fold_nested import Collect
-from table_core.merge.fold_value import present
+from table_core.merge.fold_numeric import Sum
+from table_core.merge.fold_value import IgnoreRetract, present
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.runs import Groups, spans, taken
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
-    import pyarrow as pa
 
     from table_core.merge.fold_value import Fold
 
@@ -68,20 +69,62 @@ class SequenceGroup:
         silent: npt.NDArray[np.bool_],
     ) -> pa.Array:
         """Fold the versions as the row sees them: older adds first, newest of them nearest."""
-        groups = history.groups
         speaks = np.flatnonzero(~silent & ~history.quiet_seed)
         seeds = np.flatnonzero(history.seed)
         at = np.concatenate([seeds, speaks])
-        late = ~wins[speaks] & ~history.retract[speaks]
-        turn = np.where(late & (not isinstance(fold, Collect)), -speaks - 1, 2 * speaks + 1)
-        turn = np.concatenate([2 * seeds, turn])
+        turn = np.concatenate([2 * seeds, 2 * speaks + 1])
         retract = np.concatenate([np.zeros(len(seeds), np.bool_), history.retract[speaks]])
-        run = groups.ids[at]
-        order = np.lexsort((turn, run))
-        lengths = np.bincount(run, minlength=len(groups.starts)).astype(np.int64)
-        return fold.fold(
-            taken(history.column(name), at[order]), Groups.of_lengths(lengths, retract[order])
-        )
+        late = np.concatenate([np.zeros(len(seeds), np.bool_), ~wins[speaks]]) & ~retract
+        if isinstance(fold, Collect):
+            late[:] = False
+        run = history.groups.ids[at]
+        lengths = np.bincount(run, minlength=len(history.groups.starts)).astype(np.int64)
+        in_time = np.lexsort((turn, run))
+        column = history.column(name)
+        events = Events(at[in_time], retract[in_time], late[in_time], lengths)
+        if isinstance(fold, Sum | IgnoreRetract) or not events.retract_before_late():
+            order = np.lexsort((np.where(late, -turn, turn), run))
+            groups = Groups.of_lengths(lengths, retract[order])
+            return fold.fold(taken(column, at[order]), groups)
+        return events.fold(column, fold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Events:
+    """What happens to an aggregated column, key by key, in the order of the versions.
+
+    ``at`` is the version that each event comes from.  ``late`` adds go before the value so far.
+    """
+
+    at: npt.NDArray[np.int64]
+    retract: npt.NDArray[np.bool_]
+    late: npt.NDArray[np.bool_]
+    lengths: npt.NDArray[np.int64]
+
+    def retract_before_late(self) -> bool:
+        """Whether a key has a late add after a retract, so that the order of events matters."""
+        groups = Groups.of_lengths(self.lengths)
+        first_retract, last_late = groups.first(self.retract), groups.last(self.late)
+        return bool(((first_retract >= 0) & (last_late > first_retract)).any())
+
+    def fold(self, column: pa.Array, fold: Fold) -> pa.Array:
+        """Fold every key at once, one event further a time."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        state = taken(column, np.full(len(starts), -1))
+        for wave in range(int(self.lengths.max())):
+            active = np.flatnonzero(self.lengths > wave)
+            event = starts[active] + wave
+            old, new = np.arange(len(active)), np.arange(len(active)) + len(active)
+            late = self.late[event]
+            pairs = np.column_stack([np.where(late, new, old), np.where(late, old, new)]).ravel()
+            values = pa.concat_arrays([taken(state, active), taken(column, self.at[event])])
+            retract = np.column_stack([np.zeros(len(active), np.bool_), self.retract[event]])
+            groups = Groups.of_lengths(np.full(len(active), 2), retract.ravel())
+            result = fold.fold(taken(values, pairs), groups)
+            place = np.arange(len(starts))
+            place[active] = np.arange(len(active)) + len(starts)
+            state = taken(pa.concat_arrays([state, result]), place)
+        return state
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.merge.ordinal import comparable, ordinals, single_chunk, validity
+from table_core.merge.ordinal import comparable, ordinals, packed, single_chunk, validity
 from table_core.merge.runs import Runs, spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
-    import pyarrow as pa
 
 __all__ = ["KeyOrder", "is_retract", "key_order", "runs_of"]
 
@@ -85,25 +85,35 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     places = spans(runs.starts[several], lengths)
     versions = runs.rows_at(places)
     run = np.repeat(np.arange(len(several)), lengths)
-    sort_keys: list[npt.NDArray[np.int64]] = [run]
+    arrival = [single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()[versions]]
+    if not _in_order([run, *arrival], strict=True):
+        arrival.append((~is_retract(rows)[versions]).astype(np.int64))
+    arrived = _in_order([run, *arrival], strict=False)
+    if arrived and not by.sequence_fields:
+        return runs
+    sort_keys = [run, *_user_sequence(rows, versions, by), *([] if arrived else arrival)]
+    one = packed(sort_keys)
+    turn = np.lexsort(sort_keys[::-1]) if one is None else np.argsort(one, kind="stable")
+    order = np.arange(rows.num_rows) if runs.order is None else runs.order.copy()
+    order[places] = versions[turn]
+    return Runs(order, runs.starts, runs.ends)
+
+
+def _user_sequence(
+    rows: pa.Table, versions: npt.NDArray[np.int64], by: KeyOrder
+) -> list[npt.NDArray[np.int64]]:
+    """Sort keys of the sequence fields of ``versions``: null is the oldest."""
+    sort_keys = []
     for name in by.sequence_fields:
-        column = single_chunk(rows[name]).take(versions)
+        column = single_chunk(rows[name]).take(pa.array(versions))
         value = ordinals(column)
         valid = validity(column)
         value = ~value if by.descending else value
         if valid is not None:
             sort_keys.append(valid.astype(np.int64))
-            value = np.where(valid, value, 0)
+            value = np.where(valid, value, value[valid].min() if valid.any() else 0)
         sort_keys.append(value)
-    sort_keys.append(single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()[versions])
-    if _in_order(sort_keys, strict=True):
-        return runs
-    sort_keys.append((~is_retract(rows)[versions]).astype(np.int64))
-    if _in_order(sort_keys, strict=False):
-        return runs
-    order = np.arange(rows.num_rows) if runs.order is None else runs.order.copy()
-    order[places] = versions[np.lexsort(sort_keys[::-1])]
-    return Runs(order, runs.starts, runs.ends)
+    return sort_keys
 
 
 def _in_order(sort_keys: Sequence[npt.NDArray[np.int64]], *, strict: bool) -> bool:

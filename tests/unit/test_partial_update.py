@@ -106,3 +106,10 @@ def test_wrong_options_are_refused_by_name(options: dict[str, str], named: str) 
     both = {"ignore-delete": "true", "partial-update.remove-record-on-delete": "true"}
     with pytest.raises(OptionError, match="contradict"):
         engine_for(with_options(PLAIN, both))
+
+
+def test_an_older_add_after_a_retract_fills_what_the_retract_cleared() -> None:
+    schema = with_options(GROUPED, {"fields.a.aggregate-function": "last_non_null_value"})
+    first, back, older = (1, 10, 1, *[None] * 3), (1, 10, 3, *[None] * 3), (1, 11, 2, *[None] * 3)
+    rows = [("+I", *first), ("-U", *back), ("+I", *older)]
+    assert merged(schema, *rows) == [("+I", 1, 11, 3, None, None, None)]
