@@ -23,12 +23,14 @@ from table_core.cdc.routing import TableFilter
 from table_core.cdc.rows import Target, event_batch
 from table_core.cdc.truncates import cuts, first_truncate, within
 from table_core.cdc.wire import PlainSettings
+from table_core.commit.request import CommitPart
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError, EventError, NotFoundError, UnsupportedFeatureError
+from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_merge, keys_scan
 from table_core.sources.files import FilesSource
 from table_core.storage.locate import open_storage
-from table_core.table.committer import find_commit, identifier_of
+from table_core.table.committer import commit_parts, find_commit, identifier_of
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
@@ -159,6 +161,8 @@ class _Run:
     stored: str | None = None
     """The position that the table's newest snapshot says."""
     reached: FilesPosition = field(default_factory=FilesPosition)
+    seen: int = 0
+    """Events since the last commit."""
     time_ms: int | None = None
     commits: list[Commit] = field(default_factory=list)
     sources: set[SourceTable] = field(default_factory=set)
@@ -183,6 +187,7 @@ class _Run:
                 "position": self.stored,
                 "commits": len(done),
                 "replayed": any(commit.replayed for commit in done),
+                "event_time_ms": self.time_ms,
                 **self.counts,
             },
         )
@@ -284,7 +289,7 @@ class _Run:
     # ------------------------------------------------------------------------------ applying
     def _apply(self, found: Sequence[Changes]) -> None:
         """Convert everything first, then change the table: a bad value leaves it as it was."""
-        if not any(len(changes.ops) for changes in found):
+        if not (events := sum(len(changes.ops) for changes in found)):
             return
         added: tuple[AddColumn, ...] = ()
         if self.table is None:
@@ -308,6 +313,7 @@ class _Run:
             )
             self.counts["tables_created"] = 1
         self._apply_batch(self.table, batch)
+        self.seen += events
 
     def _apply_batch(self, table: Table, batch: EventBatch) -> None:
         if batch.schema_changes:
@@ -339,21 +345,28 @@ class _Run:
 
     def _flush(self, *, complete: bool) -> None:
         """Commit what was written with the position before the block at hand, or at the end."""
-        writer, self.writer = self.writer, None
-        if writer is None or self.table is None:
+        table, writer = self.table, self.writer
+        seen = self.seen if complete else 0
+        if table is None or (writer is None and not seen):
             return
+        # From here on the writer's files may be in a commit whose fate is unknown: never abort it.
+        self.writer, self.seen = None, 0
         position = self.reached.text
         given = self._nth(len(self.commits))
-        properties = {POSITION_PROPERTY: position, _COMPLETE: str(complete).lower()}
-        expect = {POSITION_PROPERTY: self.stored}
-        done = self.table.commit(
-            [writer.prepare()],
-            replace(
-                given,
-                properties={**given.properties, **properties},
-                expect={**expect, **given.expect},
-            ),
+        commit = replace(
+            given,
+            properties={
+                **given.properties,
+                POSITION_PROPERTY: position,
+                _COMPLETE: str(complete).lower(),
+            },
+            expect={POSITION_PROPERTY: self.stored, **given.expect},
         )
+        if writer is None:  # events that left no row, e.g. an ignored truncate
+            nothing = CommitPart(kind=CommitKind.APPEND)
+            done = commit_parts(table.access, commit, append=nothing, force=True)
+        else:
+            done = table.commit([writer.prepare()], commit)
         self.commits.append(done)
         self.stored = position
 
