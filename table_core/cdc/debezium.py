@@ -162,6 +162,7 @@ class DebeziumDecoder:
         """Read lines that should all be of ``table``; None if they are not."""
         types = self._types(table, declared)
         events = _parse(lines, path, types)
+        order = _column_names(events)
         unread = _mistaken(events, types)
         if unread:
             types |= unread
@@ -171,7 +172,7 @@ class DebeziumDecoder:
         changed, ops = _row_changes(events["op"], lines, block, numbers)
         if not len(ops):
             return []
-        before, after = (_images(events.get(side), changed) for side in ("before", "after"))
+        before, after = (_images(events.get(side), changed, order) for side in ("before", "after"))
         missing_key = pc.and_(pc.equal(ops, "d"), pc.invert(before.there))
         if pc.any(missing_key).as_py():
             raise _NotColumnar  # the record's key has what the event lacks
@@ -215,7 +216,9 @@ def _schema_text(line: bytes, path: tuple[str, ...]) -> bytes:
     start = text.find(_SCHEMA_MEMBER, max(start, 0))
     if start < 0:
         raise _NotColumnar
-    _, end = json.JSONDecoder().raw_decode(text, start + len(_SCHEMA_MEMBER))
+    begin = start + len(_SCHEMA_MEMBER)
+    begin += len(text[begin:]) - len(text[begin:].lstrip())
+    _, end = json.JSONDecoder().raw_decode(text, begin)
     if text[end : end + 1] != ",":
         raise _NotColumnar
     return text[start : end + 1].encode()
@@ -322,12 +325,20 @@ def _row_changes(
     return known, ops.filter(known)
 
 
-def _images(rows: pa.Array | None, changed: pa.BooleanArray) -> RowImages:
+def _column_names(events: Mapping[str, pa.Array]) -> list[str]:
+    """Columns of the rows as the events order them, known ones first."""
+    rows = [events.get(side) for side in ("after", "before")]
+    return [m.name for one in rows if isinstance(one, pa.StructArray) for m in one.type]
+
+
+def _images(rows: pa.Array | None, changed: pa.BooleanArray, order: Sequence[str]) -> RowImages:
     if rows is None or not isinstance(rows, pa.StructArray):
         return RowImages(pa.repeat(pa.scalar(value=False), pc.sum(changed).as_py()), {})
     kept = rows if pc.all(changed).as_py() else rows.filter(changed)
     names = [member.name for member in kept.type]
-    return RowImages(kept.is_valid(), dict(zip(names, kept.flatten(), strict=True)))
+    columns = dict(zip(names, kept.flatten(), strict=True))
+    ordered = {name: columns[name] for name in order if name in columns}
+    return RowImages(kept.is_valid(), ordered)
 
 
 def _mistaken(

@@ -41,6 +41,7 @@ _PLAIN: Final[Mapping[str, tuple[Atomic, pa.DataType]]] = {
     "boolean": (Atomic(Root.BOOLEAN), pa.bool_()),
     "string": (STRING, pa.string()),
 }
+# A time of MySQL may be negative or longer than a day, and has microseconds: text holds them all.
 _MOMENTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
     "io.debezium.time.Date": (Atomic(Root.DATE), Meaning.DAYS),
     "org.apache.kafka.connect.data.Date": (Atomic(Root.DATE), Meaning.DAYS),
@@ -51,10 +52,10 @@ _MOMENTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
     ),
     "io.debezium.time.MicroTimestamp": (Atomic(Root.TIMESTAMP, precision=6), Meaning.MICROS),
     "io.debezium.time.NanoTimestamp": (Atomic(Root.TIMESTAMP, precision=9), Meaning.NANOS),
-    "io.debezium.time.Time": (Atomic(Root.TIME, precision=3), Meaning.TIME_MILLIS),
-    "org.apache.kafka.connect.data.Time": (Atomic(Root.TIME, precision=3), Meaning.TIME_MILLIS),
-    "io.debezium.time.MicroTime": (Atomic(Root.TIME, precision=3), Meaning.TIME_MICROS),
-    "io.debezium.time.NanoTime": (Atomic(Root.TIME, precision=3), Meaning.TIME_NANOS),
+    "io.debezium.time.Time": (STRING, Meaning.TIME_MILLIS),
+    "org.apache.kafka.connect.data.Time": (STRING, Meaning.TIME_MILLIS),
+    "io.debezium.time.MicroTime": (STRING, Meaning.TIME_MICROS),
+    "io.debezium.time.NanoTime": (STRING, Meaning.TIME_NANOS),
 }
 _ZONED: Final = frozenset({"io.debezium.time.ZonedTimestamp"})
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"

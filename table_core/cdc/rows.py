@@ -7,7 +7,6 @@ the row to another primary key; a delete ``-D``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import EventBatch, shortened
+from table_core.cdc.truncates import first_truncate
 from table_core.cdc.wire import convert, plain_wire
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
 
-__all__ = ["Target", "batches"]
+__all__ = ["Target", "event_batch"]
 
 _UNAVAILABLE: Final = pa.array(
     ["__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]
@@ -51,21 +51,20 @@ class Target:
     changes, or a merge engine takes old values back; else half the rows can be spared."""
 
 
-def batches(
+def event_batch(
     changes: Sequence[Changes],
     target: Target,
     settings: PlainSettings,
     schema_changes: tuple[SchemaChange, ...] = (),
-) -> list[EventBatch]:
+) -> EventBatch:
     """All events of one block that go into one table, in the order of their lines.
 
-    More than one batch only where the source truncated the table in between.
-
     Args:
-        changes: of one block; several source tables may feed one target.
+        changes: of one block, cut by ``truncates.cut_at_truncates``; several source tables may
+            feed one target.
         target: the table after ``schema_changes``.
         settings: how to read values without embedded schema.
-        schema_changes: handed on with the first batch.
+        schema_changes: handed on.
 
     Raises:
         DataError: a value does not fit, or a key is null.
@@ -73,30 +72,16 @@ def batches(
     """
     parts = [_rows(one, target, settings) for one in changes]
     rows = pa.concat_tables([part for part, _ in parts])
-    moments = np.concatenate([moment for _, moment in parts])
     if len(parts) > 1:
-        order = np.argsort(moments, kind="stable")
-        rows, moments = rows.take(pa.array(order)), moments[order]
+        moments = np.concatenate([moment for _, moment in parts])
+        rows = rows.take(pa.array(np.argsort(moments, kind="stable")))
     times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
-    cuts = np.unique(np.concatenate([_truncates(one) for one in changes]))
-    edges = [0, *np.searchsorted(moments, 2 * cuts).tolist(), rows.num_rows]
-    found: list[EventBatch] = []
-    for n, (start, end) in enumerate(pairwise(edges)):
-        if n > 0 or end > start or schema_changes or not len(cuts):
-            found.append(
-                EventBatch(
-                    rows.slice(start, end - start),
-                    schema_changes if not found else (),
-                    truncate=n > 0,
-                    event_time_ms=max(times, default=None),
-                )
-            )
-    return found
-
-
-def _truncates(changes: Changes) -> Ints:
-    lines: Ints = changes.lines[np.asarray(pc.equal(changes.ops, "t"))]
-    return lines
+    return EventBatch(
+        rows,
+        schema_changes,
+        truncate=first_truncate(changes) is not None,
+        event_time_ms=max(times, default=None),
+    )
 
 
 def _rows(changes: Changes, target: Target, settings: PlainSettings) -> tuple[pa.Table, Ints]:
@@ -204,7 +189,7 @@ def _first_unfit(
     values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
 ) -> tuple[int, str]:
     """The first row that ``convert`` refuses, by bisection, and why."""
-    low, high, why = 0, len(values), ""
+    low, high, why = int(np.argmax(np.asarray(values.is_valid()))), len(values), ""
     while low < high:
         middle = (low + high + 1) // 2
         part = values.slice(low, middle - low)

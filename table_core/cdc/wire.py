@@ -155,6 +155,9 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
     target = arrow_type(type_)
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), target)
+    if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
+        per_second = 1000 * _PER_MILLI[wire.meaning]
+        return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
     return _to_type(_meant(array, wire), type_, target)
 
 
@@ -195,7 +198,15 @@ def _time(array: pa.Array, per_milli: int) -> pa.Array:
     return pc.divide(array, per_milli).cast(pa.int32()).cast(pa.time32("ms"))
 
 
-def _each(array: pa.Array, decode: Callable[[str], Any]) -> list[Any]:
+def _clock(time: int, per_second: int) -> str:
+    """``[-]HH:MM:SS[.fraction]``, without zeros at the end of the fraction."""
+    seconds, fraction = divmod(abs(time), per_second)
+    minutes, second = divmod(seconds, 60)
+    digits = f".{fraction:0{len(str(per_second)) - 1}}".rstrip("0").rstrip(".")
+    return f"{'-' if time < 0 else ''}{minutes // 60:02}:{minutes % 60:02}:{second:02}{digits}"
+
+
+def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
     return [None if text is None else decode(text) for text in array.to_pylist()]
 
 

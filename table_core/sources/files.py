@@ -41,6 +41,17 @@ class TextBlock:
     """Lines of the file consumed when this block is."""
     offset: int
     """Bytes of the file consumed then; of a compressed file 0 until its end, then its size."""
+    start: int | None
+    """Where ``body`` starts in the file; None in a compressed file."""
+
+    def consumed_before(self, line: int) -> tuple[int, int]:
+        """``lines`` and ``offset`` once only what is before ``line`` is consumed."""
+        if self.start is None:
+            return line - 1, 0
+        end = 0
+        for _ in range(line - self.first_line):
+            end = self.body.index(b"\n", end) + 1
+        return line - 1, self.start + end
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +149,11 @@ class FilesSource:
         with storage.open_input(name) as file:
             if name.endswith(".gz"):
                 chunks = _chunks(gzip.GzipFile(fileobj=file), name, block_bytes, None)
-                yield from _in_lines(chunks, name, -lines, lambda _: 0, size)
+                yield from _in_lines(chunks, name, lines, None, size)
                 return
             file.seek(offset)
             chunks = _chunks(file, name, block_bytes, size - offset)
-            yield from _in_lines(chunks, name, lines, lambda read: offset + read, size)
+            yield from _in_lines(chunks, name, lines, offset, size)
 
 
 def _matcher(pattern: str) -> Any:
@@ -169,36 +180,35 @@ def _chunks(file: Any, name: str, size: int, limit: int | None) -> Iterator[byte
 
 
 def _in_lines(
-    chunks: Iterator[bytes], name: str, consumed: int, offset: Any, size: int
+    chunks: Iterator[bytes], name: str, lines: int, start: int | None, size: int
 ) -> Iterator[TextBlock]:
     """Cut ``chunks`` behind line feeds.
 
-    ``consumed`` lines come before; if negative, that many are skipped first.
+    ``lines`` come before: of a file read from ``start`` they are behind us, of a compressed one
+    (None) they are skipped first.
     """
-    skip, done = max(-consumed, 0), max(consumed, 0)
-    rest, read = b"", 0
+    skip, done = (lines, 0) if start is None else (0, lines)
+    rest, at = b"", start
     for chunk in chunks:
         cut = chunk.rfind(b"\n") + 1
+        rest += chunk[:cut] if cut else chunk
+        if len(rest) > _LINE_BYTES_MAX and not cut:
+            why = f"{name}, line {done + 1}: longer than {_LINE_BYTES_MAX} bytes"
+            raise EventError(why, file=name, line=done + 1)
         if not cut:
-            rest += chunk
-            if len(rest) > _LINE_BYTES_MAX:
-                raise EventError(
-                    f"{name}, line {done + 1}: longer than {_LINE_BYTES_MAX} bytes",
-                    file=name,
-                    line=done + 1,
-                )
             continue
-        body, rest = rest + chunk[:cut], chunk[cut:]
-        read += len(body)
-        body, skipped = _after_lines(body, skip)
+        body, skipped = _after_lines(rest, skip)
         skip, done = skip - skipped, done + skipped
         if body:
             first, done = done + 1, done + body.count(b"\n")
-            yield TextBlock(body, first, done, offset(read))
+            end = None if at is None else at + len(body)
+            yield TextBlock(body, first, done, 0 if end is None else end, at)
+            at = end
+        rest = chunk[cut:]
     if rest and not skip:
-        yield TextBlock(rest + b"\n", done + 1, done + 1, size)
+        yield TextBlock(rest + b"\n", done + 1, done + 1, size, at)
     elif done:
-        yield TextBlock(b"", done + 1, done, size)
+        yield TextBlock(b"", done + 1, done, size, at)
 
 
 def _after_lines(body: bytes, skip: int) -> tuple[bytes, int]:

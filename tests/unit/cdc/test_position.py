@@ -1,0 +1,44 @@
+"""How far files were read."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_core.cdc.position import FilesPosition, Piece
+from table_core.errors import EventError
+
+
+def test_text_and_parse_are_inverse_and_the_text_is_one() -> None:
+    position = FilesPosition().after("b.jsonl", 3, 40).after("a.gz", 7, 0)
+    assert position.text == '{"v":1,"files":{"a.gz":[7,0],"b.jsonl":[3,40]}}'
+    assert FilesPosition.parse(position.text) == position
+    assert FilesPosition.parse(None) == FilesPosition()
+
+
+def test_what_is_ahead_goes_by_name_and_starts_where_it_was_left() -> None:
+    position = FilesPosition(
+        {"b.jsonl": (3, 40), "c.gz": (2, 0), "d.gz": (9, 90), "e.jsonl": (1, 5)}
+    )
+    listing = [("e.jsonl", 5), ("d.gz", 90), ("c.gz", 50), ("b.jsonl", 41), ("a.jsonl", 1)]
+    assert position.ahead(listing) == [
+        Piece("a.jsonl", 1, 0, 0),
+        Piece("b.jsonl", 41, 3, 40),
+        Piece("c.gz", 50, 2, 0),
+    ]
+
+
+def test_a_file_that_became_shorter_was_replaced() -> None:
+    with pytest.raises(EventError, match="it was replaced"):
+        FilesPosition({"a": (3, 40)}).ahead([("a", 39)])
+
+
+def test_a_file_that_is_gone_is_done_with() -> None:
+    assert FilesPosition({"a": (3, 40)}).ahead([]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "[]", '{"v":2,"files":{}}', '{"v":1}', '{"v":1,"files":{"a":[1]}}', '{"v":1,"files":{"a":[1,-1]}}']
+)  # fmt: skip
+def test_a_position_of_something_else_is_refused(text: str) -> None:
+    with pytest.raises(EventError, match="not written by a source of files"):
+        FilesPosition.parse(text)
