@@ -125,9 +125,14 @@ def commit_parts(
         limits=CommitLimits.of(access.options),
     )
     outcome = protocol.drive(
-        protocol.commit(request, bounds=access.bounds if access.schema.is_key_table else None),
+        protocol.commit(
+            request,
+            bounds=access.bounds if access.schema.is_key_table else None,
+            seen=access.metadata.seen,
+        ),
         Performer(access).perform,
     )
+    access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
     return _described(outcome, append, compact, rows)

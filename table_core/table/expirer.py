@@ -108,7 +108,9 @@ class _Performer:
     """Performs effects of one run."""
 
     access: TableAccess
-    _live: tuple[int, dict[bytes, set[fx.FileKey]]] | None = field(init=False, default=None)
+    _live: tuple[tuple[str, str], dict[bytes, set[fx.FileKey]]] | None = field(
+        init=False, default=None
+    )
 
     @singledispatchmethod
     def perform(self, effect: fx.Effect) -> fx.Reply:
@@ -184,11 +186,13 @@ class _Performer:
 
     @perform.register(fx.ReadKept)
     def _kept(self, effect: fx.ReadKept) -> frozenset[fx.FileKey]:
-        if self._live is None or self._live[0] != effect.snapshot.id:
+        # By its lists and not by its id: a branch and a tag may number different states alike.
+        state = (effect.snapshot.base_manifest_list, effect.snapshot.delta_manifest_list)
+        if self._live is None or self._live[0] != state:
             found: dict[bytes, set[fx.FileKey]] = {}
             for entry in self.access.live_entries(effect.snapshot):
                 found.setdefault(entry.partition, set()).add(key_of(entry))
-            self._live = (effect.snapshot.id, found)
+            self._live = (state, found)
         held = self._live[1]
         return frozenset(key for key in effect.among if key in held.get(key[0], set()))
 

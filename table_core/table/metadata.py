@@ -23,6 +23,7 @@ from table_core.schema.document import schema_from_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from table_core.commit.readback import Seen
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ports import Storage
@@ -66,6 +67,8 @@ class Metadata:
 
     storage: Storage
     branch: str = layout.MAIN
+    seen: tuple[Seen, ...] = ()
+    """Snapshots that commits through this handle were built on; a rollback empties it."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
 
     # ------------------------------------------------------------------------------- schemas

@@ -198,6 +198,8 @@ class TableWriter:
             return
         rows = pa.concat_tables(self._buffer)
         self._buffer, self._buffered_bytes = [], 0
+        if not rows.num_rows:
+            return
         shares = list(_shares(self._access, rows))
         self._prepare_sequences([bucket for bucket, _ in shares])
         with ThreadPoolExecutor(_THREADS) as pool:

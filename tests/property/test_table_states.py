@@ -76,9 +76,11 @@ class TableStates(RuleBasedStateMachine):
     def write(self, rows: list[Row], write_only: bool) -> None:
         table = self.table
         if write_only:
-            table = tc.open_table(
-                table.uri, options={"write-only": "true"}
-            )
+            table = tc.open_table(table.uri, options={"write-only": "true"})
+        if self.aggregate:  # the values of a delete would go into the row that follows (spec 8.6)
+            rows = [
+                (kind, k, None, None) if kind == "-D" else (kind, k, t, m) for kind, k, t, m in rows
+            ]
         kinds, keys, totals, most = zip(*rows, strict=True) if rows else ((), (), (), ())
         data = pa.table(
             {
