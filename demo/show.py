@@ -92,7 +92,8 @@ def clicks(airflow: AirflowHome, warehouse: Path, report: str, console: Console)
     console.print()
     console.print(f"[bold]Airflow[/bold]   {airflow.url}   login {USER} / {airflow.password}")
     console.print(f"[bold]Report[/bold]    {run}   (open its task, then the link)", soft_wrap=True)
-    console.print(f"[bold]Tables[/bold]    .venv/bin/table-core tables {warehouse}")
+    read = f"table-core read {TABLES[-1]} -w {warehouse}"
+    console.print(f"[bold]Tables[/bold]    .venv/bin/{read}", soft_wrap=True)
     if not airflow.address:
         console.print(f"[bold]Shell[/bold]     source {airflow.home}/env.sh && airflow dags list")
         console.print("[bold]Stop[/bold]      make demo-down")

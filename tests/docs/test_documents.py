@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,23 +32,39 @@ def named(path: Path) -> str:
     ("path", "number", "code"), EXAMPLES, ids=[f"{named(p)}-{n}" for p, n, _ in EXAMPLES]
 )
 def test_the_example_runs(path: Path, number: int, code: str, tmp_path: Path) -> None:
+    script = tmp_path / f"{path.stem}_{number}.py"
+    script.write_text(code)
+    run(tmp_path, str(script))
+
+
+def test_the_commands_of_the_readme_work_on_the_table_of_its_example(tmp_path: Path) -> None:
+    script = tmp_path / "example.py"
+    script.write_text(EXAMPLES[0][2])
+    run(tmp_path, str(script))
+    (block,) = re.findall(r"```bash\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    for line in block.splitlines():
+        program, *words = shlex.split(line)
+        assert program == "table-core"
+        assert run(tmp_path, "-m", "table_core.cli.main", *words)
+
+
+def run(folder: Path, *words: str) -> str:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'provider'}",
-        "AIRFLOW_HOME": str(tmp_path / "airflow"),
+        "AIRFLOW_HOME": str(folder / "airflow"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
-    script = tmp_path / f"{path.stem}_{number}.py"
-    script.write_text(code)
     done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
+        [sys.executable, *words],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=named)
