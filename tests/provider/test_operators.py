@@ -1,0 +1,119 @@
+"""Operators say what a job is told, and nothing more."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+from airflow.sdk import BaseOperator
+
+from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.operators.compact import PaimonCompactOperator
+from paimon_provider.operators.expire import (
+    PaimonExpirePartitionsOperator,
+    PaimonExpireSnapshotsOperator,
+)
+from paimon_provider.operators.report import PaimonChangeReportOperator
+from paimon_provider.operators.sync import PaimonSyncTableOperator
+from paimon_provider.operators.table import PaimonAlterTableOperator, PaimonCreateTableOperator
+from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
+from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
+from table_core.errors import ArgumentError
+from table_core.table.job_spec import ACTIONS
+
+NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
+    PaimonAlterTableOperator: {"changes": [{"change": "DropColumn", "name": "x"}]},
+    PaimonChangeReportOperator: {"label_column": "k", "value_column": "v"},
+    PaimonCompactOperator: {},
+    PaimonCreateTableOperator: {"columns": {"id": "BIGINT"}},
+    PaimonExpirePartitionsOperator: {},
+    PaimonExpireSnapshotsOperator: {"older_than": "2026-01-01T00:00:00Z"},
+    PaimonMergeIntoOperator: {
+        "source": {"table": "a.c"},
+        "on": ["id"],
+        "when": [{"action": "matched-upsert"}],
+    },
+    PaimonSnapshotSensor: {},
+    PaimonSyncTableOperator: {"source": {"kind": "files", "uri": "x", "format": "debezium-json"}},
+    PaimonWriteOperator: {"sql": "SELECT 1 AS id"},
+}
+
+
+def make(cls: type[BaseOperator], **more: Any) -> Any:
+    return cls(**{"task_id": "t", "table": "a.b", **NEEDED[cls], **more})
+
+
+def parameters(cls: type[BaseOperator]) -> dict[str, inspect.Parameter]:
+    found: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__:
+        if base.__module__.startswith("paimon_provider"):
+            found |= dict(inspect.signature(base.__init__).parameters)
+    return found
+
+
+@pytest.mark.parametrize("cls", NEEDED, ids=lambda c: c.__name__)
+def test_every_template_field_is_a_parameter_stored_as_it_came(cls: type[BaseOperator]) -> None:
+    operator = make(cls)
+    known = parameters(cls)
+    for field in operator.template_fields:
+        assert field in known, field
+        if field in NEEDED[cls]:
+            assert getattr(operator, field) == NEEDED[cls][field]
+    assert set(operator.template_fields_renderers) <= set(operator.template_fields)
+
+
+@pytest.mark.parametrize("cls", NEEDED, ids=lambda c: c.__name__)
+def test_parameters_are_keyword_only(cls: type[BaseOperator]) -> None:
+    kinds = {p.kind for name, p in parameters(cls).items() if name not in {"self", "kwargs"}}
+    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("cls", NEEDED, ids=lambda c: c.__name__)
+def test_every_job_is_json_and_a_known_action(cls: type[BaseOperator]) -> None:
+    import json
+
+    if not issubclass(cls, PaimonTableOperator):
+        return
+    operator = make(cls)
+    assert operator.action in ACTIONS
+    assert json.loads(json.dumps(operator.arguments())) == operator.arguments()
+
+
+def test_points_in_time_reach_the_job_as_milliseconds() -> None:
+    assert make(PaimonExpireSnapshotsOperator).arguments()["older_than"] == 1767225600000
+
+
+def test_the_table_is_announced_unless_it_is_a_template_or_not_wanted() -> None:
+    (outlet,) = make(PaimonCompactOperator, catalog="Demo").outlets
+    assert outlet.uri == "paimon://demo/a/b"
+    assert make(PaimonCompactOperator, table="{{ params.t }}").outlets == []
+    assert make(PaimonCompactOperator, outlets=[]).outlets == []
+
+
+def test_rows_come_from_one_place() -> None:
+    for wrong in ({"sql": None}, {"sql": "SELECT 1", "rows_uri": "x"}):
+        with pytest.raises(ArgumentError, match="give either sql or rows_uri"):
+            make(PaimonWriteOperator, **wrong)
+
+
+def test_defaults_of_sources_are_spelled_out() -> None:
+    sources = {"o": {"table": "a.o", "mode": "changes"}, "c": {"table": "a.c"}}
+    assert make(PaimonWriteOperator, sources=sources).arguments()["sources"] == {
+        "o": {"table": "a.o", "mode": "changes", "position": None},
+        "c": {"table": "a.c", "mode": "snapshot", "position": None},
+    }
+
+
+@pytest.mark.parametrize(
+    ("cls", "wrong"),
+    [(PaimonCompactOperator, {"events": "all"}), (PaimonSnapshotSensor, {"on": "chnages"})],
+)
+def test_a_wrong_choice_is_an_error_in_the_dag(cls: type[BaseOperator], wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="is none of"):
+        make(cls, **wrong)
+
+
+def test_the_sensor_refuses_what_is_no_snapshot() -> None:
+    with pytest.raises(ArgumentError, match="after='None' is no snapshot id"):
+        make(PaimonSnapshotSensor, after="None")._condition()
