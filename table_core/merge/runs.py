@@ -144,7 +144,7 @@ class Groups:
             return np.full(len(self.starts), -1, np.int64)
         ahead = np.where(mask, np.arange(count), count)[::-1]
         at_start = np.minimum.accumulate(ahead)[::-1][np.minimum(self.starts, count - 1)]
-        return np.where(at_start < self.stops, at_start, -1)
+        return np.where((at_start < self.stops) & (self.stops > self.starts), at_start, -1)
 
     def reduce(self, operation: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
         """``operation`` over the values of each group; ``empty`` where there are none."""
