@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from table_core.errors import CorruptFileError, DataError, OptionError, StorageUnavailableError
+from table_core.errors import (
+    CorruptFileError,
+    DataError,
+    OptionError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
 from table_core.options import keys_files
 from table_core.storage.os_errors import table_error
 
@@ -183,7 +189,16 @@ def decoding(storage: Storage, path: str) -> Iterator[None]:
         raise _corrupt(storage, path, error) from error
 
 
-def _corrupt(storage: Storage, path: str, error: Exception) -> CorruptFileError:
+def _corrupt(
+    storage: Storage, path: str, error: Exception
+) -> CorruptFileError | UnsupportedFeatureError:
+    if isinstance(error, pa.ArrowNotImplementedError) and "LZO" in str(error).upper():
+        return UnsupportedFeatureError(
+            f"{storage.uri}/{path} is compressed with LZO, which this release cannot read: "
+            "rewrite the table with file.compression=zstd",
+            feature="LZO compression",
+            path=path,
+        )
     return CorruptFileError(
         f"{storage.uri}/{path} does not decode: {error}", path=path, problems=[str(error)]
     )

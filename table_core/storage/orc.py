@@ -6,15 +6,17 @@ stripes are not looked at, so ``keep`` is never asked.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import cramjam
 import numpy as np
 import pyarrow as pa
 import pyarrow.orc as orc
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import OptionError, UnsupportedFeatureError
+from table_core.errors import OptionError, TableError
 from table_core.options import parse
 from table_core.storage.conform import missing_columns, read_batch, written_table
 from table_core.storage.data_format import (
@@ -23,6 +25,7 @@ from table_core.storage.data_format import (
     encoding,
     own_option,
 )
+from table_core.storage.orc_timestamps import read_timestamps
 from table_core.storage.stored_schema import ORC_ID, schema_with_ids
 
 if TYPE_CHECKING:
@@ -88,7 +91,7 @@ class OrcFormat:
                 return
             for number in range(file.nstripes):
                 with decoding(storage, path):
-                    stripe = _stripe(file, number, schema.names, path)
+                    stripe = _stripe(file, source, number, schema, path)
                 for start in range(0, stripe.num_rows, batch_rows):
                     with decoding(storage, path):
                         part = stripe.slice(start, batch_rows)
@@ -96,18 +99,33 @@ class OrcFormat:
                     yield found
 
 
-def _stripe(file: Any, number: int, names: Sequence[str], path: str) -> pa.RecordBatch:
+def _stripe(file: Any, source: Any, number: int, schema: pa.Schema, path: str) -> pa.RecordBatch:
+    """The columns ``schema`` of one stripe, as Arrow gives them or, where it cannot, as we do."""
     try:
-        return file.read_stripe(number, columns=list(names))
+        return file.read_stripe(number, columns=schema.names)
     except pa.ArrowInvalid as error:
-        if "nanosecond" in str(error):
-            raise UnsupportedFeatureError(
-                f"{path}: one of the columns {list(names)} holds instants outside the years 1677 "
-                f"to 2262, which this release cannot read from ORC: {error}",
-                feature="ORC timestamps outside 1677 to 2262",
-                path=path,
-            ) from error
-        raise
+        if "nanosecond" not in str(error):
+            raise
+    columns = {}
+    for field in schema:
+        try:
+            stripe = file.read_stripe(number, columns=[field.name])
+            columns[field.name] = stripe.column(field.name)
+        except pa.ArrowInvalid as error:
+            if "nanosecond" not in str(error):
+                raise
+            columns[field.name] = _far_timestamps(source, number, field, path)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _far_timestamps(source: Any, stripe: int, field: Any, path: str) -> pa.Array:
+    type_ = field.type if pa.types.is_timestamp(field.type) else pa.timestamp("ns")
+    try:
+        return read_timestamps(source, source.size(), stripe, field.name, type_, path=path)
+    except (ValueError, LookupError, zlib.error, cramjam.DecompressionError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise pa.ArrowInvalid(f"column {field.name!r}: {error}") from error
 
 
 def _bare_rows(rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:

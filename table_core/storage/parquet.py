@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import UnsupportedFeatureError
 from table_core.storage.conform import misfit, missing_columns, read_batch
 from table_core.storage.data_format import decoding
 from table_core.storage.parquet_stats import row_group_ranges
@@ -70,7 +69,6 @@ class ParquetFormat:
             with decoding(storage, path):
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
-                _check_codecs(file.metadata, path)
                 groups = _wanted_groups(file.metadata, stored, names, keep)
                 legacy = _int96_columns(file.metadata, stored, fields)
             if legacy:
@@ -106,20 +104,6 @@ def _wanted_groups(
     if keep is None:
         return list(groups)
     return [g for g in groups if keep(row_group_ranges(metadata, stored, g, names))]
-
-
-def _check_codecs(metadata: Any, path: str) -> None:
-    """Refuse the codec that Arrow does not know."""
-    if not metadata.num_row_groups or not metadata.num_columns:
-        return
-    codec = metadata.row_group(0).column(0).compression
-    if codec == "LZO":
-        raise UnsupportedFeatureError(
-            f"{path} is compressed with {codec}, which this release cannot read; "
-            "rewrite the table with file.compression=zstd",
-            feature=f"parquet codec {codec}",
-            path=path,
-        )
 
 
 def _int96_columns(metadata: Any, stored: pa.Schema, fields: Sequence[Field]) -> list[Field]:

@@ -1,0 +1,147 @@
+"""Run-length decoders of ORC: integers (version 2) and booleans.
+
+Source: the ORC v1 specification, "Run Length Encoding".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["decode_booleans", "decode_integers"]
+
+_WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
+_MIN_REPEATS: Final = 3
+
+
+class _Bytes:
+    """Bytes that are taken one after another."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body, self.at = body, 0
+
+    def take(self, count: int) -> bytes:
+        part = self.body[self.at : self.at + count]
+        if len(part) != count:
+            raise ValueError("a stream that ends too early")
+        self.at += count
+        return part
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def packed(self, count: int, width: int) -> Any:
+        """``count`` big-endian numbers of ``width`` bits, as uint64."""
+        bits = np.unpackbits(np.frombuffer(self.take((count * width + 7) // 8), np.uint8))
+        rows = bits[: count * width].reshape(count, width).astype(np.uint64)
+        weights = np.uint64(1) << np.arange(width - 1, -1, -1, dtype=np.uint64)
+        return (rows * weights).sum(axis=1, dtype=np.uint64)
+
+
+def decode_integers(body: bytes, count: int, *, signed: bool) -> Any:
+    """The ``count`` integers of a stream, as int64.
+
+    Raises:
+        ValueError: the stream is damaged or holds fewer.
+    """
+    stream, parts, found = _Bytes(body), [], 0
+    runs = (_short_repeat, _direct, _patched_base, _delta)
+    while found < count:
+        first = stream.take(1)[0]
+        part = runs[first >> 6](stream, first, signed)
+        parts.append(part)
+        found += len(part)
+    return np.concatenate([np.empty(0, np.int64), *parts])[:count]
+
+
+def _zigzag(values: Any) -> Any:
+    return (values >> np.uint64(1)).astype(np.int64) ^ -(values & np.uint64(1)).astype(np.int64)
+
+
+def _unzigzag(value: int) -> int:
+    return (value >> 1) ^ -(value & 1)
+
+
+def _int64(values: Sequence[int]) -> Any:
+    """Numbers wrapped to 64 bits, as Java's arithmetic does."""
+    return np.array([v & (2**64 - 1) for v in values], np.uint64).astype(np.int64)
+
+
+def _short_repeat(stream: _Bytes, first: int, signed: bool) -> Any:
+    value = int.from_bytes(stream.take((first >> 3 & 7) + 1), "big")
+    count = (first & 7) + _MIN_REPEATS
+    return np.repeat(_int64([_unzigzag(value) if signed else value]), count)
+
+
+def _shape(stream: _Bytes, first: int) -> tuple[int, int]:
+    """Width in bits and number of values of a run."""
+    return _WIDTHS[first >> 1 & 31], ((first & 1) << 8 | stream.take(1)[0]) + 1
+
+
+def _direct(stream: _Bytes, first: int, signed: bool) -> Any:
+    width, count = _shape(stream, first)
+    values = stream.packed(count, width)
+    return _zigzag(values) if signed else values.astype(np.int64)
+
+
+def _patched_base(stream: _Bytes, first: int, signed: bool) -> Any:  # noqa: ARG001
+    width, count = _shape(stream, first)
+    third, fourth = stream.take(2)
+    base_bytes, patch_width = (third >> 5) + 1, _WIDTHS[third & 31]
+    gap_width, patches = (fourth >> 5) + 1, fourth & 31
+    base = int.from_bytes(stream.take(base_bytes), "big")
+    sign = 1 << (base_bytes * 8 - 1)
+    if base & sign:
+        base = -(base & ~sign)
+    values = stream.packed(count, width)
+    entry = next(w for w in _WIDTHS if w >= gap_width + patch_width)
+    at = 0
+    for patch in stream.packed(patches, entry).tolist():
+        at += patch >> patch_width
+        if at >= count:
+            raise ValueError("a patch behind its run")
+        values[at] |= np.uint64((patch & (1 << patch_width) - 1) << width & 2**64 - 1)
+    return values.astype(np.int64) + np.int64(base)
+
+
+def _delta(stream: _Bytes, first: int, signed: bool) -> Any:
+    width, count = _shape(stream, first)
+    fixed = not first >> 1 & 31
+    start = stream.varint()
+    start = _unzigzag(start) if signed else start
+    step = _unzigzag(stream.varint())
+    if fixed:
+        return _int64([start + step * i for i in range(count)])
+    steps = stream.packed(count - 2, width).astype(np.int64)
+    head = _int64([start, start + step])
+    rest = head[1] + np.cumsum(steps if step >= 0 else -steps)
+    return np.concatenate([head, rest])[:count]
+
+
+def decode_booleans(body: bytes, count: int) -> Any:
+    """The ``count`` booleans of a stream.
+
+    Raises:
+        ValueError: the stream is damaged or holds fewer.
+    """
+    stream, parts, found = _Bytes(body), [], 0
+    while found * 8 < count:
+        control = stream.take(1)[0]
+        if control < 128:
+            part = stream.take(1) * (control + _MIN_REPEATS)
+        else:
+            part = stream.take(256 - control)
+        parts.append(part)
+        found += len(part)
+    bits = np.unpackbits(np.frombuffer(b"".join(parts), np.uint8))
+    return bits[:count].astype(bool)

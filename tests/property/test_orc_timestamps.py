@@ -1,0 +1,92 @@
+"""ORC timestamps of any year: what Arrow's reader refuses, ours reads; where both can, they agree.
+
+Method: Arrow's writer makes the file (it stores seconds and nanoseconds apart), ours reads it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as orc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from table_core.datatypes.kinds import Atomic, Field, Root
+from table_core.errors import UnsupportedFeatureError
+from table_core.storage.formats import WriterSettings, format_for
+from table_core.storage.memory import MemoryStorage
+from table_core.storage.orc_numbers import decode_booleans, decode_integers
+from table_core.storage.orc_stripes import read_stripe_streams, read_tail
+
+YEAR_1, YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
+near = st.integers(-(2**50), 2**50)
+far = st.integers(YEAR_1, YEAR_9999)
+
+
+def through_orc(values, field, **settings):
+    storage = MemoryStorage()
+    table = pa.table({"n": pa.array(range(len(values)), pa.int32()), "t": values})
+    fields = (Field(0, "n", Atomic(Root.INT)), field)
+    writer = format_for("orc").open_writer(storage, "f", fields, WriterSettings(**settings))
+    writer.write(table)
+    size = writer.close()
+    batches = format_for("orc").read(storage, "f", size, fields, batch_rows=100)
+    return [value for batch in batches for value in batch.column("t").cast(pa.int64()).to_pylist()]
+
+
+@pytest.mark.parametrize("root", [Root.TIMESTAMP, Root.TIMESTAMP_LTZ])
+@pytest.mark.parametrize("compression", ["zstd", "zlib", "snappy", "lz4", "none"])
+@given(values=st.lists(st.none() | near | far, max_size=300))
+def test_instants_of_any_year_survive(root, compression, values):
+    field = Field(1, "t", Atomic(root, precision=6))
+    zone = None if root is Root.TIMESTAMP else "UTC"
+    array = pa.array(values, pa.timestamp("us", zone))
+    assert through_orc(array, field, compression=compression) == values
+
+
+def test_nanoseconds_outside_their_years_are_refused_by_name():
+    storage = MemoryStorage()
+    sink = storage.open_output("f")
+    orc.write_table(pa.table({"t": pa.array([YEAR_9999], pa.timestamp("us"))}), sink)
+    sink.close()
+    field = Field(0, "t", Atomic(Root.TIMESTAMP, precision=9))
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        list(format_for("orc").read(storage, "f", 0, [field], batch_rows=10))
+    assert "'t'" in str(caught.value)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=2000), st.data())
+def test_integers_are_decoded_from_every_kind_of_run(values, data):
+    """Oracle: Arrow's writer.  Repeats and slopes are mixed in, so that all four runs occur."""
+    for _ in range(data.draw(st.integers(0, 3))):
+        start, step = data.draw(st.integers(-(2**40), 2**40)), data.draw(st.integers(-9, 9))
+        values += [
+            start + step * i + (i % 3) * (step % 2) for i in range(data.draw(st.integers(0, 700)))
+        ]
+    storage = MemoryStorage()
+    sink = storage.open_output("f")
+    orc.write_table(pa.table({"n": pa.array(values, pa.int64())}), sink)
+    sink.close()
+    file = storage.open_input("f")
+    tail = read_tail(file, file.size())
+    found = []
+    for stripe in range(len(tail.stripes)):
+        streams = read_stripe_streams(file, tail, stripe, tail.column("n")[0])
+        found += decode_integers(streams.streams.get(1, b""), streams.rows, signed=True).tolist()
+    assert found == values
+
+
+def test_the_runs_of_the_specification_decode():
+    """Examples of the ORC specification."""
+    assert decode_integers(bytes.fromhex("0a2710"), 5, signed=False).tolist() == [10_000] * 5
+    direct = bytes.fromhex("5e035ca1ab1edeadbeef")
+    assert decode_integers(direct, 4, signed=False).tolist() == [23713, 43806, 57005, 48879]
+    patched = bytes.fromhex("8e132b21 07d0 1e00 14702832 3c46505a 646e7882 8c96a0aa b4be fce8")
+    wanted = [2030, 2000, 2020, 1_000_000, *range(2040, 2200, 10)]
+    assert decode_integers(patched, 20, signed=False).tolist() == wanted
+    delta = bytes.fromhex("c60902022222 4246".replace(" ", ""))
+    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
+    assert decode_integers(delta, 10, signed=False).tolist() == primes
+    assert np.count_nonzero(decode_booleans(b"\x61\x00", 800)) == 0
+    assert decode_booleans(b"\xff\x80", 8).tolist() == [True] + [False] * 7
