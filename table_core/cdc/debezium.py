@@ -277,10 +277,12 @@ def _tables(
     """Which lines are of which table.  Lines that are no row change come along with ``("", "")``."""
     events = _json(lines, path, {"source": _SOURCE}, "ignore")
     names = _names(events["source"])
-    groups = names.group_by(["database", "name"], use_threads=False).aggregate([("row", "list")])
+    joined = pc.binary_join_element_wise(names["database"], names["name"], "\0")
+    encoded = joined.combine_chunks().dictionary_encode()
+    codes = np.asarray(encoded.indices)
     return [
-        (SourceTable(group["database"], group["name"]), np.array(group["row_list"], np.int64))
-        for group in groups.to_pylist()
+        (SourceTable(*text.split("\0")), np.flatnonzero(codes == code))
+        for code, text in enumerate(encoded.dictionary.to_pylist())
     ]
 
 
@@ -292,7 +294,6 @@ def _names(source: pa.StructArray) -> pa.Table:
         {
             "database": pc.if_else(named, pc.fill_null(pc.coalesce(schema, database), ""), ""),
             "name": pc.fill_null(table, ""),
-            "row": np.arange(len(source)),
         }
     )
 

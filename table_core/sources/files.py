@@ -114,12 +114,12 @@ class FilesSource:
             NotFoundError: nothing is there, not even the folder.
         """
         pattern = self._split[1]
-        deep = "/" in pattern or "**" in pattern
-        infos = storage.walk("") if deep else storage.list("")
+        if pattern and not _WILD.search(pattern):
+            return [(pattern, _size(storage, pattern))]
+        infos = storage.walk("") if "/" in pattern or "**" in pattern else storage.list("")
         names = _matcher(pattern)
         found = sorted((i.path, i.size) for i in infos if not i.is_dir and names(i.path))
-        is_file = bool(pattern) and not _WILD.search(pattern)
-        if not found and (is_file or not storage.exists("")):
+        if not found and not storage.exists(""):
             raise NotFoundError(f"no events at {self.uri}", name=self.uri, available=[])
         return found
 
@@ -154,6 +154,12 @@ class FilesSource:
             file.seek(offset)
             chunks = _chunks(file, name, block_bytes, size - offset)
             yield from _in_lines(chunks, name, lines, offset, size)
+
+
+def _size(storage: Storage, name: str) -> int:
+    with storage.open_input(name) as file:
+        end: int = file.seek(0, 2)
+    return end
 
 
 def _matcher(pattern: str) -> Any:
