@@ -40,6 +40,9 @@ class SystemIds:
         """A new random UUID."""
         return str(uuid.uuid4())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return SystemIds, ()  # the system's randomness has no state to carry to another process
+
     def jitter(self) -> float:
         """A number in [0, 1)."""
         return self._random.random()

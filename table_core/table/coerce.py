@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["batches_of", "coerce"]
+__all__ = ["batches_of", "cast_column", "coerce"]
 
 _SHOWN_MAX: Final = 80
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -85,7 +85,7 @@ def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Tab
 def _column(field: Field, rows: pa.Table, first_row: int) -> pa.ChunkedArray:
     want = arrow_type(field.type)
     if field.name in rows.column_names:
-        column = _cast(field, rows[field.name], want, first_row)
+        column = cast_column(field, rows[field.name], first_row)
     else:
         column = pa.chunked_array([pa.nulls(rows.num_rows, want)])
     if field.default is not None and column.null_count:
@@ -103,9 +103,13 @@ def _column(field: Field, rows: pa.Table, first_row: int) -> pa.ChunkedArray:
     return column
 
 
-def _cast(
-    field: Field, column: pa.ChunkedArray, want: pa.DataType, first_row: int
-) -> pa.ChunkedArray:
+def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa.ChunkedArray:
+    """``column`` as the type of ``field``.
+
+    Raises:
+        DataError: a value does not fit without loss.
+    """
+    want = arrow_type(field.type)
     if column.type == want:
         return column
     if pa.types.is_dictionary(column.type):

@@ -12,6 +12,7 @@ from table_core.table.compaction import compact_key_bucket, wants_full
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.compactor import CompactChange
     from table_core.table.data_files import FileFactory
@@ -35,12 +36,26 @@ class InlineCompaction:
 
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
         """Compact what ``changes`` bring together with what is there."""
+        buckets, full = self.due(changes)
+
+        def compact(bucket: Bucket) -> CompactChange | None:
+            files = buckets[bucket]
+            return compact_key_bucket(self.access, self.factory, bucket, files, full=full)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            done = list(pool.map(compact, buckets))
+        return tuple(change for change in done if change is not None)
+
+    def due(self, changes: Sequence[BucketChange]) -> tuple[dict[Bucket, list[DataFile]], bool]:
+        """The buckets to look at, each with all its files, and whether to compact them fully."""
         access = self.access
         if not access.schema.is_key_table or access.options.get(keys_commit.WRITE_ONLY):
-            return ()
-        touched = {(c.partition, c.bucket): [*c.added] for c in changes}
+            return {}, False
+        touched: dict[Bucket, list[DataFile]] = {}
+        for change in changes:
+            touched.setdefault((change.partition, change.bucket), []).extend(change.added)
         if not touched:
-            return ()
+            return {}, False
         full = wants_full(access)
         live = access.files_by_bucket(
             access.metadata.head(),
@@ -48,11 +63,4 @@ class InlineCompaction:
         )
         for bucket, entries in live.items():
             touched.setdefault(bucket, []).extend(entry.file for entry in entries)
-
-        def compact(bucket: Bucket) -> CompactChange | None:
-            files = touched[bucket]
-            return compact_key_bucket(access, self.factory, bucket, files, full=full)
-
-        with ThreadPoolExecutor(_THREADS) as pool:
-            done = list(pool.map(compact, touched))
-        return tuple(change for change in done if change is not None)
+        return touched, full

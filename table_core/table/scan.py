@@ -61,6 +61,11 @@ class Scan:
         """The columns of the result."""
         return self._reader.schema()
 
+    @property
+    def reader(self) -> SplitReader:
+        """The part that reads splits; picklable, and small where the plan is large."""
+        return self._reader
+
     def splits(self) -> list[Split]:
         """The units of reading, in order; picklable, see ``read_split``."""
         return list(self._plan.splits)

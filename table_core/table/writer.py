@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from table_core.table.data_files import RollingWriter
     from table_core.table.results import Commit
 
-__all__ = ["BucketChange", "TableWriter", "WriteResult", "refuse_unwritable"]
+__all__ = ["BucketChange", "Numbering", "TableWriter", "WriteResult", "refuse_unwritable"]
 
 _THREADS: Final = min(4, os.cpu_count() or 1)
 
@@ -60,6 +60,17 @@ class WriteResult:
     changes: tuple[BucketChange, ...] = ()
     compactions: tuple[CompactChange, ...] = ()
     rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbering:
+    """Which sequence numbers a writer gives out: of ``step`` writers at once, each ``step``-th.
+
+    Writers that share a bucket and do not know of each other never give out the same number.
+    """
+
+    offset: int = 0
+    step: int = 1
 
 
 def refuse_unwritable(access: TableAccess) -> None:
@@ -96,6 +107,7 @@ class TableWriter:
         *,
         compact: bool = True,
         landed: Callable[[], Commit | None] = lambda: None,
+        numbering: Numbering | None = None,
     ) -> None:
         refuse_unwritable(access)
         self._found = landed()
@@ -109,6 +121,7 @@ class TableWriter:
         self._direct: RollingWriter | None = None
         self._compaction = InlineCompaction(access, self._factory) if compact else None
         self._next_sequence: dict[Bucket, int] = {}
+        self._numbering = numbering or Numbering()
         self._done = False
 
     def __enter__(self) -> Self:
@@ -214,7 +227,8 @@ class TableWriter:
         """Where the numbering of each bucket goes on: after the largest number in it."""
         schema = self._access.schema
         unknown = {b for b in buckets if b not in self._next_sequence}
-        self._next_sequence.update(dict.fromkeys(unknown, 0))
+        offset = self._numbering.offset
+        self._next_sequence.update(dict.fromkeys(unknown, offset))
         if not unknown or (not schema.is_key_table and schema.bucket < 0):
             return
         head = self._access.metadata.head()
@@ -222,7 +236,8 @@ class TableWriter:
             head, keep=lambda entry: (entry.partition, entry.bucket) in unknown
         )
         for bucket, entries in live.items():
-            self._next_sequence[bucket] = 1 + max(e.file.max_sequence_number for e in entries)
+            newest = max(e.file.max_sequence_number for e in entries)
+            self._next_sequence[bucket] = newest + 1 + offset
 
     def _write_share(
         self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
@@ -243,9 +258,10 @@ class TableWriter:
         """Number, sort, merge and write one bucket's rows: one gather of every column."""
         schema, options = self._access.schema, self._access.options
         count = rows.num_rows if indices is None else len(indices)
+        step = self._numbering.step
         first = self._next_sequence[bucket]
-        self._next_sequence[bucket] = first + count
-        sequence = pa.array(np.arange(first, first + count, dtype=np.int64))
+        self._next_sequence[bucket] = first + count * step
+        sequence = pa.array(np.arange(first, first + count * step, step, dtype=np.int64))
         user_order = options.get(keys_merge.SEQUENCE_FIELD)
         ordering = rows.select(
             list(dict.fromkeys([*schema.trimmed_primary_keys, *user_order, KIND_COLUMN]))

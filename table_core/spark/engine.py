@@ -1,0 +1,80 @@
+"""The engine that computes and writes rows on Spark; the session starts when a row has to move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.spark.compaction import compact
+from table_core.spark.failures import translated
+from table_core.spark.reading import view_frame
+from table_core.spark.writing import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from table_core.table.flow import View
+    from table_core.table.results import Commit, CommitAs, ResultDocument
+    from table_core.table.table import Table
+
+__all__ = ["SparkEngine"]
+
+
+def _quiet(_: str, **__: object) -> None:
+    """Tell nobody."""
+
+
+class SparkEngine:
+    """Spark as the engine of jobs and flows.
+
+    ``session`` is a session, or what makes one; ``progress`` is told each stage as it begins.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession | Callable[[], SparkSession],
+        progress: Callable[..., None] = _quiet,
+    ) -> None:
+        self._session = session
+        self._progress = progress
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started now if it was not."""
+        if callable(self._session):
+            self._progress("session")
+            self._session = self._session()
+        return self._session
+
+    def query(self, sql: str, views: Mapping[str, View]) -> DataFrame:
+        """Rows of ``sql`` over ``views``, nothing computed yet.
+
+        Raises:
+            ArgumentError: Spark refuses the SQL; its message says where.
+        """
+        session = self.session
+        self._progress("query", views=sorted(views))
+        with translated():
+            for name, view in views.items():
+                frame = view_frame(session, view.table, after=view.after, to=view.snapshot)
+                frame.createOrReplaceTempView(name)
+            found = session.sql(sql)
+            _ = found.schema  # over Connect a query is analysed only when its schema is asked for
+        return found
+
+    def write(
+        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+    ) -> Commit:
+        """Write what ``query`` gave, with one commit."""
+        self._progress("write", table=table.name)
+        modes = {None: "append", "table": "overwrite", "partitions": "overwrite-partitions"}
+        mode = modes.get(overwrite, overwrite) if not isinstance(overwrite, dict) else overwrite
+        done = write(rows, table, mode, commit)
+        self._progress("committed", table=table.name, snapshots=list(done.snapshot_ids))
+        return done
+
+    def compact(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
+        """``Table.compact`` by tasks."""
+        self._progress("compact", table=table.name)
+        return compact(lambda: self.session, table, commit=commit, **args)

@@ -1,0 +1,135 @@
+"""Runs one job: ``python -m table_core.spark.entrypoint --spec FILE --result FILE``.
+
+Also the file that ``spark-submit`` takes.  Standard output is progress, one JSON object a line; the
+result file is written whole, for errors too, and is all that a launcher needs to read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if __name__ == "__main__" and not __package__:  # as a script its folder comes first on the path
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
+from table_core.table.job_spec import JobResult, JobSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+__all__ = ["EXIT_CODES", "main"]
+
+EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
+    ErrorKind.CONFLICT: 10,
+    ErrorKind.UNAVAILABLE: 11,
+    ErrorKind.INVALID: 12,
+    ErrorKind.CORRUPT: 13,
+    ErrorKind.UNSUPPORTED: 14,
+    ErrorKind.NOT_FOUND: 15,
+    ErrorKind.UNKNOWN_OUTCOME: 16,
+}
+"""Exit status by the kind of the error in the result file; 0 is done, 2 misuse of the command."""
+_SESSION: Final = "spark."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the job that the command line names; the exit status."""
+    parser = argparse.ArgumentParser(prog="table_core.spark.entrypoint", description=__doc__)
+    parser.add_argument("--spec", required=True, help="file with the job spec")
+    parser.add_argument("--result", required=True, help="file to write the result to")
+    parser.add_argument("--remote", help="URL of a Spark Connect server, e.g. sc://host:15002")
+    parser.add_argument("--conf", help="file of Spark properties, one key=value a line")
+    given = parser.parse_args(arguments)
+    job = _Job(remote=given.remote)
+    try:
+        result = JobResult(result=job.run(given.spec, given.conf))
+    except TableError as error:
+        result = JobResult(error=error)
+    except Exception as error:  # noqa: BLE001  # the launcher must hear of every fault
+        result = JobResult(error=_explained(error))
+    finally:
+        job.stop()
+    _write_whole(Path(given.result), result.to_json())
+    _tell("done" if result.error is None else "failed")
+    return 0 if result.error is None else EXIT_CODES[result.error.kind]
+
+
+class _Job:
+    """One job and the session that it may start."""
+
+    def __init__(self, *, remote: str | None) -> None:
+        self._remote = remote
+        self._session: SparkSession | None = None
+        self._conf: dict[str, str] = {}
+
+    def run(self, spec_path: str, conf_path: str | None) -> dict[str, object]:
+        from table_core.spark.engine import SparkEngine
+        from table_core.table.jobs import run_job
+
+        spec = JobSpec.from_json(_text(spec_path))
+        self._conf = {} if conf_path is None else _properties(_text(conf_path))
+        self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
+        _tell("started", action=spec.action, table=spec.table)
+        return run_job(spec, SparkEngine(self._open, _tell))
+
+    def stop(self) -> None:
+        if self._session is not None:
+            self._session.stop()
+
+    def _open(self) -> SparkSession:
+        from table_core.spark.session import open_session
+
+        self._session = open_session(self._conf, self._remote)
+        return self._session
+
+
+def _explained(error: Exception) -> TableError:
+    """What ``error`` means to the caller; Spark's own errors only if Spark was loaded at all."""
+    failures: Any = sys.modules.get("table_core.spark.failures")
+    if failures is not None and isinstance(error, failures.SPARK_ERRORS):
+        found: TableError = failures.explained(error)
+        return found
+    return JobFailedError(f"{type(error).__name__}: {error}", exit_code=None, log_tail="")
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"cannot read {path}: {error}", argument="spec", value=path) from error
+
+
+def _properties(text: str) -> dict[str, str]:
+    """``key=value`` lines, as in ``spark-defaults.conf`` with ``=``."""
+    found = {}
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        key, equals, value = stripped.partition("=")
+        if not equals:
+            raise ArgumentError(f"--conf: {stripped!r} is not key=value", argument="conf")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _tell(stage: str, **facts: object) -> None:
+    sys.stdout.write(json.dumps({"event": "progress", "stage": stage, **facts}) + "\n")
+    sys.stdout.flush()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

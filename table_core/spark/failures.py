@@ -1,0 +1,80 @@
+"""Errors on their way from a Spark task, through the JVM, to whoever called.
+
+Spark keeps only the text of what a Python worker raised.  So a task writes its ``TableError`` as a
+document behind a mark into that text, and the driver rebuilds it.  What Spark itself found
+wrong is told apart by class: SQL that does not analyse is ``invalid``, a lost worker is not.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError
+from pyspark import errors as spark
+
+from table_core.errors import (
+    ArgumentError,
+    DataError,
+    JobFailedError,
+    TableError,
+    error_from_document,
+    error_to_document,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SPARK_ERRORS", "TaskFailedError", "carried", "explained", "translated"]
+
+SPARK_ERRORS: Final = (spark.PySparkException, Py4JError)
+_MARK: Final = "TABLE_ERROR="
+_TAIL_MAX: Final = 8_000
+_SQL_ERRORS: Final = (spark.AnalysisException, spark.ParseException, spark.IllegalArgumentException)
+_VALUE_ERRORS: Final = (
+    spark.ArithmeticException,
+    spark.ArrayIndexOutOfBoundsException,
+    spark.DateTimeException,
+    spark.NumberFormatException,
+)
+
+
+class TaskFailedError(Exception):
+    """A ``TableError`` in a task, as text that survives the JVM."""
+
+    def __init__(self, error: TableError) -> None:
+        super().__init__(_MARK + json.dumps(error_to_document(error)))
+
+
+@contextmanager
+def carried() -> Iterator[None]:
+    """Inside a task: let a ``TableError`` reach the driver as what it is."""
+    try:
+        yield
+    except TableError as error:
+        raise TaskFailedError(error) from error
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """On the driver: raise what Spark raises as a ``TableError``."""
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        raise explained(error) from error
+
+
+def explained(error: Exception) -> TableError:
+    """What went wrong, as the error that a caller can act upon."""
+    text = str(error)
+    at = text.find(_MARK)
+    if at >= 0:
+        document, _ = json.JSONDecoder().raw_decode(text, at + len(_MARK))
+        return error_from_document(document)
+    head = text.partition("JVM stacktrace:")[0].strip()
+    if isinstance(error, _SQL_ERRORS):
+        return ArgumentError(f"Spark refuses the query: {head}", argument="sql", value=None)
+    if isinstance(error, _VALUE_ERRORS):
+        return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
+    return JobFailedError(f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:])

@@ -1,0 +1,101 @@
+"""Starts a Spark session that suits a job, or joins the one that is there.
+
+Configuration goes into a file that only this user can read, never onto a command line: it may hold
+credentials of the store.  What ``spark-submit`` or the caller has set wins over the defaults here.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SQL_DEFAULTS", "open_session", "parallelism"]
+
+SQL_DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+"""What every job needs of a session, classic or over Connect."""
+_CLASSIC: Final[Mapping[str, str]] = {
+    "spark.app.name": "table-core",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL: Final[Mapping[str, str]] = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+}
+_TASKS_OVER_CONNECT: Final = 16
+
+
+def open_session(conf: Mapping[str, str] | None = None, remote: str | None = None) -> SparkSession:
+    """A session with ``conf`` on top of what ``spark-submit`` gave; ``local[*]`` without either.
+
+    ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
+    """
+    given = dict(conf or {})
+    if remote is not None:
+        session = SparkSession.builder.remote(remote).getOrCreate()
+        sql = {key: value for key, value in given.items() if key.startswith("spark.sql.")}
+        for key, value in {**SQL_DEFAULTS, **sql}.items():
+            session.conf.set(key, value)
+        return session
+    python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # noqa: SLF001
+        _prepare_launch(given)
+    # Starts the JVM without arguments of ours, and so lets us see what it was told by others.
+    SparkContext._ensure_initialized()  # noqa: SLF001
+    known = SparkConf()
+    defaults = {**SQL_DEFAULTS, **_CLASSIC, "spark.pyspark.python": python}
+    if str(given.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
+        defaults |= _LOCAL
+    builder = SparkSession.builder
+    for key, value in defaults.items():
+        if not known.contains(key):
+            builder = builder.config(key, value)
+    for key, value in given.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def parallelism(session: SparkSession) -> int:
+    """How many tasks run at once."""
+    context = getattr(session, "_sc", None)
+    if context is not None:
+        return max(1, int(context.defaultParallelism))
+    asked = session.conf.get("spark.default.parallelism", None)
+    return max(1, int(asked)) if asked else _TASKS_OVER_CONNECT
+
+
+def _prepare_launch(given: Mapping[str, str]) -> None:
+    """Tell the JVM that is to start what it can learn only then, e.g. its memory."""
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    master = given.get("spark.master", "local[*]")
+    if master.startswith("local") and (arguments is None or "spark.master" in given):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if arguments is not None:
+        return
+    wanted = {**_CLASSIC, "spark.master": master, **given}
+    lines = [f"{key}={_escaped(value)}\n" for key, value in wanted.items()]
+    descriptor, path = tempfile.mkstemp(prefix="spark-", suffix=".properties")
+    os.write(descriptor, "".join(lines).encode())
+    os.close(descriptor)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        f"--load-spark-defaults --properties-file {shlex.quote(path)} pyspark-shell"
+    )
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("\n", "\\n")

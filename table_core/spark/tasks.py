@@ -1,0 +1,76 @@
+"""Work that is planned on the driver and done by tasks: splits go out, rows of Arrow come back.
+
+No row goes from the JVM to Python: a task gets its number, and finds its work in what was shipped
+with the function.  Each piece is pickled on its own, so a task unpacks only its own.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+
+from table_core.spark.failures import carried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["RESULT_TYPE", "distribute", "groups_of", "packed", "unpacked"]
+
+RESULT_TYPE: Final = "result binary"
+_RESULT: Final = pa.schema([pa.field("result", pa.binary())])
+_OPEN_BYTES: Final = 4 << 20
+"""What opening one more piece costs, in bytes of reading."""
+_TASK_BYTES: Final = 32 << 20
+_ROUNDS: Final = 4
+"""Tasks for each core: enough to even out pieces that take longer."""
+T = TypeVar("T")
+
+
+def distribute(
+    session: SparkSession,
+    pieces: Sequence[Any],
+    work: Callable[[Any], Iterator[pa.RecordBatch]],
+    schema: StructType | str,
+) -> DataFrame:
+    """A DataFrame whose partition ``i`` holds the rows of ``work(pieces[i])``; runs nothing yet."""
+    if not pieces:
+        return session.createDataFrame([], schema)
+    bodies = [pickle.dumps(piece) for piece in pieces]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carried():
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from work(pickle.loads(bodies[number]))
+
+    return session.range(0, len(bodies), 1, len(bodies)).mapInArrow(run, schema)
+
+
+def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> list[list[T]]:
+    """``items``, in order, as groups for tasks: a few for each of ``slots``, none of them tiny."""
+    weights = [weight(item) + _OPEN_BYTES for item in items]
+    target = max(sum(weights) / max(1, slots * _ROUNDS), _TASK_BYTES)
+    groups: list[list[T]] = []
+    filled = target
+    for item, size in zip(items, weights, strict=True):
+        if filled + size / 2 > target:
+            groups.append([])
+            filled = 0
+        groups[-1].append(item)
+        filled += size
+    return groups
+
+
+def packed(result: object) -> pa.RecordBatch:
+    """What a task hands to the driver, as its only row."""
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result)])], schema=_RESULT)
+
+
+def unpacked(frame: DataFrame) -> list[Any]:
+    """Run the tasks of ``frame``; what each attempt that Spark counts handed over."""
+    return [pickle.loads(row[0]) for row in frame.collect()]
