@@ -312,3 +312,9 @@ def test_an_integer_product_never_wraps(type_: str, values: Values) -> None:
 def test_a_float_product_is_as_java_calculates_it() -> None:
     values = [("+I", 0.1), ("+I", 3.0), ("-D", 0.7)]
     assert merged("DOUBLE", {"aggregate-function": "product"}, values) == 0.1 * 3.0 / 0.7
+
+
+def test_of_equal_times_the_first_stays() -> None:
+    values = [("+I", [("a", {"x": x, "ts": "1"})]) for x in (1, 2)]
+    options = {"aggregate-function": "merge_map_with_keytime"}
+    assert merged(Map(STRING, TIMED), options, values) == [("a", {"x": 1, "ts": "1"})]

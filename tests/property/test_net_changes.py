@@ -85,3 +85,10 @@ def test_identical_rows_are_an_update_unless_deduplicated() -> None:
         "+U",
     ]
     assert net_changes(state, state, ["k"], deduplicate=True).num_rows == 0
+
+
+def test_a_list_that_grew_is_not_the_same() -> None:
+    was = as_table({1: ("+I", (1, None, ["a"], None, None))}, 0)
+    now = as_table({1: ("+I", (1, None, ["a", "b"], None, None))}, 1)
+    for before, after in ((was, now), (now, was)):
+        assert net_changes(before, after, ["k"], deduplicate=True).num_rows == 2
