@@ -57,7 +57,7 @@ WAITING_SQL = f"""{DUE}
 SELECT * FROM due WHERE NOT EXISTS (SELECT 1 FROM customers WHERE id = customer_id)"""
 SNAPSHOT = {"customers": {"table": CUSTOMERS}}
 LIVED_IN = "SELECT DISTINCT country FROM customers"
-ZEROS = {"country": "source.country", "revenue": "0", "order_count": "0", "last_order_time": "NULL"}
+ZEROS = {"country": "source.country", "revenue": "0", "order_count": "0"}
 # the sample's days lie in the past: "a week old" is counted from the day of the round
 AGE = "(dag_run.run_after.date() - macros.datetime(2026, 3, 1).date()).days"
 WEEK = "{{ " + AGE + " - params.round + 7 }} d"

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 HOME = Path(tempfile.mkdtemp(prefix="paimon-airflow-"))
 for name in ("dags", "plugins"):
     (HOME / name).mkdir()
+(HOME / "plugins" / "paimon.py").write_text("from paimon_provider.plugin import PaimonPlugin\n")
 (HOME / "passwords.json").write_text(json.dumps({"ada": "ada-1815", "vera": "vera-1815"}))
 os.environ.update(
     AIRFLOW_HOME=str(HOME),

@@ -187,6 +187,32 @@ append >> again >> silent
     assert extra["result"]["rows_written"] == 10
 
 
+@pytest.mark.spark
+def test_spark_runs_beside_the_worker(
+    run: Callable[..., Any], warehouse: Catalog, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The local backend: a process with a JVM, its log in the task's log, its result as XCom."""
+    write_rows(tmp_path / "in" / "1" / "a.parquet", 0, 10)
+    body = (
+        CREATE
+        + APPEND
+        + """
+sums = PaimonCreateTableOperator(task_id="sums", table="shop.sums",
+    columns={"dt": "STRING NOT NULL", "n": "BIGINT"}, primary_key=["dt"], options={"bucket": "1"})
+add = PaimonWriteOperator(task_id="add", table="shop.sums", spark_conf={"spark.ui.enabled": "false"},
+    sql="SELECT dt, count(*) AS n FROM orders GROUP BY dt",
+    sources={"orders": {"table": "shop.orders", "mode": "changes"}})
+[append, sums] >> add
+"""
+    )
+    done = run(body, folder=f"file://{tmp_path}/in")
+    assert set(states(done).values()) == {"success"}, states(done)
+    assert xcom(done, "add")["rows_written"] == 1
+    rows = warehouse.table("shop.sums").read().to_arrow().to_pylist()
+    assert rows == [{"dt": "2026-01-01", "n": 10}]
+    assert "Using Spark's default log4j profile" in "".join(capfd.readouterr())
+
+
 @pytest.mark.parametrize(
     ("body", "what"),
     [

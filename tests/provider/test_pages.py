@@ -5,7 +5,6 @@ The app is Airflow's own, with its log-in, and the plugin in its plugins folder.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ from table_core.errors import ArgumentError
 
 @pytest.fixture(scope="module")
 def client(airflow_home: Path) -> Iterator[Any]:
-    plugin = airflow_home / "plugins" / "paimon.py"
-    plugin.write_text("from paimon_provider.plugin import PaimonPlugin  # noqa\n")
     from airflow.api_fastapi.app import create_app
     from fastapi.testclient import TestClient
 
@@ -28,7 +25,6 @@ def client(airflow_home: Path) -> Iterator[Any]:
     (airflow_home / "secret.html").write_text("not a report")
     with TestClient(create_app()) as client:
         yield client
-    os.unlink(plugin)
 
 
 def token(client: Any, user: str) -> dict[str, str]:

@@ -33,10 +33,10 @@ import sys
 from airflow.dag_processing.dagbag import DagBag
 bag = DagBag({str(DAGS)!r})
 assert not bag.import_errors, bag.import_errors
-print(*sorted({{"pyspark", "pyarrow", "pandas"}} & set(sys.modules)))
+print("\\nheavy", *sorted({{"pyspark", "pyarrow", "pandas"}} & set(sys.modules)))
 """
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert out.stdout.split() == []
+    assert out.stdout.splitlines()[-1] == "heavy"
 
 
 def test_the_report_is_woken_by_the_watcher_of_the_table_that_the_pipeline_fills(
