@@ -17,13 +17,21 @@ def test_text_and_parse_are_inverse_and_the_text_is_one() -> None:
 
 def test_what_is_ahead_goes_by_name_and_starts_where_it_was_left() -> None:
     position = FilesPosition(
-        {"b.jsonl": (3, 40), "c.gz": (2, 0), "d.gz": (9, 90), "e.jsonl": (1, 5)}
+        {"b.jsonl": (3, 40), "c.gz": (2, 0), "d.gz": (9, 90), "e.jsonl": (1, 5), "f.gz": (4, 30)}
     )
-    listing = [("e.jsonl", 5), ("d.gz", 90), ("c.gz", 50), ("b.jsonl", 41), ("a.jsonl", 1)]
+    listing = [
+        ("f.gz", 60),
+        ("e.jsonl", 5),
+        ("d.gz", 90),
+        ("c.gz", 50),
+        ("b.jsonl", 41),
+        ("a.jsonl", 1),
+    ]
     assert position.ahead(listing) == [
         Piece("a.jsonl", 1, 0, 0),
         Piece("b.jsonl", 41, 3, 40),
         Piece("c.gz", 50, 2, 0),
+        Piece("f.gz", 60, 4, 0),
     ]
 
 

@@ -199,6 +199,15 @@ def test_a_truncate_is_done_where_it_happened(shop: Shop) -> None:
     assert shop.rows().keys() == {2, 5}, "what was ignored once is not applied later"
 
 
+def test_what_is_committed_before_a_truncate_says_so(shop: Shop) -> None:
+    shop.create()
+    shop.put("1.jsonl", new(1), event("t"), new(2))
+    shop.sync(on_truncate="apply")
+    texts = [(s.properties or {}).get("tc.source.position") for s in shop.table.snapshots()]
+    reached = [json.loads(text)["files"]["1.jsonl"][0] for text in texts if text]
+    assert (reached[0], reached[-1]) == (1, 3)
+
+
 # ------------------------------------------------------------------------------------ faults
 @pytest.mark.parametrize(
     ("bad", "error", "words"),
