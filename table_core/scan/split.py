@@ -57,6 +57,10 @@ class Split:
     """Data file name to where its deletion vector lies."""
     retracts: bool = False
     """Whether all rows are read as ``-D``: files that an OVERWRITE took away, in a stream."""
+    branch: str | None = None
+    """The branch that describes the files, where it is not that of the handle (fallback)."""
+    before: Split | None = None
+    """The same bucket in an older state, where the two are compared."""
 
     @property
     def row_count(self) -> int:

@@ -41,6 +41,9 @@ class Timeline(Protocol):
     def ids(self) -> Sequence[int]:
         """Ids of the snapshots that are there, ascending."""
 
+    def head(self) -> Snapshot | None:
+        """The newest snapshot, None if there is none."""
+
     def snapshot(self, id: int) -> Snapshot:
         """The snapshot ``id``; ``NotFoundError`` if there is none."""
 
@@ -138,7 +141,7 @@ def timestamp_option(text: str) -> int:
 
 
 def _by_mode(options: TableOptions, timeline: Timeline, mode: str) -> SnapshotRef:
-    latest = _latest(timeline)
+    latest = timeline.head()
     if mode in _MODES or mode == "incremental":
         created = options.get(keys_scan.SCAN_FILE_CREATION_TIME_MILLIS)
         if created is None:
@@ -157,11 +160,6 @@ def _by_mode(options: TableOptions, timeline: Timeline, mode: str) -> SnapshotRe
         needs = "a snapshot, tag or timestamp" if option is None else option.key
         raise OptionError(f"scan.mode {mode} needs {needs}", option="scan.mode", value=mode)
     return SnapshotRef(snapshot=latest, explicit=False, created_after_ms=created)
-
-
-def _latest(timeline: Timeline) -> Snapshot | None:
-    ids = timeline.ids()
-    return timeline.snapshot(ids[-1]) if ids else None
 
 
 def compacted_full(options: TableOptions, timeline: Timeline) -> Snapshot | None:

@@ -8,49 +8,70 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
 from table_core.errors import ArgumentError
-from table_core.ondisk import layout
-from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
-from table_core.predicate.sql import parse_where
-from table_core.scan.plan import ScanPlan, live_entries, plan_batch
-from table_core.scan.prune import Pruner
-from table_core.scan.split import deletion_refs
+from table_core.scan.incremental import requested_range
+from table_core.scan.prune import Explain
+from table_core.scan.time_travel import resolve
 from table_core.table.split_reader import SplitReader
-from table_core.table.time_travel import snapshot_to_read
+from table_core.table.state_plan import (
+    StatePlanner,
+    fallback_of,
+    plan_with_fallback,
+    refuse_unreadable,
+)
+from table_core.table.timeline import TableTimeline
+from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
-    from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.bound import Bound
-    from table_core.scan.prune import Explain
+    from table_core.scan.plan import ScanPlan
     from table_core.scan.split import Split
     from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
-    from table_core.table.times import PointInTime
 
-__all__ = ["MemoryScan", "Scan", "batch_scan", "bound_where", "selected_fields"]
+__all__ = ["MemoryScan", "RowReader", "Scan", "batch_scan", "bound_where", "selected_fields"]
 
 _THREADS: Final = min(4, os.cpu_count() or 1)
 _BATCH_ROWS: Final = 1 << 17
+
+
+class RowReader(Protocol):
+    """What reads the splits of a scan."""
+
+    def schema(self) -> pa.Schema:
+        """The schema of every table."""
+        ...
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        """The rows of ``split``."""
+        ...
 
 
 class Scan:
     """Rows to read.  polars, DuckDB and pandas take it as it is, through the Arrow C stream."""
 
     def __init__(
-        self, reader: SplitReader, plan: Callable[[], ScanPlan], *, limit: int | None = None
+        self,
+        reader: RowReader,
+        plan: Callable[[], ScanPlan],
+        *,
+        limit: int | None = None,
+        branches: Mapping[str, RowReader] | None = None,
     ) -> None:
+        """``branches`` read the splits of other branches (``Split.branch``)."""
         self._reader = reader
         self._make_plan = plan
         self._limit = limit
+        self._branches = branches or {}
 
     @cached_property
     def _plan(self) -> ScanPlan:
@@ -76,8 +97,14 @@ class Scan:
 
     def read_split(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of one of ``splits``, in this or any other process.  Knows no limit."""
-        for table in self._reader.read(split):
+        for table in self._tables(split):
             yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+
+    def _tables(self, split: Split) -> Iterator[pa.Table]:
+        if split.branch is None:
+            return self._reader.read(split)
+        other = self._branches[split.branch]
+        return (table.cast(self.schema) for table in other.read(split))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch; memory does not depend on how many there are."""
@@ -97,7 +124,7 @@ class Scan:
         if self._limit is not None or len(self._plan.splits) < 2:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
         with ThreadPoolExecutor(_THREADS) as pool:
-            parts = pool.map(lambda split: list(self._reader.read(split)), self._plan.splits)
+            parts = pool.map(lambda split: list(self._tables(split)), self._plan.splits)
             tables = [table for part in parts for table in part]
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
@@ -125,44 +152,52 @@ def batch_scan(
     Raises:
         NotFoundError: no such snapshot, tag or column.
         PredicateError: ``where`` does not parse or does not fit.
+        UnsupportedFeatureError: the table needs what this release cannot read.
     """
     if limit is not None and limit < 0:
         raise ArgumentError(f"limit={limit} is negative", argument="limit", value=limit)
-    found, named = snapshot_to_read(
-        access, snapshot=snapshot, tag=tag, timestamp=timestamp, watermark=watermark
-    )
-    if named and found is not None:
-        access = access.with_schema(access.metadata.schema(found.schema_id))
-    bound = bound_where(access.schema, where)
-    reader = SplitReader(access=access, fields=selected_fields(access.schema, columns), where=bound)
-    plain_limit = limit if bound is None else None
-    return Scan(reader, lambda: _plan(access, found, bound, plain_limit), limit=limit)
+    refuse_unreadable(access)
+    timeline = TableTimeline(access)
+    named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
+    if not named and (asked := requested_range(access.options, timeline)) is not None:
+        from table_core.table.changes import range_scan
 
-
-def _plan(
-    access: TableAccess, snapshot: Snapshot | None, where: Bound | None, limit: int | None
-) -> ScanPlan:
-    pruner = Pruner(access.schema, access.options, where, schema_of=access.metadata.schema)
-    if snapshot is None:
-        return ScanPlan((), pruner.explain())
-    entries = live_entries(
-        pruner,
-        access.metadata.data_manifests(snapshot),
-        lambda meta: access.metadata.manifest(meta.file_name),
-    )
-    deletions = None
-    if snapshot.index_manifest is not None:
-        path = layout.manifest_path(snapshot.index_manifest)
-        deletions = deletion_refs(decode_index_manifest(access.storage.read(path), path=path))
-    return plan_batch(
-        access.schema,
+        return range_scan(access, asked, columns=columns, where=where, limit=limit)
+    found = resolve(
         access.options,
-        entries,
-        pruner,
-        snapshot_id=snapshot.id,
-        bounds=access.bounds,
-        deletions=deletions,
+        timeline,
+        snapshot=snapshot,
+        tag=tag,
+        timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+        watermark=watermark,
+    )
+    if found.explicit and found.snapshot is not None:
+        access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
+    bound = bound_where(access.schema, where)
+    fields = selected_fields(access.schema, columns)
+    reader = SplitReader(access=access, fields=fields, where=bound)
+    planner = StatePlanner(
+        access=access,
+        where=bound,
+        limit=limit if bound is None else None,
+        created_after_ms=found.created_after_ms,
+        delta_only=found.delta_only,
+    )
+    fallback = fallback_of(access)
+    if fallback is None:
+        return Scan(reader, lambda: planner.plan(found.snapshot), limit=limit)
+    theirs = bound_where(fallback.schema, where)
+    others = StatePlanner(access=fallback, where=theirs, limit=planner.limit)
+    names = [f.name for f in fields]
+    return Scan(
+        reader,
+        lambda: plan_with_fallback(planner, found.snapshot, others, explicit=found.explicit),
         limit=limit,
+        branches={
+            fallback.branch: SplitReader(
+                access=fallback, fields=fallback.schema.select(names), where=theirs
+            )
+        },
     )
 
 
@@ -176,6 +211,8 @@ def bound_where(schema: TableSchema, where: str | Expression | None) -> Bound | 
     if where is None:
         return None
     if isinstance(where, str):
+        from table_core.predicate.sql import parse_where  # brings an SQL parser along
+
         return bind(parse_where(where), schema.fields)
     if not isinstance(where, Condition):
         raise ArgumentError(
@@ -187,7 +224,7 @@ def bound_where(schema: TableSchema, where: str | Expression | None) -> Bound | 
 
 
 class MemoryScan(Scan):
-    """A scan over rows that are in memory: system tables and differences."""
+    """A scan over rows that are in memory: system tables that show metadata."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -200,6 +237,10 @@ class MemoryScan(Scan):
     def splits(self) -> list[Split]:
         """None: nothing is left to read."""
         return []
+
+    def explain(self) -> Explain:
+        """Nothing was planned."""
+        return Explain()
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch."""

@@ -7,6 +7,7 @@ is runs times batch.  Rows whose merged kind is a retract are gone (spec 7.6).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -35,10 +36,30 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["SplitReader"]
+__all__ = ["RowForm", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
+
+
+class RowForm(StrEnum):
+    """What rows a reader gives."""
+
+    STATE = "state"
+    """The rows that are there."""
+    INSERTS = "inserts"
+    """The same, each with ``_ROW_KIND`` ``+I``: the beginning of a stream."""
+    AUDIT = "audit"
+    """One row a key, retracts too, with the ``_ROW_KIND`` that merging left."""
+    CHANGES = "changes"
+    """Rows as stored, with their ``_ROW_KIND``."""
+    ADDS = "adds"
+    """Rows as stored, without kinds and without those that retract."""
+
+    @property
+    def with_kind(self) -> bool:
+        """Whether rows begin with ``_ROW_KIND``."""
+        return self in {RowForm.INSERTS, RowForm.AUDIT, RowForm.CHANGES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +70,7 @@ class SplitReader:
     fields: tuple[Field, ...]
     """Columns of the result, in order."""
     where: Bound | None = None
-    with_kind: bool = False
-    """Whether results begin with ``_ROW_KIND``, and retracts stay: what a stream of changes is."""
+    form: RowForm = RowForm.STATE
     _needed: tuple[Field, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,39 +83,50 @@ class SplitReader:
     def schema(self) -> pa.Schema:
         """The schema of every batch."""
         fields = arrow_schema(self.fields)
-        if not self.with_kind:
+        if not self.form.with_kind:
             return fields
         kind = pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False)
         return pa.schema([kind, *fields])
 
     def read(self, split: Split) -> Iterator[pa.Table]:
         """The rows of ``split``."""
-        if not self.access.schema.is_key_table:
-            rows = self._plain(split)
-        elif self.with_kind:
-            rows = self._as_stored(split)
-        elif split.raw_convertible:
-            rows = self._raw(split)
-        else:
-            rows = self._merged(split)
-        for table in rows:
+        for table in self._rows(split):
             kept = table
             if self.where is not None and table.num_rows:
                 kept = table.filter(mask(self.where, table))
             if kept.num_rows:
-                yield self._result(kept)
+                yield self._result(kept, retracts=split.retracts)
+
+    def keyed(self, split: Split, *, retracts: bool) -> Iterator[pa.Table]:
+        """Each key of ``split`` once, in key order, retracts too or not.  Knows no condition.
+
+        Shape: KV rows: number and kind of the newest version, then all columns of ``fields``.
+        """
+        rows = self._merged(split, with_system=True)
+        return rows if retracts else map(_adds, rows)
 
     # --------------------------------------------------------------------------------- kinds
+    def _rows(self, split: Split) -> Iterator[pa.Table]:
+        if not self.access.schema.is_key_table:
+            return self._plain(split)
+        match self.form:
+            case RowForm.CHANGES:
+                return self._as_stored(split)
+            case RowForm.ADDS:
+                return map(_adds, self._as_stored(split))
+            case RowForm.AUDIT:
+                return self._merged(split, with_system=True)
+            case _ if split.raw_convertible:
+                return self._plain(split)
+            case _:
+                return map(_adds, self._merged(split, with_system=False))
+
     def _plain(self, split: Split) -> Iterator[pa.Table]:
-        """Rows of an append table: all of them are ``+I``."""
+        """Rows as they lie: of append tables, and where every key occurs once and none is -D."""
         reader = self._reader(split, self._needed, prunes=True)
         for file in split.files:
             for batch in reader.read(file):
                 yield pa.Table.from_batches([batch])
-
-    def _raw(self, split: Split) -> Iterator[pa.Table]:
-        """Files in which every key occurs once and no row is a retract."""
-        yield from self._plain(split)
 
     def _as_stored(self, split: Split) -> Iterator[pa.Table]:
         """Changelog or level-0 files, unmerged, kinds and all."""
@@ -104,8 +135,11 @@ class SplitReader:
             for batch in reader.read(file):
                 yield pa.Table.from_batches([batch])
 
-    def _merged(self, split: Split) -> Iterator[pa.Table]:
-        """Merge sections; what is left of each key is an add or nothing."""
+    def _merged(self, split: Split, *, with_system: bool) -> Iterator[pa.Table]:
+        """Merged sections, in key order, retracts and all.
+
+        Without ``with_system`` files that hold no retracts may come without kinds.
+        """
         schema = self.access.schema
         engine = engine_for(schema)
         names = set(engine.required_columns([f.name for f in self._needed]))
@@ -114,24 +148,22 @@ class SplitReader:
         engine = engine_for(schema, [f.name for f in fields])
         for section in sections(split.files, self.access.bounds):
             if len(section) == 1:
-                yield from self._single(split, section[0], fields)
+                yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
             reader = self._reader(split, fields, system=True)
             runs = [_batches(reader, run) for run in section]
-            for merged in merge_runs(runs, engine):
-                yield _adds(merged)
+            yield from merge_runs(runs, engine)
 
     def _single(
-        self, split: Split, run: SortedRun, fields: tuple[Field, ...]
+        self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool
     ) -> Iterator[pa.Table]:
-        """A section of one run: nothing to merge; a file without retracts needs no kind either."""
+        """A section of one run: nothing to merge."""
         with_kind = self._reader(split, fields, system=True, prunes=True)
         without = self._reader(split, self._needed, prunes=True)
         for file in run.files:
-            clean = file.delete_row_count == 0
-            for batch in (without if clean else with_kind).read(file):
-                table = pa.Table.from_batches([batch])
-                yield table if clean else _adds(table)
+            plain = file.delete_row_count == 0 and not with_system
+            for batch in (without if plain else with_kind).read(file):
+                yield pa.Table.from_batches([batch])
 
     # --------------------------------------------------------------------------------- parts
     def _reader(
@@ -159,25 +191,36 @@ class SplitReader:
         return keep
 
     def _deletions(self, split: Split) -> Callable[[str], np.ndarray[Any, Any] | None]:
+        bodies: dict[str, bytes] = {}
+
         def find(file_name: str) -> np.ndarray[Any, Any] | None:
             reference = split.deletions.get(file_name)
             if reference is None:
                 return None
             name, offset, length = reference
-            body = self.access.storage.read(layout.index_path(name))
+            if name not in bodies:
+                path = layout.index_file_path(
+                    self.access.schema, split.partition, split.bucket, name
+                )
+                bodies.clear()
+                bodies[name] = self.access.storage.read(path)
+            body = bodies[name]
             return decode_index_file(body, [DeletionRange(file_name, offset, length)], path=name)[
                 file_name
             ]
 
         return find
 
-    def _result(self, rows: pa.Table) -> pa.Table:
+    def _result(self, rows: pa.Table, *, retracts: bool) -> pa.Table:
         columns = [rows[f.name] for f in self.fields]
-        if self.with_kind:
-            if KIND_COLUMN in rows.column_names:
-                columns.insert(0, _KINDS.take(rows[KIND_COLUMN].combine_chunks()))
+        if self.form.with_kind:
+            if retracts:
+                kinds = pa.repeat(pa.scalar("-D"), rows.num_rows)
+            elif KIND_COLUMN in rows.column_names and self.form is not RowForm.INSERTS:
+                kinds = _KINDS.take(rows[KIND_COLUMN].combine_chunks())
             else:
-                columns.insert(0, pa.repeat(pa.scalar("+I"), rows.num_rows))
+                kinds = pa.repeat(pa.scalar("+I"), rows.num_rows)
+            columns.insert(0, kinds)
         return pa.Table.from_arrays(columns, schema=self.schema())
 
 
@@ -187,4 +230,6 @@ def _batches(reader: FileReader, run: SortedRun) -> Iterator[pa.RecordBatch]:
 
 
 def _adds(rows: pa.Table) -> pa.Table:
+    if KIND_COLUMN not in rows.column_names:
+        return rows
     return rows.filter(pc.is_in(rows[KIND_COLUMN], value_set=_ADDS))

@@ -193,7 +193,7 @@ class Table:
 
         A batch counts as taken when the next one is asked for: then ``consumer`` moves on.
         """
-        from table_core.table.changes import follow
+        from table_core.table.following import follow
 
         return follow(self.access, after=after, consumer=consumer, poll_seconds=poll_seconds)
 

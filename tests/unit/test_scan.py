@@ -204,6 +204,9 @@ class Snapshots:
     def ids(self) -> list[int]:
         return sorted(self.found)
 
+    def head(self) -> Snapshot | None:
+        return self.found[max(self.found)] if self.found else None
+
     def snapshot(self, id: int) -> Snapshot:
         if id not in self.found:
             raise NotFoundError(f"no snapshot {id}", name=str(id), available=self.ids())

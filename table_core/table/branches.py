@@ -1,0 +1,152 @@
+"""The branches of a table: each has schemas, snapshots and tags of its own (spec 11.7)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
+from table_core.table.metadata import Metadata
+from table_core.table.tags import tag_names, tagged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.table.access import TableAccess
+
+__all__ = ["Branches", "branch_access", "branch_names"]
+
+_PREFIX: Final = "branch-"
+
+
+def branch_names(access: TableAccess) -> list[str]:
+    """Names of all branches but main, sorted."""
+    folder = access.storage.list(layout.BRANCH_FOLDER)
+    names = (info.path.rpartition("/")[2] for info in folder)
+    return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+
+
+def branch_access(access: TableAccess, branch: str) -> TableAccess:
+    """The table as its branch ``branch`` has it, with the options stored there.
+
+    Raises:
+        NotFoundError: there is no such branch; facts list those there are.
+    """
+    metadata = Metadata(access.storage, branch)
+    if not metadata.schema_ids():
+        known = branch_names(access)
+        raise NotFoundError(
+            f"{access.name} has no branch {branch!r}; there are {known}",
+            name=branch,
+            available=known,
+        )
+    return replace(access, metadata=metadata, schema=metadata.latest_schema())
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The branches of one table.  ``main`` is always there and not among them."""
+
+    access: TableAccess
+
+    def list(self) -> list[str]:
+        """Names of all branches, sorted."""
+        return branch_names(self.access)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.list())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.list()
+
+    def create(self, name: str, tag: str | None = None, if_not_exists: bool = False) -> None:
+        """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
+
+        Raises:
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            NotFoundError: no such tag.
+            ArgumentError: ``main``, a number, or another name that no branch may have.
+        """
+        access = self.access
+        _check_name(name)
+        if name in self.list():
+            if if_not_exists:
+                return
+            raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
+        storage, source = access.storage, access.branch
+        schemas = access.metadata.schema_ids()
+        if tag is not None:
+            found = tagged(access, tag)
+            schemas = [id for id in schemas if id <= found.snapshot.schema_id]
+            storage.write(layout.tag_path(tag, name), found.to_json())
+            storage.write(
+                layout.snapshot_path(found.snapshot.id, name), found.snapshot.to_json()
+            )
+            for which in (EARLIEST, LATEST):
+                hint = layout.hint_path("snapshot", which, name)
+                storage.write(hint, encode_hint(found.snapshot.id))
+        for id in schemas:  # the schema makes the branch readable, so it comes last
+            storage.write(layout.schema_path(id, name), storage.read(layout.schema_path(id, source)))
+
+    def delete(self, name: str, if_exists: bool = False) -> bool:
+        """Forget the branch ``name``; whether it was there.
+
+        Data files that only it needed stay until ``remove_orphan_files``.
+        """
+        if name not in self.list():
+            if if_exists:
+                return False
+            branch_access(self.access, name)
+        self.access.storage.delete_tree(layout.branch_folder(name))
+        return True
+
+    def rename(self, name: str, to: str) -> None:
+        """Give the branch ``name`` the free name ``to``.  Not atomic on object stores."""
+        _check_name(to)
+        branch_access(self.access, name)
+        if to in self.list():
+            raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
+        self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
+
+    def fast_forward(self, name: str) -> None:
+        """Let main continue as ``name`` has: what main has done since the branch began is gone.
+
+        The hint goes first, so that no reader trusts it meanwhile; then newer snapshots of main,
+        newest first; then the branch's snapshots, schemas and tags are copied over.
+
+        Raises:
+            NotFoundError: no such branch, or it has no snapshot.
+        """
+        access, storage = self.access, self.access.storage
+        branch = branch_access(access, name)
+        ids = branch.metadata.snapshot_ids()
+        if not ids:
+            raise NotFoundError(f"branch {name!r} has no snapshot", name=name, available=[])
+        main = Metadata(storage)
+        first = branch.metadata.snapshot(ids[0])
+        storage.delete([layout.hint_path("snapshot", LATEST)])
+        for id in reversed([id for id in main.snapshot_ids() if id >= first.id]):
+            storage.delete([layout.snapshot_path(id)])
+        on_main = replace(access, metadata=main)
+        later = [t for t in tag_names(on_main) if tagged(on_main, t).snapshot.id >= first.id]
+        storage.delete([layout.tag_path(t) for t in later])
+        storage.delete([layout.schema_path(i) for i in main.schema_ids() if i >= first.schema_id])
+        for id in branch.metadata.schema_ids():
+            storage.write(layout.schema_path(id), storage.read(layout.schema_path(id, name)))
+        for tag in tag_names(branch):
+            storage.write(layout.tag_path(tag), storage.read(layout.tag_path(tag, name)))
+        for id in ids:
+            storage.write(layout.snapshot_path(id), branch.metadata.snapshot_body(id))
+        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(ids[-1]))
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[^/\\\s$][^/\\$]*", name) or name == layout.MAIN or name.isdigit():
+        raise ArgumentError(
+            f"{name!r} cannot name a branch: not 'main', no number, no '/' or '$'",
+            argument="name",
+            value=name,
+        )
