@@ -7,6 +7,7 @@ stripes are not looked at, so ``keep`` is never asked.
 from __future__ import annotations
 
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ from table_core.storage.data_format import (
     encoding,
     own_option,
 )
+from table_core.storage.orc_stripes import check_lengths, read_tail
 from table_core.storage.orc_timestamps import read_timestamps
 from table_core.storage.stored_schema import ORC_ID, schema_with_ids
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
     from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+    from table_core.storage.orc_stripes import OrcTail
 
 __all__ = ["OrcFormat"]
 
@@ -84,6 +87,8 @@ class OrcFormat:
         schema = arrow_schema(fields)
         with storage.open_input(path) as source:
             with decoding(storage, path):
+                with _structure():
+                    tail = read_tail(source, source.size())
                 file = orc.ORCFile(source)
                 missing_columns(file.schema.names, fields, path=path)
             if not fields:
@@ -91,7 +96,9 @@ class OrcFormat:
                 return
             for number in range(file.nstripes):
                 with decoding(storage, path):
-                    stripe = _stripe(file, source, number, schema, path)
+                    with _structure():
+                        check_lengths(source, tail, number, schema.names)
+                    stripe = _stripe(file, source, tail, number, schema, path)
                 for start in range(0, stripe.num_rows, batch_rows):
                     with decoding(storage, path):
                         part = stripe.slice(start, batch_rows)
@@ -99,7 +106,26 @@ class OrcFormat:
                     yield found
 
 
-def _stripe(file: Any, source: Any, number: int, schema: pa.Schema, path: str) -> pa.RecordBatch:
+@contextmanager
+def _structure() -> Iterator[None]:
+    """Tell what our own look at a damaged file runs into as Arrow would."""
+    try:
+        yield
+    except TableError:
+        raise
+    except (
+        ValueError,
+        LookupError,
+        OverflowError,
+        zlib.error,
+        cramjam.DecompressionError,
+    ) as error:
+        raise pa.ArrowInvalid(f"damaged ORC: {error!r}") from error
+
+
+def _stripe(
+    file: Any, source: Any, tail: OrcTail, number: int, schema: pa.Schema, path: str
+) -> pa.RecordBatch:
     """The columns ``schema`` of one stripe, as Arrow gives them or, where it cannot, as we do."""
     try:
         return file.read_stripe(number, columns=schema.names)
@@ -114,18 +140,9 @@ def _stripe(file: Any, source: Any, number: int, schema: pa.Schema, path: str) -
         except pa.ArrowInvalid as error:
             if "nanosecond" not in str(error):
                 raise
-            columns[field.name] = _far_timestamps(source, number, field, path)
+            with _structure():
+                columns[field.name] = read_timestamps(source, tail, number, field, path=path)
     return pa.RecordBatch.from_pydict(columns)
-
-
-def _far_timestamps(source: Any, stripe: int, field: Any, path: str) -> pa.Array:
-    type_ = field.type if pa.types.is_timestamp(field.type) else pa.timestamp("ns")
-    try:
-        return read_timestamps(source, source.size(), stripe, field.name, type_, path=path)
-    except (ValueError, LookupError, zlib.error, cramjam.DecompressionError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise pa.ArrowInvalid(f"column {field.name!r}: {error}") from error
 
 
 def _bare_rows(rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -16,6 +16,7 @@ __all__ = ["decode_booleans", "decode_integers"]
 
 _WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 _MIN_REPEATS: Final = 3
+_MASK: Final = 2**64 - 1
 
 
 class _Bytes:
@@ -48,15 +49,15 @@ class _Bytes:
         return (rows * weights).sum(axis=1, dtype=np.uint64)
 
 
-def decode_integers(body: bytes, count: int, *, signed: bool) -> Any:
-    """The ``count`` integers of a stream, as int64.
+def decode_integers(body: bytes, count: int | None, *, signed: bool) -> Any:
+    """The first ``count`` integers of a stream, or all of them, as int64.
 
     Raises:
         ValueError: the stream is damaged or holds fewer.
     """
     stream, parts, found = _Bytes(body), [], 0
     runs = (_short_repeat, _direct, _patched_base, _delta)
-    while found < count:
+    while stream.at < len(body) if count is None else found < count:
         first = stream.take(1)[0]
         part = runs[first >> 6](stream, first, signed)
         parts.append(part)
@@ -74,7 +75,7 @@ def _unzigzag(value: int) -> int:
 
 def _int64(values: Sequence[int]) -> Any:
     """Numbers wrapped to 64 bits, as Java's arithmetic does."""
-    return np.array([v & (2**64 - 1) for v in values], np.uint64).astype(np.int64)
+    return np.array([v & _MASK for v in values], np.uint64).astype(np.int64)
 
 
 def _short_repeat(stream: _Bytes, first: int, signed: bool) -> Any:
@@ -121,7 +122,8 @@ def _delta(stream: _Bytes, first: int, signed: bool) -> Any:
     start = _unzigzag(start) if signed else start
     step = _unzigzag(stream.varint())
     if fixed:
-        return _int64([start + step * i for i in range(count)])
+        rise = np.uint64(step & _MASK) * np.arange(count, dtype=np.uint64)  # wraps, as Java does
+        return (rise + np.uint64(start & _MASK)).astype(np.int64)
     steps = stream.packed(count - 2, width).astype(np.int64)
     head = _int64([start, start + step])
     rest = head[1] + np.cumsum(steps if step >= 0 else -steps)

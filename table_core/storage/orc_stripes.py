@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.storage.orc_numbers import decode_integers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["OrcTail", "StripeStreams", "read_stripe_streams", "read_tail"]
+__all__ = ["OrcTail", "StripeStreams", "check_lengths", "read_stripe_streams", "read_tail"]
 
 _CODECS: Final[Mapping[int, str | None]] = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
 _INDEX_KINDS: Final = frozenset({6, 7, 8})
+_DATA, _LENGTH, _DICTIONARY_DATA = 1, 2, 3
+_VERSION_2: Final = frozenset({2, 3})
+_LONGEST: Final = 2**31 - 1
 _UNPACKED_MAX: Final = 1 << 30
 _VARINT_BYTES_MAX: Final = 10
 
@@ -42,6 +46,14 @@ class OrcTail:
     types: tuple[_Type, ...]
     stripes: tuple[tuple[int, int, int, int, int], ...]
     """Offset, index length, data length, footer length and rows of each stripe."""
+
+    def subtree(self, number: int) -> Iterator[int]:
+        """A column and those within it."""
+        yield number
+        for child in self.types[number].children:
+            if child <= number:
+                raise ValueError("a type within itself")
+            yield from self.subtree(child)
 
     def column(self, name: str) -> tuple[int, int]:
         """Number and kind of the top-level column ``name``."""
@@ -92,20 +104,69 @@ def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> S
     Raises:
         ValueError, LookupError: the stripe is damaged.
     """
-    offset, index, data, foot, rows = tail.stripes[stripe]
+    footer = _stripe_footer(file, tail, stripe)
+    streams = {
+        kind: _unpacked(_read(file, offset, length), tail.codec, tail.block_size)
+        for kind, owner, offset, length in _streams(footer, tail, stripe)
+        if owner == column
+    }
+    encoding = _one(_message(_bytes(footer[2][column])), 1)
+    zone = _bytes(footer.get(3, [b""])[0]).decode()
+    return StripeStreams(streams, encoding, zone, tail.stripes[stripe][4])
+
+
+def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -> None:
+    """Check that texts and lists of the columns ``names`` can be as long as one stripe says.
+
+    Arrow's reader takes lengths for granted and ends the process when there is not the memory.
+
+    Raises:
+        ValueError, LookupError: a length is impossible.
+    """
+    footer = _stripe_footer(file, tail, stripe)
+    wanted = {number for name in names for number in tail.subtree(tail.column(name)[0])}
+    streams = list(_streams(footer, tail, stripe))
+    room = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
+    for kind, owner, offset, length in streams:
+        if kind != _LENGTH or owner not in wanted:
+            continue
+        if _one(_message(_bytes(footer[2][owner])), 1) not in _VERSION_2:
+            continue  # a version 1 of integers, which only very old writers use
+        body = _unpacked(_read(file, offset, length), tail.codec, tail.block_size)
+        lengths = decode_integers(body, None, signed=False)
+        texts = room.get((owner, _DICTIONARY_DATA)) or room.get((owner, _DATA))
+        most = _LONGEST if texts is None else _unpacked_most(file, tail, *texts)
+        if len(lengths) and (lengths.min() < 0 or float(lengths.sum(dtype=float)) > most):
+            raise ValueError(f"column {owner} holds more than its stripe")
+
+
+def _stripe_footer(file: Any, tail: OrcTail, stripe: int) -> Message:
+    offset, index, data, foot, _ = tail.stripes[stripe]
     packed = _read(file, offset + index + data, foot)
-    footer = _message(_unpacked(packed, tail.codec, tail.block_size))
-    streams = {}
+    return _message(_unpacked(packed, tail.codec, tail.block_size))
+
+
+def _streams(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int, int, int, int]]:
+    """Kind, column, offset and length of each stream that is no index."""
+    offset = tail.stripes[stripe][0]
     for part in footer.get(1, []):
         stream = _message(_bytes(part))
         kind, owner, length = _one(stream, 1), _one(stream, 2), _one(stream, 3)
-        if owner == column and kind not in _INDEX_KINDS:
-            body = _read(file, offset, length)
-            streams[kind] = _unpacked(body, tail.codec, tail.block_size)
+        if kind not in _INDEX_KINDS:
+            yield kind, owner, offset, length
         offset += length
-    encoding = _one(_message(_bytes(footer[2][column])), 1)
-    zone = bytes(_bytes(footer.get(3, [b""])[0])).decode()
-    return StripeStreams(streams, encoding, zone, rows)
+
+
+def _unpacked_most(file: Any, tail: OrcTail, offset: int, length: int) -> int:
+    """The most bytes that a stream can unpack to."""
+    if tail.codec is None:
+        return length
+    body, at, most = _read(file, offset, length), 0, 0
+    while at < length:
+        header = int.from_bytes(body[at : at + 3], "little")
+        at += 3 + (header >> 1)
+        most += header >> 1 if header & 1 else tail.block_size
+    return most
 
 
 def _read(file: Any, offset: int, length: int) -> bytes:

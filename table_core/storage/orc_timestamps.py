@@ -6,14 +6,17 @@ refuses; slower, and only for columns that are not nested.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.storage.orc_numbers import decode_booleans, decode_integers
-from table_core.storage.orc_stripes import read_stripe_streams, read_tail
+from table_core.storage.orc_stripes import read_stripe_streams
+
+if TYPE_CHECKING:
+    from table_core.storage.orc_stripes import OrcTail
 
 __all__ = ["read_timestamps"]
 
@@ -27,18 +30,19 @@ _UTC_NAMES: Final = frozenset({"", "UTC", "GMT", "Etc/UTC", "Z"})
 
 
 def read_timestamps(
-    file: Any, size: int, stripe: int, name: str, type_: Any, *, path: str
+    file: Any, tail: OrcTail, stripe: int, field: pa.Field, *, path: str
 ) -> pa.Array:
-    """Column ``name`` of one stripe as the timestamp ``type_`` (milli- or microseconds).
+    """The column ``field``, timestamps in milli- or microseconds, of one stripe.
 
     Raises:
         UnsupportedFeatureError: nested, written in another time zone than UTC, or with a digit
             more than ``type_`` has.
         ValueError, LookupError: the file is damaged.
     """
-    tail = read_tail(file, size)
+    name, type_ = field.name, field.type
     column, kind = tail.column(name)
-    if kind not in {_TIMESTAMP, _TIMESTAMP_INSTANT} or type_.unit == "ns":
+    is_ours = pa.types.is_timestamp(type_) and type_.unit != "ns"
+    if kind not in {_TIMESTAMP, _TIMESTAMP_INSTANT} or not is_ours:
         raise _unsupported(name, path, "nested, or with more than 6 digits of a second")
     found = read_stripe_streams(file, tail, stripe, column)
     if kind == _TIMESTAMP and found.timezone not in _UTC_NAMES:

@@ -7,6 +7,7 @@ Read leniently: any physical type that holds the values will do (T37).
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import misfit, missing_columns, read_batch
 from table_core.storage.data_format import decoding
+from table_core.storage.parquet_footer import read_chunk_stats
 from table_core.storage.parquet_stats import row_group_ranges
 from table_core.storage.parquet_writer import ParquetFileWriter
 from table_core.storage.stored_schema import leaf_counts
@@ -48,7 +50,7 @@ class ParquetFormat:
 
     def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
         """Names of the top-level columns of ``path``."""
-        with _opened(storage, path) as file, decoding(storage, path):
+        with _opened(storage, path) as (_, file), decoding(storage, path):
             names: list[str] = file.schema_arrow.names
             return names
 
@@ -65,11 +67,11 @@ class ParquetFormat:
         """Rows of ``path``; see ``DataFormat.read``."""
         schema = arrow_schema(fields)
         names = schema.names
-        with _opened(storage, path) as file:
+        with _opened(storage, path) as (source, file):
             with decoding(storage, path):
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
-                groups = _wanted_groups(file.metadata, stored, names, keep)
+                groups = _wanted_groups(source, file, stored, names, keep)
                 legacy = _int96_columns(file.metadata, stored, fields)
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
@@ -83,27 +85,33 @@ class ParquetFormat:
                 yield found
 
 
-def _opened(storage: Storage, path: str, **options: Any) -> Any:
+@contextmanager
+def _opened(storage: Storage, path: str, **options: Any) -> Iterator[tuple[Any, Any]]:
+    """The open file, and Arrow's reader of it."""
     source = storage.open_input(path)
-    with decoding(storage, path):
-        # Local files are read column chunk by column chunk; remote ones in few large requests.
-        remote = not isinstance(source, pa.OSFile | pa.BufferReader)
-        try:
-            return pq.ParquetFile(
+    try:
+        with decoding(storage, path):
+            # Local files are read column chunk by column chunk; remote ones in few large requests.
+            remote = not isinstance(source, pa.OSFile | pa.BufferReader)
+            file = pq.ParquetFile(
                 source, pre_buffer=remote, page_checksum_verification=True, **options
             )
-        except BaseException:
-            source.close()
-            raise
+        yield source, file
+    finally:
+        source.close()
 
 
 def _wanted_groups(
-    metadata: Any, stored: pa.Schema, names: Sequence[str], keep: Keep | None
+    source: Any, file: Any, stored: pa.Schema, names: Sequence[str], keep: Keep | None
 ) -> list[int]:
-    groups = range(metadata.num_row_groups)
-    if keep is None:
+    groups = range(file.num_row_groups)
+    if keep is None or not groups:
         return list(groups)
-    return [g for g in groups if keep(row_group_ranges(metadata, stored, g, names))]
+    chunks = read_chunk_stats(source, source.seek(0, 2))
+    if len(chunks) != len(groups):
+        raise pa.ArrowInvalid(f"{len(chunks)} row groups, {len(groups)} expected")
+    rows = [file.metadata.row_group(g).num_rows for g in groups]
+    return [g for g in groups if keep(row_group_ranges(chunks[g], rows[g], stored, names))]
 
 
 def _int96_columns(metadata: Any, stored: pa.Schema, fields: Sequence[Field]) -> list[Field]:
@@ -128,7 +136,7 @@ def _check_instants(
     before 1970 with a negative time of day, which Arrow takes for one of 2**64 nanoseconds more.
     """
     names = [field.name for field in fields]
-    with _opened(storage, path, coerce_int96_timestamp_unit="us") as file:
+    with _opened(storage, path, coerce_int96_timestamp_unit="us") as (_, file):
         batches = file.iter_batches(batch_rows, row_groups=groups, columns=names)
         while True:
             with decoding(storage, path):

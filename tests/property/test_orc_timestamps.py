@@ -85,7 +85,7 @@ def test_the_runs_of_the_specification_decode():
     patched = bytes.fromhex("8e132b21 07d0 1e00 14702832 3c46505a 646e7882 8c96a0aa b4be fce8")
     wanted = [2030, 2000, 2020, 1_000_000, *range(2040, 2200, 10)]
     assert decode_integers(patched, 20, signed=False).tolist() == wanted
-    delta = bytes.fromhex("c60902022222 4246".replace(" ", ""))
+    delta = bytes.fromhex("c609020222424246")
     primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
     assert decode_integers(delta, 10, signed=False).tolist() == primes
     assert np.count_nonzero(decode_booleans(b"\x61\x00", 800)) == 0

@@ -1,0 +1,143 @@
+"""Row-group statistics as the footer of a Parquet file holds them.
+
+Read here and not through Arrow, which ends the process when statistics are damaged.
+Source: parquet-format ``parquet.thrift``; Thrift's compact protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ChunkStats", "read_chunk_stats"]
+
+_MAGIC: Final = b"PAR1"
+_TAIL_BYTES: Final = 8
+_ROW_GROUPS, _COLUMNS, _META, _TYPE, _STATS = 4, 1, 3, 1, 12
+_NULL_COUNT, _MAX, _MIN = 3, 5, 6
+_STOP, _TRUE, _FALSE = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStats:
+    """Statistics of one column in one row group; None is unknown."""
+
+    physical_type: int
+    """``parquet.thrift`` ``Type``: 0 BOOLEAN, 1 INT32, 2 INT64, 3 INT96, 4 FLOAT, 5 DOUBLE ..."""
+    min: bytes | None
+    max: bytes | None
+    null_count: int | None
+
+
+def read_chunk_stats(file: Any, size: int) -> list[list[ChunkStats]]:
+    """Statistics by row group and leaf column.
+
+    The bounds of files before Parquet 2.4 (``min`` and ``max``, in an order that nobody agreed on)
+    are not told.
+
+    Raises:
+        pa.ArrowInvalid: the footer is damaged.
+    """
+    try:
+        file.seek(size - _TAIL_BYTES)
+        tail = file.read(_TAIL_BYTES)
+        length = int.from_bytes(tail[:4], "little")
+        if tail[4:] != _MAGIC or length + _TAIL_BYTES > size:
+            raise ValueError("it does not end like a Parquet file")
+        file.seek(size - _TAIL_BYTES - length)
+        footer = _Compact(file.read(length)).struct()
+        return [[_chunk(c[_META]) for c in group[_COLUMNS]] for group in footer[_ROW_GROUPS]]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise pa.ArrowInvalid(f"damaged footer: {error!r}") from error
+
+
+def _chunk(meta: dict[int, Any]) -> ChunkStats:
+    stats = meta.get(_STATS, {})
+    low, high, nulls = stats.get(_MIN), stats.get(_MAX), stats.get(_NULL_COUNT)
+    if not isinstance(low, bytes) or not isinstance(high, bytes):
+        low = high = None
+    return ChunkStats(int(meta[_TYPE]), low, high, nulls if isinstance(nulls, int) else None)
+
+
+class _Compact:
+    """A reader of the compact protocol."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body, self._at = body, 0
+        self._readers: dict[int, Callable[[], Any]] = {
+            3: self._byte,
+            4: self._int,
+            5: self._int,
+            6: self._int,
+            7: self._double,
+            8: self._binary,
+            9: self._list,
+            10: self._list,
+            11: self._map,
+            12: self.struct,
+        }
+
+    def struct(self) -> dict[int, Any]:
+        """Members by number."""
+        found: dict[int, Any] = {}
+        number = 0
+        while (head := self._byte()) != _STOP:
+            number = number + (head >> 4) if head >> 4 else self._int()
+            kind = head & 0x0F
+            found[number] = kind == _TRUE if kind in {_TRUE, _FALSE} else self._readers[kind]()
+        return found
+
+    def _byte(self) -> int:
+        value = self._body[self._at]
+        self._at += 1
+        return value
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._body[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def _int(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _take(self, count: int) -> bytes:
+        if count > len(self._body) - self._at:
+            raise ValueError("a value that ends behind the footer")
+        self._at += count
+        return self._body[self._at - count : self._at]
+
+    def _double(self) -> bytes:
+        return self._take(8)
+
+    def _binary(self) -> bytes:
+        return self._take(self._varint())
+
+    def _list(self) -> list[Any]:
+        head = self._byte()
+        count = head >> 4 if head >> 4 < 15 else self._varint()
+        if count > len(self._body):
+            raise ValueError("a list longer than the footer")
+        kind = head & 0x0F
+        read = self._byte if kind in {_TRUE, _FALSE} else self._readers[kind]
+        return [read() for _ in range(count)]
+
+    def _map(self) -> list[tuple[Any, Any]]:
+        count = self._varint()
+        if count == 0:
+            return []
+        if count > len(self._body):
+            raise ValueError("a map longer than the footer")
+        kinds = self._byte()
+        key, value = self._readers[kinds >> 4], self._readers[kinds & 0x0F]
+        return [(key(), value()) for _ in range(count)]
