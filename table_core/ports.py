@@ -73,8 +73,12 @@ class Storage(Protocol):
         """
         ...
 
-    def write(self, path: str, body: bytes) -> None:
-        """Write ``path`` whole, replacing what is there; readers see the old or the new bytes."""
+    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:
+        """Write ``path`` whole, replacing what is there; readers see the old or the new bytes.
+
+        Without ``durable`` a failing machine may lose it: for hints, and for files that ``sync``
+        is called for before anything names them.
+        """
         ...
 
     def read(self, path: str) -> bytes:

@@ -97,9 +97,9 @@ class FaultyStorage:
         """A lost answer is an unknown outcome; a repeated request finds itself and still wins."""
         return self._run("create", path, lambda: self.inner.create(path, body), unknown=True)
 
-    def write(self, path: str, body: bytes) -> None:
+    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:
         """As the store within."""
-        self._run("write", path, lambda: self.inner.write(path, body))
+        self._run("write", path, lambda: self.inner.write(path, body, durable=durable))
 
     def read(self, path: str) -> bytes:
         """As the store within."""

@@ -71,16 +71,18 @@ class LocalStorage:
             self._settle(target, path)
         return won
 
-    def write(self, path: str, body: bytes) -> None:
+    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:
         """Write ``path`` whole; readers see the old bytes or the new ones."""
         target = self._at(path)
         with explained(self.uri, path, "write"):
-            draft = self._draft(target, body)
+            draft = self._draft(target, body, durable=durable)
             try:
                 os.replace(draft, target)
-            finally:
+            except OSError:
                 draft.unlink(missing_ok=True)
-        self._settle(target, path)
+                raise
+        if durable:
+            self._settle(target, path)
 
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
@@ -213,15 +215,16 @@ class LocalStorage:
         clean = inside(path)
         return self.root / clean if clean else self.root
 
-    def _draft(self, target: Path, body: bytes) -> Path:
-        """A durable file beside ``target`` that holds ``body``."""
+    def _draft(self, target: Path, body: bytes, *, durable: bool = True) -> Path:
+        """A file beside ``target`` that holds ``body``."""
         _make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{uuid.uuid4()}.tmp")
         try:
             with draft.open("xb") as file:
                 file.write(body)
-                file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
         except OSError:
             draft.unlink(missing_ok=True)
             raise

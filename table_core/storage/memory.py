@@ -71,7 +71,7 @@ class MemoryStorage:
             self._disk.files[at] = bytes(body), self._disk.now_ms()
             return True
 
-    def write(self, path: str, body: bytes) -> None:
+    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:  # noqa: ARG002
         """Keep ``body`` under ``path``."""
         at = self._at(path)
         with self._disk.lock:

@@ -90,7 +90,7 @@ class ObjectStorage:
             reason=str(reason),
         )
 
-    def write(self, path: str, body: bytes) -> None:
+    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:  # noqa: ARG002
         """Put ``body`` at ``path``."""
         with _Explained(self, path, "write"):
             self.fs.pipe_file(self._at(path), body)

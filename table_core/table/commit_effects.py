@@ -11,6 +11,7 @@ from table_core.commit import effects as fx
 from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
+from table_core.ondisk.hints import encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.properties import Carried, carried
 from table_core.ondisk.snapshot import Snapshot
@@ -146,7 +147,7 @@ class Performer:
     @perform.register(fx.Announce)
     def _announce(self, effect: fx.Announce) -> None:
         path = layout.hint_path("snapshot", "LATEST", self.access.branch)
-        self.access.storage.write(path, str(effect.id).encode())
+        self.access.storage.write(path, encode_hint(effect.id), durable=False)
 
     @perform.register(fx.Discard)
     def _discard(self, effect: fx.Discard) -> None:

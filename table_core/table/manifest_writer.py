@@ -182,7 +182,7 @@ class ManifestWriter:
     def _store(self, name: str, body: bytes) -> None:
         path = layout.manifest_path(name)
         self.written.append(path)
-        self.access.storage.write(path, body)
+        self.access.storage.write(path, body, durable=False)  # ``write`` syncs all at once
 
     def _reconcile(self, previous: fx.Written | None, *, same_delta: bool) -> tuple[str, ...]:
         """Delete what an earlier attempt wrote and nothing needs; what is left of it."""
