@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import OptionError, TableError
+from table_core.errors import OptionError, TableError, UnsupportedFeatureError
 from table_core.options import parse
 from table_core.storage.conform import missing_columns, read_batch, written_table
 from table_core.storage.data_format import (
@@ -51,6 +51,7 @@ _CODECS: Final = {
 }
 _STRIPE_BYTES: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 65_536
+_PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _RATIO: Final = 0.4
 """A guess of bytes in the file per byte in memory, for what a stripe still collects."""
 
@@ -194,6 +195,8 @@ class _OrcFileWriter:
                 self._add(rows.slice(start, _ROWS_AT_ONCE))
 
     def _add(self, rows: pa.Table) -> None:
+        for field, column in zip(self._fields, rows.columns, strict=True):
+            _refuse_fractions_before_1970(column.combine_chunks(), field.name)
         columns = [
             _storable(column.combine_chunks()).cast(target.type)
             for column, target in zip(rows.columns, self._schema, strict=True)
@@ -256,3 +259,29 @@ def _pushed(array: Any) -> Any:
     if pa.types.is_list(type_):
         return pa.ListArray.from_arrays(array.offsets, _pushed(array.values), mask=array.is_null())
     return array
+
+
+def _refuse_fractions_before_1970(array: Any, name: str) -> None:
+    """Refuse what Arrow's ORC writer stores wrongly: its negative nanoseconds stop Java's readers.
+
+    Raises:
+        UnsupportedFeatureError: there is such a timestamp, however nested.
+    """
+    type_ = array.type
+    if pa.types.is_timestamp(type_):
+        values = array.cast(pa.int64()).fill_null(0).to_numpy()
+        if ((values < 0) & (values % _PER_SECOND[type_.unit] != 0)).any():
+            raise UnsupportedFeatureError(
+                f"column {name!r} holds times before 1970 with a fraction of a second, which this "
+                "release cannot write to ORC so that others can read them; use file.format=parquet",
+                feature="ORC timestamps before 1970 with a fraction",
+                column=name,
+            )
+    elif pa.types.is_struct(type_):
+        for member in array.flatten():
+            _refuse_fractions_before_1970(member, name)
+    elif pa.types.is_map(type_):
+        _refuse_fractions_before_1970(array.keys, name)
+        _refuse_fractions_before_1970(array.items, name)
+    elif pa.types.is_list(type_):
+        _refuse_fractions_before_1970(array.flatten(), name)

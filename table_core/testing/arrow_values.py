@@ -99,32 +99,37 @@ def field_lists(
     return tuple(Field(i, f"c{i}", type_) for i, type_ in enumerate(types))
 
 
-def values(type_: DataType) -> st.SearchStrategy[Any]:
-    """Values of ``type_`` as ``pa.array`` takes them; timestamps and times as integers."""
-    found = _values(type_)
+def values(type_: DataType, *, orc: bool = False) -> st.SearchStrategy[Any]:
+    """Values of ``type_`` as ``pa.array`` takes them; timestamps and times as integers.
+
+    With ``orc`` timestamps before 1970 are whole seconds: ORC files of ours hold no others.
+    """
+    found = _values(type_, orc)
     return st.none() | found if type_.nullable else found
 
 
-def _values(type_: DataType) -> st.SearchStrategy[Any]:
+def _values(type_: DataType, orc: bool) -> st.SearchStrategy[Any]:
     match type_:
         case Array(element):
-            return st.lists(values(element), max_size=3)
+            return st.lists(values(element, orc=orc), max_size=3)
         case Map(key, value):
-            return _entries(key, values(value))
+            return _entries(key, values(value, orc=orc), orc)
         case Multiset(element):
-            return _entries(element, st.integers(1, 5))
+            return _entries(element, st.integers(1, 5), orc)
         case Row(fields):
-            return st.fixed_dictionaries({f.name: values(f.type) for f in fields})
+            return st.fixed_dictionaries({f.name: values(f.type, orc=orc) for f in fields})
         case Atomic(root):
-            return _atoms(type_, root)
+            return _atoms(type_, root, orc)
     raise AssertionError(type_)
 
 
-def _entries(key: DataType, value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.lists(st.tuples(values(key), value), max_size=3, unique_by=lambda e: repr(e[0]))
+def _entries(key: DataType, value: st.SearchStrategy[Any], orc: bool) -> st.SearchStrategy[Any]:
+    return st.lists(
+        st.tuples(values(key, orc=orc), value), max_size=3, unique_by=lambda e: repr(e[0])
+    )
 
 
-def _atoms(type_: Atomic, root: Root) -> st.SearchStrategy[Any]:
+def _atoms(type_: Atomic, root: Root, orc: bool) -> st.SearchStrategy[Any]:
     if root in _BITS:
         bound = 2 ** (_BITS[root] - 1)
         return st.integers(-bound, bound - 1)
@@ -147,16 +152,20 @@ def _atoms(type_: Atomic, root: Root) -> st.SearchStrategy[Any]:
         )
     unit = timestamp_unit(type_.precision)
     bound = (2**63 - 1) // _NANOS[unit]  # what nanoseconds can express, in every unit
-    return st.integers(-bound, bound)
+    second = 10**9 // _NANOS[unit]
+    before = st.integers(-bound // second + 1, -1).map(lambda seconds: seconds * second)
+    return st.integers(0, bound) | before if orc else st.integers(-bound, bound)
 
 
 @st.composite
-def arrow_tables(draw: st.DrawFn, fields: Sequence[Field], *, rows_max: int = 20) -> pa.Table:
+def arrow_tables(
+    draw: st.DrawFn, fields: Sequence[Field], *, rows_max: int = 20, orc: bool = False
+) -> pa.Table:
     """A table with any rows.  Shape: ``arrow_schema(fields)``, in one chunk or two."""
     count = draw(st.integers(0, rows_max))
     columns = []
     for field in fields:
-        column = draw(st.lists(values(field.type), min_size=count, max_size=count))
+        column = draw(st.lists(values(field.type, orc=orc), min_size=count, max_size=count))
         columns.append(pa.array(column, arrow_type(field.type)))
     table = pa.Table.from_arrays(columns, schema=arrow_schema(fields))
     cut = draw(st.integers(0, count))

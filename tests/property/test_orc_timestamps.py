@@ -20,8 +20,8 @@ from table_core.storage.orc_numbers import decode_booleans, decode_integers
 from table_core.storage.orc_stripes import read_stripe_streams, read_tail
 
 YEAR_1, YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
-near = st.integers(-(2**50), 2**50)
-far = st.integers(YEAR_1, YEAR_9999)
+near = st.integers(0, 2**50) | st.integers(-(2**30), -1).map(lambda seconds: seconds * 10**6)
+far = st.integers(0, YEAR_9999) | st.integers(YEAR_1 // 10**6, -1).map(lambda s: s * 10**6)
 
 
 def through_orc(values, field, **settings):
@@ -43,6 +43,15 @@ def test_instants_of_any_year_survive(root, compression, values):
     zone = None if root is Root.TIMESTAMP else "UTC"
     array = pa.array(values, pa.timestamp("us", zone))
     assert through_orc(array, field, compression=compression) == values
+
+
+@pytest.mark.parametrize("value", [-1, -999_999, YEAR_1 + 1])
+def test_fractions_before_1970_are_refused_by_name(value):
+    """Arrow's writer stores negative nanoseconds, which Java refuses to read."""
+    field = Field(1, "t", Atomic(Root.TIMESTAMP, precision=6))
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        through_orc(pa.array([0, None, value], pa.timestamp("us")), field)
+    assert caught.value.facts["column"] == "t"
 
 
 def test_nanoseconds_outside_their_years_are_refused_by_name():
