@@ -40,7 +40,10 @@ class EmbeddedEngine:
             for name, view in views.items():
                 connection.register(name, view_rows(view))
             try:
-                return connection.execute(sql).to_arrow_table()
+                found = connection.sql(sql)
+                if found is None:
+                    raise ArgumentError("SQL is no query", argument="sql", value=sql)
+                return found.to_arrow_table()
             except duckdb.Error as error:
                 raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
 

@@ -100,7 +100,7 @@ def run_flow(
     if landed is None:
         pinned = _pin(catalog, table, args)
         details["positions"] = dict(pinned.properties)
-        if any(not view.is_empty for view in pinned.views.values()):
+        if not pinned.views or any(not view.is_empty for view in pinned.views.values()):
             done = _compute(catalog, table, args, commit, engine, pinned, details)
     return ResultDocument(
         action="write",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 HOME = Path(tempfile.mkdtemp(prefix="paimon-airflow-"))
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 for name in ("dags", "plugins"):
     (HOME / name).mkdir()
 (HOME / "plugins" / "paimon.py").write_text("from paimon_provider.plugin import PaimonPlugin\n")
@@ -34,10 +35,9 @@ os.environ.update(
 
 
 @pytest.fixture(scope="session")
-def airflow_home() -> Iterator[Path]:
+def airflow_home() -> Path:
     """The home, with a metadata database."""
     subprocess.run(
         [sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True
     )
-    yield HOME
-    shutil.rmtree(HOME, ignore_errors=True)
+    return HOME
