@@ -12,6 +12,7 @@ from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options.parse import duration_ms
 from table_core.table.committer import commit_parts, identifier_of
+from table_core.table.overwriting import TRUNCATE
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Co
         if commit.user is not None:
             as_ = CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
-        done.append(commit_parts(access, as_, append=part))
+        done.append(commit_parts(access, as_, append=part, operation=TRUNCATE))
     return done
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from table_core.table.writer import WriteResult
 
 __all__ = ["commit_results", "drop_partitions", "open_writer", "overwrite_selection", "truncate"]
+
+
+TRUNCATE: Final = "TRUNCATE"
+"""The operation of a commit that only takes rows out, so that it wakes nobody."""
 
 
 def open_writer(
@@ -80,7 +84,7 @@ def overwrite_selection(
 
 def truncate(access: TableAccess, commit: CommitAs) -> ResultDocument:
     """See ``Table.truncate``."""
-    return _take_out(access, "truncate", Selection.table(), commit, {}, "TRUNCATE")
+    return _take_out(access, "truncate", Selection.table(), commit, {})
 
 
 def drop_partitions(
@@ -95,7 +99,7 @@ def drop_partitions(
         )
     selection = Selection.drop(partition_matcher(access, partitions))
     details = {"partitions": [dict(spec) for spec in partitions]}
-    return _take_out(access, "drop-partitions", selection, commit, details, None)
+    return _take_out(access, "drop-partitions", selection, commit, details)
 
 
 def _take_out(
@@ -104,14 +108,13 @@ def _take_out(
     selection: Selection,
     commit: CommitAs,
     details: Mapping[str, object],
-    operation: str | None,
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
     live = access.live_entries(head)
     gone = [entry.file for entry in live if selection.selects(entry.partition)]
     part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
-    done = commit_parts(access, commit, append=part, operation=operation) if gone else None
+    done = commit_parts(access, commit, append=part, operation=TRUNCATE) if gone else None
     size = sum(file.file_size for file in gone)
     total = sum(entry.file.file_size for entry in live)
     return ResultDocument(
