@@ -55,9 +55,7 @@ def compact(
     if choice.buckets and find_commit(access, commit) is None:
         session = spark() if callable(spark) else spark
         changes = _by_tasks(session, access, choice.buckets, full=choice.full)
-    return commit_compaction(
-        access, choice, changes, commit, started_ms=started_ms, dry_run=False
-    )
+    return commit_compaction(access, choice, changes, commit, started_ms=started_ms, dry_run=False)
 
 
 def compact_due(

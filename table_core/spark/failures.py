@@ -77,4 +77,6 @@ def explained(error: Exception) -> TableError:
         return ArgumentError(f"Spark refuses the query: {head}", argument="sql", value=None)
     if isinstance(error, _VALUE_ERRORS):
         return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
-    return JobFailedError(f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:])
+    return JobFailedError(
+        f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:]
+    )

@@ -57,9 +57,7 @@ def frame_of(spark: SparkSession, scan: Scan) -> DataFrame:
     return _merging_frame(spark, scan.reader, scan.splits())
 
 
-def _merging_frame(
-    spark: SparkSession, reader: SplitReader, splits: Sequence[Split]
-) -> DataFrame:
+def _merging_frame(spark: SparkSession, reader: SplitReader, splits: Sequence[Split]) -> DataFrame:
     groups = groups_of(splits, lambda split: split.size, parallelism(spark))
     return distribute(spark, groups, read_splits(reader), spark_schema(result_fields(reader)))
 
@@ -88,7 +86,9 @@ def _as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:
     return pa.table([rows[f.name].cast(f.type) for f in schema], schema=schema)
 
 
-def view_frame(spark: SparkSession, table: Table, *, after: int | None, to: int | None) -> DataFrame:
+def view_frame(
+    spark: SparkSession, table: Table, *, after: int | None, to: int | None
+) -> DataFrame:
     """A source of a flow: the state at ``to``, or the changes after ``after`` up to it."""
     if to is None:
         return spark.createDataFrame([], spark_schema(table.definition.fields))
