@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.spark.compaction import compact
 from table_core.spark.failures import translated
 from table_core.spark.reading import view_frame
-from table_core.spark.writing import write
+from table_core.spark.writing import write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,9 +68,7 @@ class SparkEngine:
     ) -> Commit:
         """Write what ``query`` gave, with one commit."""
         self._progress("write", table=table.name)
-        modes = {None: "append", "table": "overwrite", "partitions": "overwrite-partitions"}
-        mode = modes.get(overwrite, overwrite) if not isinstance(overwrite, dict) else overwrite
-        done = write(rows, table, mode, commit)
+        done = write_frame(rows, table, commit, overwrite)
         self._progress("committed", table=table.name, snapshots=list(done.snapshot_ids))
         return done
 

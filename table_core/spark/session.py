@@ -10,13 +10,14 @@ import os
 import shlex
 import sys
 import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["SQL_DEFAULTS", "open_session", "parallelism"]
 
@@ -53,10 +54,9 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
         return session
     python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # noqa: SLF001
-        _prepare_launch(given)
-    # Starts the JVM without arguments of ours, and so lets us see what it was told by others.
-    SparkContext._ensure_initialized()  # noqa: SLF001
+    with _launch_settings(given):
+        # Starts the JVM without arguments of ours, and so shows what it was told by others.
+        SparkContext._ensure_initialized()  # noqa: SLF001
     known = SparkConf()
     defaults = {**SQL_DEFAULTS, **_CLASSIC, "spark.pyspark.python": python}
     if str(given.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
@@ -79,22 +79,28 @@ def parallelism(session: SparkSession) -> int:
     return max(1, int(asked)) if asked else _TASKS_OVER_CONNECT
 
 
-def _prepare_launch(given: Mapping[str, str]) -> None:
-    """Tell the JVM that is to start what it can learn only then, e.g. its memory."""
+@contextmanager
+def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
+    """Tell a JVM that is about to start what it can learn only then, e.g. its memory."""
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS")
-    master = given.get("spark.master", "local[*]")
-    if master.startswith("local") and (arguments is None or "spark.master" in given):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    if arguments is not None:
+    started = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
+    if started or arguments is not None:
+        yield
         return
+    master = given.get("spark.master", "local[*]")
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     wanted = {**_CLASSIC, "spark.master": master, **given}
-    lines = [f"{key}={_escaped(value)}\n" for key, value in wanted.items()]
-    descriptor, path = tempfile.mkstemp(prefix="spark-", suffix=".properties")
-    os.write(descriptor, "".join(lines).encode())
-    os.close(descriptor)
-    os.environ["PYSPARK_SUBMIT_ARGS"] = (
-        f"--load-spark-defaults --properties-file {shlex.quote(path)} pyspark-shell"
-    )
+    with tempfile.NamedTemporaryFile("w", prefix="spark-", suffix=".properties") as file:
+        file.writelines(f"{key}={_escaped(value)}\n" for key, value in wanted.items())
+        file.flush()
+        os.environ["PYSPARK_SUBMIT_ARGS"] = (
+            f"--load-spark-defaults --properties-file {shlex.quote(file.name)} pyspark-shell"
+        )
+        try:
+            yield
+        finally:
+            del os.environ["PYSPARK_SUBMIT_ARGS"]
 
 
 def _escaped(value: str) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as f
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
 
 from table_core.bucketing.fixed import bucket_ids
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
@@ -67,14 +66,14 @@ def _bucket(schema: TableSchema) -> Column:
     function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
     count = schema.bucket
 
-    def number(*columns: pa.Array) -> pa.Array:
+    def number(keys: pa.Array) -> pa.Array:
         with carried():
-            cast = [
+            columns = [
                 cast_column(field, pa.chunked_array([column]))
-                for field, column in zip(fields, columns, strict=True)
+                for field, column in zip(fields, keys.flatten(), strict=True)
             ]
-            return pa.array(bucket_ids(cast, [field.type for field in fields], count, function))
+            return pa.array(bucket_ids(columns, [field.type for field in fields], count, function))
 
-    udf: Any = arrow_udf(number, "int", ArrowUDFType.SCALAR)
-    found: Column = udf(*(_named(field.name) for field in fields))
+    udf: Any = f.arrow_udf(number, "int")  # type: ignore[attr-defined]  # 4.1's stubs lack it
+    found: Column = udf(f.struct(*(_named(field.name) for field in fields)))
     return found

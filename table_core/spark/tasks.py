@@ -14,7 +14,7 @@ import pyarrow as pa
 from table_core.spark.failures import carried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -42,7 +42,7 @@ def distribute(
         return session.createDataFrame([], schema)
     bodies = [pickle.dumps(piece) for piece in pieces]
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
             for batch in batches:
                 for number in batch.column(0).to_pylist():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from pyspark.sql.types import NullType, StructField, StructType
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError, ErrorKind, TableError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit
     from table_core.table.table import Table
 
-__all__ = ["aligned", "commit_or_discard", "discard", "prepared", "write"]
+__all__ = ["commit_or_discard", "discard", "prepared", "table_names", "write", "write_frame"]
 
 _MODES: Final[Mapping[str, str | None]] = {
     "append": None,
@@ -46,7 +47,7 @@ def write(
     mode: str | Mapping[str, Any] = "append",
     commit: CommitAs | None = None,
 ) -> Commit:
-    """Write ``df`` into ``table`` with one commit, shuffled by bucket first.
+    """Write ``df`` into ``table`` with one commit, shuffled by bucket first, and compact.
 
     ``mode``: ``append``, ``overwrite`` (the table), ``overwrite-partitions`` (those that occur in
     ``df``), or one partition as ``{"dt": "…"}``.
@@ -62,8 +63,15 @@ def write(
             argument="mode",
             value=mode,
         )
-    overwrite = _MODES[mode] if isinstance(mode, str) else mode
-    commit = commit or CommitAs()
+    return write_frame(
+        df, table, commit or CommitAs(), _MODES[mode] if isinstance(mode, str) else mode
+    )
+
+
+def write_frame(
+    df: DataFrame, table: Table, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+) -> Commit:
+    """Like ``write``, with ``overwrite`` as ``Table.write`` takes it."""
     access = table.access
     refuse_unwritable(access)
     overwrite_selection(access, overwrite, ())
@@ -71,7 +79,7 @@ def write(
     if found is not None:
         return found
     with translated():
-        df = aligned(df, access)
+        df = df.toDF(*table_names(df.schema, access))
         session = df.sparkSession
         rows = by_bucket(df, access.schema, parallelism(session))
         results = unpacked(rows.mapInArrow(_write_rows(access), RESULT_TYPE))
@@ -80,10 +88,13 @@ def write(
     return commit_or_discard(table, results, commit, overwrite)
 
 
-def aligned(df: DataFrame, access: TableAccess) -> DataFrame:
-    """``df`` with the table's spelling of column names; refused if the rows can never fit.
+def table_names(schema: StructType, access: TableAccess) -> list[str]:
+    """The columns of ``schema`` in the table's spelling; refused if the rows can never fit.
 
     Spark does not tell ``ID`` from ``id``, a table does.
+
+    Raises:
+        DataError: a column that the table has not, or of a type that never fits.
     """
     by_lower: dict[str, list[str]] = defaultdict(list)
     for field in access.schema.fields:
@@ -91,13 +102,15 @@ def aligned(df: DataFrame, access: TableAccess) -> DataFrame:
     known = {field.name for field in access.schema.fields}
     names = [
         name if name in known or len(by_lower[name.lower()]) != 1 else by_lower[name.lower()][0]
-        for name in df.columns
+        for name in schema.fieldNames()
     ]
-    renamed = df if names == df.columns else df.toDF(*names)
-    filled = [f for f in renamed.schema.fields if f.dataType.typeName() != "void"]
-    columns = arrow_schema(fields_of(type(renamed.schema)(filled)))
-    coerce(access.schema, columns.empty_table())
-    return renamed
+    typed = [
+        StructField(name, field.dataType)
+        for name, field in zip(names, schema.fields, strict=True)
+        if not isinstance(field.dataType, NullType)
+    ]
+    coerce(access.schema, arrow_schema(fields_of(StructType(typed))).empty_table())
+    return names
 
 
 def prepared(
@@ -159,8 +172,8 @@ def _compacted(session: Any, access: TableAccess, results: Sequence[WriteResult]
 
 def _write_rows(
     access: TableAccess,
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
             yield packed(prepared(access, batches))
 
