@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from table_core.commit.readback import Seen
     from table_core.errors import TableError
+    from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
 
 __all__ = ["Landed", "Outcome"]
@@ -19,6 +20,8 @@ class Landed:
 
     snapshot: Snapshot
     replayed: bool
+    delta: tuple[ManifestEntry, ...] = ()
+    """What it adds and deletes; not known of a replayed one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,11 +83,11 @@ class _Run:
     def half(self, kind: CommitKind) -> Landed | None:
         return self.compact if kind is CommitKind.COMPACT else self.append
 
-    def land(self, snapshot: Snapshot, *, replayed: bool) -> None:
-        if snapshot.commit_kind is CommitKind.COMPACT:
-            self.compact = Landed(snapshot, replayed)
+    def land(self, landed: Landed) -> None:
+        if landed.snapshot.commit_kind is CommitKind.COMPACT:
+            self.compact = landed
         else:
-            self.append = Landed(snapshot, replayed)
+            self.append = landed
 
     def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
         who = f"{self.request.table}: commit {self.request.identifier} of {self.request.user}"
@@ -185,7 +185,7 @@ def _land(run: _Run, part: CommitPart, *, first: bool) -> Steps[None]:
             previous = None
             snapshot = step.snapshot(ready, carried, written, first=first)
             if (yield from _create(run, state.head, snapshot)) is Fate.OURS:
-                run.land(snapshot, replayed=False)
+                run.land(Landed(snapshot, replayed=False, delta=ready.delta))
                 run.searched_to = snapshot.id
                 return
             previous, previous_delta = written, ready.delta
@@ -246,7 +246,7 @@ def _find(run: _Run, head: fx.Head | None) -> Steps[None]:
     for snapshot in result.found:
         yield from _check_floor(run, snapshot.id)
         if run.half(snapshot.commit_kind) is None:
-            run.land(snapshot, replayed=True)
+            run.land(Landed(snapshot, replayed=True))
     if result.superseded_by is not None:
         run.superseded_by = result.superseded_by
     elif not result.found and proof_from is not None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from pyspark.sql.types import NullType, StructField, StructType
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import ArgumentError, ErrorKind, TableError
-from table_core.ondisk import layout
+from table_core.errors import ArgumentError, TableError
 from table_core.spark.compaction import compact_due
 from table_core.spark.failures import carried, translated
 from table_core.spark.schema_bridge import fields_of
@@ -17,9 +16,10 @@ from table_core.spark.session import parallelism
 from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, packed, unpacked
 from table_core.table.coerce import coerce
-from table_core.table.committer import find_commit
+from table_core.table.committer import find_commit, parts_of
 from table_core.table.overwriting import overwrite_selection
 from table_core.table.results import CommitAs
+from table_core.table.uncommitted import discard
 from table_core.table.writer import Numbering, TableWriter, WriteResult, refuse_unwritable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit
     from table_core.table.table import Table
 
-__all__ = ["commit_or_discard", "discard", "prepared", "table_names", "write", "write_frame"]
+__all__ = ["prepared", "table_names", "write", "write_frame"]
 
 _MODES: Final[Mapping[str, str | None]] = {
     "append": None,
@@ -85,7 +85,7 @@ def write_frame(
         results = unpacked(rows.mapInArrow(_write_rows(access), RESULT_TYPE))
     if overwrite is None:
         results.append(_compacted(session, access, results))
-    return commit_or_discard(table, results, commit, overwrite)
+    return table.commit(results, commit, overwrite)
 
 
 def table_names(schema: StructType, access: TableAccess) -> list[str]:
@@ -127,46 +127,13 @@ def prepared(
         raise
 
 
-def commit_or_discard(
-    table: Table,
-    results: Sequence[WriteResult],
-    commit: CommitAs,
-    overwrite: str | Mapping[str, Any] | None,
-) -> Commit:
-    """Commit; take the files away only where it is certain that nothing landed."""
-    try:
-        done = table.commit(results, commit, overwrite)
-    except TableError as error:
-        if error.kind is ErrorKind.CONFLICT:
-            discard(table.access, results)
-        raise
-    if done.replayed:
-        discard(table.access, results)  # another attempt of the same commit was first
-    return done
-
-
-def discard(access: TableAccess, results: Iterable[WriteResult]) -> None:
-    """Delete the files of ``results``, none of which may be committed."""
-    paths = []
-    for result in results:
-        for change in result.changes:
-            folder = layout.bucket_path(access.schema, change.partition, change.bucket)
-            paths += [f"{folder}/{file.file_name}" for file in (*change.added, *change.changelog)]
-        for done in result.compactions:
-            folder = layout.bucket_path(access.schema, done.partition, done.bucket)
-            before = {file.file_name for file in done.before}
-            made = [file for file in (*done.after, *done.changelog) if file.file_name not in before]
-            paths += [f"{folder}/{file.file_name}" for file in made]
-    access.storage.delete(paths)
-
-
 def _compacted(session: Any, access: TableAccess, results: Sequence[WriteResult]) -> WriteResult:
     """The compaction that goes along with this write, by tasks of its own."""
     changes = [change for result in results for change in result.changes]
     try:
         return WriteResult(compactions=compact_due(session, access, changes))
     except TableError:
-        discard(access, results)
+        discard(access, parts_of(results))
         raise
 
 

@@ -7,31 +7,43 @@ an attempt that lost is deleted, what may have landed is never touched.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
-from table_core.commit.readback import search
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
-from table_core.errors import OutcomeUnknownError
+from table_core.errors import OutcomeUnknownError, TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.properties import WRITER_PREFIX, carried
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit
 from table_core.table.commit_effects import Performer, snapshots_backwards
 from table_core.table.results import Commit, CommitAs
+from table_core.table.uncommitted import discard, is_certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from table_core.commit.outcome import Outcome
+    from table_core.commit.outcome import Landed, Outcome
     from table_core.commit.overwrite import Selection
     from table_core.table.access import TableAccess
     from table_core.table.compactor import CompactChange
     from table_core.table.writer import WriteResult
 
-__all__ = ["commit_parts", "commit_writes", "compact_part", "find_commit", "position"]
+__all__ = [
+    "commit_parts",
+    "commit_writes",
+    "compact_part",
+    "find_commit",
+    "identifier_of",
+    "parts_of",
+    "position",
+]
 
 WRITER_VERSION: Final = f"{WRITER_PREFIX}0.1.0"
+_MADE: Final[dict[tuple[str, str, str, int], None]] = {}
+"""Commits that this process made, oldest first."""
+_MADE_MAX: Final = 10_000
 _log = logging.getLogger(__name__)
 
 
@@ -44,33 +56,28 @@ def commit_writes(
     operation: str | None = None,
 ) -> Commit:
     """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions."""
+    append, compact = parts_of(results, overwrite)
+    return commit_parts(access, commit, append=append, compact=compact, operation=operation)
+
+
+def parts_of(
+    results: Sequence[WriteResult], overwrite: Selection | None = None
+) -> tuple[CommitPart, CommitPart | None]:
+    """The two halves of a commit of ``results``."""
     changes = [change for result in results for change in result.changes]
-    entries = tuple(
-        ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
-        for c in changes
-        for file in c.added
-    )
-    changelog = tuple(
-        ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
-        for c in changes
-        for file in c.changelog
-    )
-    kind = CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE
+
+    def entries(which: str) -> Iterator[ManifestEntry]:
+        for c in changes:
+            for file in getattr(c, which):
+                yield ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
+
     append = CommitPart(
-        kind=kind,
-        entries=entries,
-        changelog=changelog if overwrite is None else (),
+        kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
+        entries=tuple(entries("added")),
+        changelog=tuple(entries("changelog")) if overwrite is None else (),
         overwrite=overwrite,
     )
-    compactions = [change for result in results for change in result.compactions]
-    return commit_parts(
-        access,
-        commit,
-        append=append,
-        compact=compact_part(compactions),
-        operation=operation,
-        rows=sum(result.rows for result in results),
-    )
+    return append, compact_part([change for result in results for change in result.compactions])
 
 
 def compact_part(changes: Sequence[CompactChange]) -> CommitPart | None:
@@ -97,10 +104,11 @@ def commit_parts(
     append: CommitPart | None = None,
     compact: CommitPart | None = None,
     operation: str | None = None,
-    rows: int = 0,
     force: bool = False,
 ) -> Commit:
     """Run the protocol for one logical commit.
+
+    Where it is certain that new files of the commit are in no snapshot, they are deleted.
 
     Raises:
         CommitConflictError: ``commit.expect`` does not hold, or another writer touched the files.
@@ -108,22 +116,43 @@ def commit_parts(
         OutcomeUnknownError: nobody can say whether it landed.
         ForeignOverwriteError: a writer without a lock replaced the snapshot this builds upon.
     """
-    request = CommitRequest(
+    request = replace(
+        _request(access, commit),
+        append=append,
+        compact=compact,
+        operation=operation,
+        force=force or access.options.get(keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT),
+    )
+    try:
+        outcome = _run(access, request)
+    except TableError as error:
+        if is_certain(error):
+            discard(access, (append, compact))
+        raise
+    for part, half in ((append, outcome.append), (compact, outcome.compact)):
+        if half is not None and half.replayed:
+            discard(access, (part,), landed=(half.snapshot,))
+    if outcome.compact_error is not None and is_certain(outcome.compact_error):
+        discard(access, (compact,))
+    return _described(access, outcome)
+
+
+def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
+    return CommitRequest(
         table=access.name,
         user=commit.user or _random_user(access),
         identifier=identifier_of(commit),
         fresh_user=commit.user is None,
-        append=append,
-        compact=compact,
         properties=commit.properties,
         expect=commit.expect,
         watermark=commit.watermark,
-        operation=operation,
         writer_version=WRITER_VERSION,
-        force=force or access.options.get(keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT),
         index_keys_by_file=not access.schema.is_key_table and access.schema.bucket < 0,
         limits=CommitLimits.of(access.options),
     )
+
+
+def _run(access: TableAccess, request: CommitRequest) -> Outcome:
     outcome = protocol.drive(
         protocol.commit(
             request,
@@ -135,28 +164,48 @@ def commit_parts(
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
-    return _described(outcome, append, compact, rows)
+    _note(access, request, outcome)
+    return outcome
 
 
-def _described(
-    outcome: Outcome, append: CommitPart | None, compact: CommitPart | None, rows: int
-) -> Commit:
-    landed = [
-        part
-        for part, half in ((append, outcome.append), (compact, outcome.compact))
-        if part is not None and half is not None
-    ]
-    added = [e.file for part in landed for e in part.entries if e.kind is EntryKind.ADD]
+def _note(access: TableAccess, request: CommitRequest, outcome: Outcome) -> None:
+    """Remember what this process made; say so if it is asked for once more."""
+    if request.fresh_user or not outcome.snapshot_ids:
+        return
+    key = (access.storage.uri, access.branch, request.user, request.identifier)
+    if outcome.replayed and key in _MADE:
+        _log.warning(
+            "%s: commit %s of %s was made by this process before and is not made again; two "
+            "different writes need two identifiers",
+            access.name,
+            request.identifier,
+            request.user,
+        )
+    _MADE[key] = None
+    while len(_MADE) > _MADE_MAX:
+        del _MADE[next(iter(_MADE))]
+
+
+def _described(access: TableAccess, outcome: Outcome) -> Commit:
+    """The same words whether the commit was made or found."""
+    append, compact = (_delta(access, half) for half in (outcome.append, outcome.compact))
+    added = [e.file for e in (*append, *compact) if e.kind is EntryKind.ADD]
     error = outcome.compact_error
     return Commit(
         snapshot_ids=outcome.snapshot_ids,
-        rows_added=rows,
+        rows_added=sum(e.file.row_count for e in append if e.kind is EntryKind.ADD),
         files_added=len(added),
-        files_deleted=sum(e.kind is EntryKind.DELETE for p in landed for e in p.entries),
+        files_deleted=len(append) + len(compact) - len(added),
         bytes_added=sum(file.file_size for file in added),
         replayed=outcome.replayed,
         compact_conflicts=() if error is None else (str(error),),
     )
+
+
+def _delta(access: TableAccess, half: Landed | None) -> tuple[ManifestEntry, ...]:
+    if half is None:
+        return ()
+    return tuple(access.metadata.delta(half.snapshot)) if half.replayed else half.delta
 
 
 def identifier_of(commit: CommitAs) -> int:
@@ -167,21 +216,16 @@ def identifier_of(commit: CommitAs) -> int:
 
 
 def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
-    """The commit that ``commit`` names, if it has landed: so that a retry need not do the work."""
-    head = access.metadata.head()
-    if commit.user is None or head is None:
+    """The commit that ``commit`` names, if it has landed: so that a retry need not do the work.
+
+    Raises:
+        OutcomeUnknownError: it was found where a dead snapshot id may have been used again.
+    """
+    if commit.user is None:
         return None
-    found = search(
-        snapshots_backwards(access, head.id, 1),
-        user=commit.user,
-        identifier=identifier_of(commit),
-        newest=head.id,
-        growing=False,
-    ).found
-    if not found:
-        return None
-    ids = tuple(sorted(snapshot.id for snapshot in found))
-    return Commit(snapshot_ids=ids, replayed=True)
+    request = replace(_request(access, commit), expect={})
+    outcome = _run(access, request)
+    return _described(access, outcome) if outcome.snapshot_ids else None
 
 
 def position(access: TableAccess, name: str) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from table_core.lsm import universal
 from table_core.lsm.append import PackingRules, pick_bucket, pick_unaware
 from table_core.lsm.levels import Levels
@@ -135,8 +137,6 @@ def compact_append_files(
 def _pack(
     access: TableAccess, factory: FileFactory, bucket: Bucket, pack: Sequence[DataFile]
 ) -> CompactChange:
-    import pyarrow as pa
-
     ordered = sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
     reader = FileReader(
         access=access, partition=bucket[0], bucket=bucket[1], fields=access.schema.fields
@@ -144,13 +144,15 @@ def _pack(
     writer = factory.rolling(
         *bucket, source=FileSource.COMPACT, first_sequence=ordered[0].min_sequence_number
     )
-    for file in ordered:
-        for batch in reader.read(file):
-            writer.write(pa.Table.from_batches([batch]))
+    with writer:
+        for file in ordered:
+            for batch in reader.read(file):
+                writer.write(pa.Table.from_batches([batch]))
+        after = writer.close()
     return CompactChange(
         partition=bucket[0],
         bucket=bucket[1],
         total_buckets=access.options.get(keys_identity.BUCKET),
         before=tuple(ordered),
-        after=tuple(writer.close()),
+        after=tuple(after),
     )

@@ -6,6 +6,7 @@ What to pick and what becomes of it is ``lsm``'s decision; which changes a produ
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -72,14 +73,15 @@ class BucketCompactor:
             )
         before: list[DataFile] = []
         after: list[DataFile] = []
-        for step in steps:
-            if isinstance(step, Upgrade):
-                self._deliver_upgrade(step)
-                before.append(step.file)
-                after.append(step.file.upgraded(step.level))
-            else:
-                before.extend(step.files)
-                after.extend(self._rewrite(step))
+        with self._changelog or nullcontext():
+            for step in steps:
+                if isinstance(step, Upgrade):
+                    self._deliver_upgrade(step)
+                    before.append(step.file)
+                    after.append(step.file.upgraded(step.level))
+                else:
+                    before.extend(step.files)
+                    after.extend(self._rewrite(step))
         return CompactChange(
             partition=self.partition,
             bucket=self.bucket,
@@ -108,13 +110,14 @@ class BucketCompactor:
         engine: MergeEngine = engine_for(schema)
         if self._changelog is not None:
             engine = _Delivering(engine, self._deliver)
-        for section in step.sections:
-            for merged in merge_runs([self._rows(run) for run in section], engine):
-                kept = merged
-                if step.drop_deletes:
-                    kept = merged.filter(pc.is_in(merged[KIND_COLUMN], value_set=_ADDS))
-                out.write(kept)
-        return out.close()
+        with out:
+            for section in step.sections:
+                for merged in merge_runs([self._rows(run) for run in section], engine):
+                    kept = merged
+                    if step.drop_deletes:
+                        kept = merged.filter(pc.is_in(merged[KIND_COLUMN], value_set=_ADDS))
+                    out.write(kept)
+            return out.close()
 
     def _rows(self, run: SortedRun) -> Iterator[pa.RecordBatch]:
         """The rows of ``run``; with a mark on those of the top level if changes are delivered."""

@@ -8,7 +8,8 @@ bound it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +25,7 @@ from table_core.storage.data_format import WriterSettings, format_name
 from table_core.storage.formats import format_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from table_core.datatypes.kinds import Field
     from table_core.options.table import TableOptions
@@ -41,14 +42,18 @@ _RETRACTS: Final = pa.array([1, 3], pa.int8())
 
 @dataclass(slots=True)
 class FileFactory:
-    """Names, creates and describes the files of one writer: one uuid, one counter (spec 1.3)."""
+    """Names, creates and describes the files of one writer: one uuid, one counter (spec 1.3).
+
+    Several threads may use one.
+    """
 
     storage: Storage
     schema: TableSchema
     clock: Clock
     ids: Ids
     _uuid: str = field(init=False)
-    _count: int = field(init=False, default=0)
+    _numbers: Iterator[int] = field(init=False, default_factory=count)
+    _begun: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._uuid = self.ids.uuid()
@@ -59,9 +64,17 @@ class FileFactory:
         ending = format_name(options, level=level, changelog=changelog)
         if options.get(keys_files.FILE_SUFFIX_INCLUDE_COMPRESSION):
             ending = f"{options.get(keys_files.FILE_COMPRESSION)}.{ending}"
-        self._count += 1
         prefix = keys_files.CHANGELOG_FILE_PREFIX if changelog else keys_files.DATA_FILE_PREFIX
-        return f"{options.get(prefix)}{self._uuid}-{self._count - 1}.{ending}"
+        return f"{options.get(prefix)}{self._uuid}-{next(self._numbers)}.{ending}"
+
+    def begin(self, path: str) -> None:
+        """Note that a file is about to be there."""
+        self._begun.append(path)
+
+    def discard(self) -> None:
+        """Delete every file that was begun.  None may be named by a commit."""
+        self.storage.delete(self._begun)
+        self._begun.clear()
 
     def settings(self, *, level: int, changelog: bool) -> WriterSettings:
         """Compression and encoding of a file at ``level``."""
@@ -100,7 +113,11 @@ class FileFactory:
 
 @dataclass(slots=True, kw_only=True)
 class RollingWriter:
-    """Writes one or more files in order; ``close`` gives their descriptions."""
+    """Writes one or more files in order; ``close`` gives their descriptions.
+
+    Each file is durable before the next begins, so that a commit may name it.  What goes wrong
+    within the ``with`` statement gives up the file at hand.
+    """
 
     factory: FileFactory
     folder: str
@@ -110,6 +127,13 @@ class RollingWriter:
     next_sequence: int
     _open: _OpenFile | None = field(init=False, default=None)
     _done: list[DataFile] = field(init=False, default_factory=list)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.abort()
 
     def write(self, rows: pa.Table) -> None:
         """Write ``rows`` (KV rows for a key table); rolls as files fill up."""
@@ -125,17 +149,19 @@ class RollingWriter:
         self._finish()
         return self._done
 
-    def abort(self) -> list[str]:
-        """Give up; the paths of files that are already there."""
+    def abort(self) -> None:
+        """Give up the file at hand; the factory knows those that are done."""
         if self._open is not None:
             self._open.writer.abort()
             self._open = None
-        return [f"{self.folder}/{f.file_name}" for f in self._done]
 
     def _finish(self) -> None:
-        if self._open is not None:
-            self._done.append(self._open.finish())
-            self._open = None
+        if self._open is None:
+            return
+        done = self._open.finish()
+        self._open = None
+        self.factory.storage.sync([f"{self.folder}/{done.file_name}"])
+        self._done.append(done)
 
 
 @dataclass(slots=True)
@@ -159,9 +185,11 @@ class _OpenFile:
         factory, schema = roll.factory, roll.factory.schema
         options = schema.options
         name = factory.name(level=roll.level, changelog=roll.changelog)
+        path = f"{roll.folder}/{name}"
+        factory.begin(path)
         writer = format_for(name.rpartition(".")[2]).open_writer(
             factory.storage,
-            f"{roll.folder}/{name}",
+            path,
             stored_fields(schema),
             factory.settings(level=roll.level, changelog=roll.changelog),
         )

@@ -38,6 +38,7 @@ def open_writer(
         access,
         lambda result: commit_results(access, (result,), commit, overwrite),
         compact=overwrite is None,
+        changelog=overwrite is None,
         landed=lambda: find_commit(access, commit),
     )
 
@@ -112,9 +113,12 @@ def _take_out(
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
     live = access.live_entries(head)
-    gone = [entry.file for entry in live if selection.selects(entry.partition)]
-    part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
-    done = commit_parts(access, commit, append=part, operation=TRUNCATE) if gone else None
+    done = find_commit(access, commit)
+    gone = []
+    if done is None:
+        gone = [entry.file for entry in live if selection.selects(entry.partition)]
+        part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+        done = commit_parts(access, commit, append=part, operation=TRUNCATE) if gone else None
     size = sum(file.file_size for file in gone)
     total = sum(entry.file.file_size for entry in live)
     return ResultDocument(

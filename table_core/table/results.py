@@ -38,6 +38,7 @@ class Commit:
     snapshot_ids: tuple[int, ...] = ()
     """New snapshots, oldest first; none when there was nothing to commit."""
     rows_added: int = 0
+    """Rows of the new files, compaction aside: of rows with one key, a key table keeps one."""
     files_added: int = 0
     files_deleted: int = 0
     bytes_added: int = 0

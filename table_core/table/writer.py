@@ -3,7 +3,7 @@
 Rows are buffered across buckets up to ``write-buffer-size``, then every bucket's share is sorted,
 merged and written as level-0 files, several buckets at a time.  An append table without partitions
 and buckets needs no buffer: its rows go straight into a file.  Nothing is visible before
-``commit``, and whatever fails before that leaves only orphan files, which ``abort`` takes away.
+``commit``; whatever fails before that takes the files of this writer away.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import engine_for
 from table_core.merge.sort import key_order
-from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_identity, keys_merge, keys_scan, keys_write
@@ -59,7 +58,6 @@ class WriteResult:
 
     changes: tuple[BucketChange, ...] = ()
     compactions: tuple[CompactChange, ...] = ()
-    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +104,7 @@ class TableWriter:
         commit: Callable[[WriteResult], Commit],
         *,
         compact: bool = True,
+        changelog: bool = True,
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
     ) -> None:
@@ -118,6 +117,9 @@ class TableWriter:
         self._buffered_bytes = 0
         self._rows = 0
         self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
+        self._writes_changelog = (
+            changelog and access.options.get(keys_scan.CHANGELOG_PRODUCER) == "input"
+        )
         self._direct: RollingWriter | None = None
         self._compaction = InlineCompaction(access, self._factory) if compact else None
         self._next_sequence: dict[Bucket, int] = {}
@@ -134,29 +136,35 @@ class TableWriter:
     def write(self, data: Any) -> None:
         """Take rows: a table, batch, reader, or anything with ``__arrow_c_stream__``.
 
-        An optional ``_ROW_KIND`` column says ``+I``, ``-U``, ``+U`` or ``-D``.
+        An optional ``_ROW_KIND`` column says ``+I``, ``-U``, ``+U`` or ``-D``.  After an error the
+        writer takes nothing more: what came before it shall not be committed without the rest.
 
         Raises:
             DataError: a value does not fit without loss; names column, row and value.
         """
-        if self._done:
-            raise ArgumentError("this writer has committed or given up; open a new one")
+        self._refuse_done()
         if self._found is not None:
             return  # this very commit has landed: a retry writes nothing
-        for given in batches_of(data):
-            rows = coerce(self._access.schema, given, first_row=self._rows)
-            self._rows += given.num_rows
-            if self._writes_directly():
-                self._write_directly(rows)
-                continue
-            self._buffer.append(rows)
-            self._buffered_bytes += rows.get_total_buffer_size()
-            if self._buffered_bytes >= self._access.options.get(keys_write.WRITE_BUFFER_SIZE):
-                self._flush()
+        try:
+            for given in batches_of(data):
+                self._take(coerce(self._access.schema, given, first_row=self._rows))
+                self._rows += given.num_rows
+        except BaseException:
+            self.abort()
+            raise
 
     def prepare(self) -> WriteResult:
         """Write what is buffered and compact; the result can be committed by another process."""
+        self._refuse_done()
+        try:
+            result = self._prepared()
+        except BaseException:
+            self.abort()
+            raise
         self._done = True
+        return result
+
+    def _prepared(self) -> WriteResult:
         if self._direct is not None:
             self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
         self._flush()
@@ -171,10 +179,10 @@ class TableWriter:
             for (partition, bucket), (added, changelog) in self._files.items()
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
-        return WriteResult(changes=changes, compactions=compactions, rows=self._rows)
+        return WriteResult(changes=changes, compactions=compactions)
 
     def commit(self) -> Commit:
-        """Make the rows visible.
+        """Make the rows visible.  Where that fails for certain, no file is left behind.
 
         Raises:
             CommitConflictError: ``expect`` does not hold, or files this write replaces are gone.
@@ -182,6 +190,7 @@ class TableWriter:
             OutcomeUnknownError: nobody can say; read the table before doing anything else.
         """
         if self._found is not None:
+            self._refuse_done()
             self._done = True
             return self._found
         return self._commit(self.prepare())
@@ -189,13 +198,24 @@ class TableWriter:
     def abort(self) -> None:
         """Forget the rows and take away the files that were written for them."""
         self._done = True
-        paths = [] if self._direct is None else self._direct.abort()
-        for (partition, bucket), files in self._files.items():
-            folder = layout.bucket_path(self._access.schema, partition, bucket)
-            paths += [f"{folder}/{file.file_name}" for half in files for file in half]
-        self._access.storage.delete(paths)
+        if self._direct is not None:
+            self._direct.abort()
+        self._factory.discard()
+
+    def _refuse_done(self) -> None:
+        if self._done:
+            raise ArgumentError("this writer has committed or given up; open a new one")
 
     # --------------------------------------------------------------------------------- parts
+    def _take(self, rows: pa.Table) -> None:
+        if self._writes_directly():
+            self._write_directly(rows)
+            return
+        self._buffer.append(rows)
+        self._buffered_bytes += rows.nbytes
+        if self._buffered_bytes >= self._access.options.get(keys_write.WRITE_BUFFER_SIZE):
+            self._flush()
+
     def _writes_directly(self) -> bool:
         schema = self._access.schema
         return not schema.is_key_table and not schema.partition_keys and schema.bucket < 0
@@ -248,9 +268,9 @@ class TableWriter:
         first = self._next_sequence[bucket]
         if self._access.schema.bucket > 0:
             self._next_sequence[bucket] += mine.num_rows
-        writer = self._factory.rolling(*bucket, first_sequence=first)
-        writer.write(mine)
-        return (writer.close(), []), bucket
+        with self._factory.rolling(*bucket, first_sequence=first) as writer:
+            writer.write(mine)
+            return (writer.close(), []), bucket
 
     def _write_keys(
         self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
@@ -279,13 +299,13 @@ class TableWriter:
         chosen = order if indices is None else indices.take(order)
         ordered = rows.take(chosen).add_column(0, SEQUENCE_COLUMN, sequence.take(order))
         changelog: list[DataFile] = []
-        if options.get(keys_scan.CHANGELOG_PRODUCER) == "input":
-            writer = self._factory.rolling(*bucket, changelog=True)
-            writer.write(ordered)
-            changelog = writer.close()
-        writer = self._factory.rolling(*bucket)
-        writer.write(engine_for(schema).merge(ordered))
-        return writer.close(), changelog
+        if self._writes_changelog:
+            with self._factory.rolling(*bucket, changelog=True) as writer:
+                writer.write(ordered)
+                changelog = writer.close()
+        with self._factory.rolling(*bucket) as writer:
+            writer.write(engine_for(schema).merge(ordered))
+            return writer.close(), changelog
 
 
 def _shares(access: TableAccess, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:

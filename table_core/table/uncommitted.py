@@ -1,0 +1,65 @@
+"""Files that were written for a commit and that no snapshot names.
+
+They are deleted where that is certain, and only there: a file that is left over costs space until
+``remove_orphan_files``, one that is missing costs the table.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ErrorKind, TableError
+from table_core.ondisk import layout
+from table_core.ondisk.data_file import EntryKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from table_core.commit.request import CommitPart
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+
+__all__ = ["discard", "is_certain"]
+
+_UNCERTAIN: Final = frozenset({ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT})
+_log = logging.getLogger(__name__)
+
+
+def is_certain(error: TableError) -> bool:
+    """Whether a commit that ended with ``error`` has left nothing in the table."""
+    return error.kind not in _UNCERTAIN
+
+
+def discard(
+    access: TableAccess, parts: Iterable[CommitPart | None], landed: Iterable[Snapshot] = ()
+) -> None:
+    """Delete the files that ``parts`` bring, but for those that ``landed`` snapshots name.
+
+    A failure is logged and no more: what the caller has to say matters more than what is left over.
+    """
+    try:
+        named = {
+            entry.file.file_name
+            for snapshot in landed
+            for which in (access.metadata.delta, access.metadata.changelog)
+            for entry in which(snapshot)
+        }
+        access.storage.delete(
+            layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
+            for part in parts
+            if part is not None
+            for entry in _made(part)
+            if entry.file.file_name not in named
+        )
+    except TableError as error:
+        _log.warning("%s: uncommitted files are left over: %s", access.name, error)
+
+
+def _made(part: CommitPart) -> Iterator[ManifestEntry]:
+    """New files; one that only moves to another level is none."""
+    old = {e.file.file_name for e in part.entries if e.kind is EntryKind.DELETE}
+    for entry in (*part.entries, *part.changelog):
+        if entry.kind is EntryKind.ADD and entry.file.file_name not in old:
+            yield entry
