@@ -82,14 +82,14 @@ class Branches:
             found = tagged(access, tag)
             schemas = [id for id in schemas if id <= found.snapshot.schema_id]
             storage.write(layout.tag_path(tag, name), found.to_json())
-            storage.write(
-                layout.snapshot_path(found.snapshot.id, name), found.snapshot.to_json()
-            )
+            storage.write(layout.snapshot_path(found.snapshot.id, name), found.snapshot.to_json())
             for which in (EARLIEST, LATEST):
                 hint = layout.hint_path("snapshot", which, name)
                 storage.write(hint, encode_hint(found.snapshot.id))
         for id in schemas:  # the schema makes the branch readable, so it comes last
-            storage.write(layout.schema_path(id, name), storage.read(layout.schema_path(id, source)))
+            storage.write(
+                layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
+            )
 
     def delete(self, name: str, if_exists: bool = False) -> bool:
         """Forget the branch ``name``; whether it was there.

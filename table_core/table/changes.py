@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError, NotFoundError
-from table_core.options import keys_scan
 from table_core.scan.incremental import ChangeMode, ChangeRange, change_mode, reads_of
 from table_core.scan.plan import ScanPlan
 from table_core.scan.prune import Pruner

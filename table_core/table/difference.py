@@ -102,15 +102,11 @@ class _Planner:
         pruner = self._pruner()
         old, new = (self._live(pruner, state) for state in (before, after))
         buckets = changed_buckets(old, new, is_key_table=False)
-        return ScanPlan(
-            tuple(self._split(diff.after, after) for diff in buckets), pruner.explain()
-        )
+        return ScanPlan(tuple(self._split(diff.after, after) for diff in buckets), pruner.explain())
 
     def _pruner(self) -> Pruner:
         access = self.access
-        return Pruner(
-            access.schema, access.options, self.where, schema_of=access.metadata.schema
-        )
+        return Pruner(access.schema, access.options, self.where, schema_of=access.metadata.schema)
 
     def _live(self, pruner: Pruner, snapshot: Snapshot | None) -> list[ManifestEntry]:
         if snapshot is None:

@@ -74,9 +74,7 @@ class _Following:
             if snapshot is None:
                 earliest = timeline.earliest_delivered()
                 self._refuse_lost(next_id, access.metadata.head_id())
-            step = follower.step(
-                next_id, snapshot, earliest=earliest, now_ms=access.clock.now_ms()
-            )
+            step = follower.step(next_id, snapshot, earliest=earliest, now_ms=access.clock.now_ms())
             if isinstance(step, Wait):
                 access.clock.sleep_ms(self.poll_ms if snapshot is None else step.milliseconds)
                 continue

@@ -76,9 +76,7 @@ class TableStates(RuleBasedStateMachine):
     def write(self, rows: list[Row], write_only: bool) -> None:
         table = self.table
         if write_only:
-            table = tc.open_table(
-                table.uri, options={"write-only": "true"}
-            )
+            table = tc.open_table(table.uri, options={"write-only": "true"})
         kinds, keys, totals, most = zip(*rows, strict=True) if rows else ((), (), (), ())
         data = pa.table(
             {

@@ -89,9 +89,7 @@ class PaimonHook(BaseHook):
 
         if self.identity is None:
             return CommitAs(**more)
-        return CommitAs(
-            user=self.identity.user, identifier=self.identity.next_identifier(), **more
-        )
+        return CommitAs(user=self.identity.user, identifier=self.identity.next_identifier(), **more)
 
     def run(
         self,
