@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -56,6 +57,23 @@ class RowReader(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Readers:
+    """A reader for each branch that splits come from."""
+
+    own: RowReader
+    others: Mapping[str, RowReader]
+
+    def schema(self) -> pa.Schema:
+        return self.own.schema()
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        if split.branch is None:
+            return self.own.read(split)
+        schema = self.schema()
+        return (table.cast(schema) for table in self.others[split.branch].read(split))
+
+
 class Scan:
     """Rows to read.  polars, DuckDB and pandas take it as it is, through the Arrow C stream."""
 
@@ -68,10 +86,9 @@ class Scan:
         branches: Mapping[str, RowReader] | None = None,
     ) -> None:
         """``branches`` read the splits of other branches (``Split.branch``)."""
-        self._reader = reader
+        self._reader = _Readers(reader, branches or {})
         self._make_plan = plan
         self._limit = limit
-        self._branches = branches or {}
 
     @cached_property
     def _plan(self) -> ScanPlan:
@@ -83,7 +100,7 @@ class Scan:
         return self._reader.schema()
 
     @property
-    def reader(self) -> SplitReader:
+    def reader(self) -> RowReader:
         """The part that reads splits; picklable, and small where the plan is large."""
         return self._reader
 
@@ -97,14 +114,8 @@ class Scan:
 
     def read_split(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The rows of one of ``splits``, in this or any other process.  Knows no limit."""
-        for table in self._tables(split):
+        for table in self._reader.read(split):
             yield from table.to_batches(max_chunksize=_BATCH_ROWS)
-
-    def _tables(self, split: Split) -> Iterator[pa.Table]:
-        if split.branch is None:
-            return self._reader.read(split)
-        other = self._branches[split.branch]
-        return (table.cast(self.schema) for table in other.read(split))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch; memory does not depend on how many there are."""
@@ -124,7 +135,7 @@ class Scan:
         if self._limit is not None or len(self._plan.splits) < 2:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
         with ThreadPoolExecutor(_THREADS) as pool:
-            parts = pool.map(lambda split: list(self._tables(split)), self._plan.splits)
+            parts = pool.map(lambda split: list(self._reader.read(split)), self._plan.splits)
             tables = [table for part in parts for table in part]
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
