@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
-from table_core.spark.reading import read_splits
+from table_core.spark.reading import read_splits, result_fields
 from table_core.spark.schema_bridge import spark_schema
 from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.tasks import groups_of
@@ -90,7 +90,7 @@ class PaimonSource(DataSource):
         """The columns, of the snapshot that the options name."""
         with carried():
             scan = _Options.of(self.options).scan(None)
-            return spark_schema(scan.reader.fields)
+            return spark_schema(result_fields(scan.reader))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns of ``schema``."""
@@ -176,7 +176,7 @@ class _Reader(DataSourceReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Prune by ``filters``; Spark applies them all again."""
         with carried():
-            fields = self._split_reader.access.schema.fields
+            fields = result_fields(self._options.scan(None).reader)
             self._scan_where(condition_of(filters, fields))
         return filters
 
