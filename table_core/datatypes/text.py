@@ -24,7 +24,14 @@ from table_core.datatypes.kinds import (
 )
 from table_core.errors import SchemaError, UnsupportedFeatureError
 
-__all__ = ["field_from_json", "field_to_json", "parse_type", "type_from_json", "type_to_json"]
+__all__ = [
+    "field_from_json",
+    "field_to_json",
+    "parse_type",
+    "type_from_json",
+    "type_text",
+    "type_to_json",
+]
 
 _ATOMIC: Final = re.compile(
     r"""^\s*(?P<name>[A-Z_]+(?:\s+PRECISION)?)\s*
@@ -205,3 +212,31 @@ def _atomic_text(type_: Atomic) -> str:
             return "STRING" if root is Root.VARCHAR else "BYTES"
         return f"{root}({type_.length})"
     return root.value
+
+
+def type_text(type_: DataType) -> str:
+    """The SQL text of a type, e.g. ``MAP<STRING NOT NULL, ROW<`x` INT>>``."""
+    return _nullable_text(type_) + ("" if type_.nullable else " NOT NULL")
+
+
+def _nullable_text(type_: DataType) -> str:
+    match type_:
+        case Atomic():
+            return _atomic_text(type_)
+        case Array(element):
+            return f"ARRAY<{type_text(element)}>"
+        case Vector(element, length):
+            return f"VECTOR<{type_text(element)}, {length}>"
+        case Multiset(element):
+            return f"MULTISET<{type_text(element)}>"
+        case Map(key, value):
+            return f"MAP<{type_text(key)}, {type_text(value)}>"
+        case Row(fields):
+            return f"ROW<{', '.join(map(_member_text, fields))}>"
+
+
+def _member_text(field: Field) -> str:
+    described = (
+        "" if field.description is None else " '" + field.description.replace("'", "''") + "'"
+    )
+    return f"`{field.name}` {type_text(field.type)}{described}"

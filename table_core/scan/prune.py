@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from table_core.predicate.bound import Bound
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Explain", "Pruner"]
+__all__ = ["Explain", "Pruner", "value_ranges"]
 
 _WHOLE_ROWS: Final = frozenset({"deduplicate", "first-row"})
 """Engines whose result is one of the rows that were written."""
@@ -235,7 +235,7 @@ class Pruner:
         """What is known of the columns of one file, under the names of the read schema."""
         file = entry.file
         written = self._schema_of(file.schema_id)
-        known = _value_ranges(file, written) if values else {}
+        known = value_ranges(file, written) if values else {}
         known |= _key_ranges(file, written)
         ranges = (
             evolve_ranges(written, self._schema, known, file.row_count)
@@ -245,7 +245,8 @@ class Pruner:
         return ranges | self._partition_ranges(entry.partition)
 
 
-def _value_ranges(file: DataFile, written: TableSchema) -> dict[str, Range]:
+def value_ranges(file: DataFile, written: TableSchema) -> dict[str, Range]:
+    """What the statistics of ``file`` say of its columns, by their names in ``written``."""
     fields = covered_fields(written.fields, file.value_stats_cols, path=file.file_name)
     stats = decode_stats(file.value_stats, fields, path=file.file_name)
     return {

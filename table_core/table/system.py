@@ -1,0 +1,73 @@
+"""System tables: what Paimon shows behind ``$``, with its columns, types and values (spec 12).
+
+Those of metadata show the newest state and are small; those of rows are scans like any other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import NotFoundError, UnsupportedFeatureError
+from table_core.table import system_documents as documents
+from table_core.table import system_files as files
+from table_core.table import system_rows as rows
+from table_core.table.scan import MemoryScan, Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
+    from table_core.table.access import TableAccess
+
+__all__ = ["SYSTEM_TABLES", "system_scan"]
+
+_METADATA: Final[Mapping[str, Callable[[TableAccess], pa.Table]]] = {
+    "snapshots": documents.snapshots,
+    "schemas": documents.schemas,
+    "options": documents.options,
+    "tags": documents.tags,
+    "branches": documents.branches,
+    "consumers": documents.consumers,
+    "statistics": documents.statistics,
+    "aggregation_fields": documents.aggregation_fields,
+    "files": files.files,
+    "file_key_ranges": files.file_key_ranges,
+    "manifests": files.manifests,
+    "partitions": files.partitions,
+    "buckets": files.buckets,
+    "table_indexes": files.table_indexes,
+    "file_indexes": files.file_indexes,
+}
+_ROWS: Final[Mapping[str, Callable[[TableAccess], Scan]]] = {
+    "audit_log": rows.audit_log,
+    "binlog": rows.binlog,
+    "ro": rows.read_optimized,
+}
+_REFUSED: Final = frozenset({"row_tracking"})
+SYSTEM_TABLES: Final = tuple(sorted({*_METADATA, *_ROWS, *_REFUSED}))
+"""Names of all system tables of a table."""
+
+
+def system_scan(access: TableAccess, name: str) -> Scan:
+    """The system table ``name``, with or without its ``$``.
+
+    Raises:
+        NotFoundError: there is no such system table; facts list those there are.
+        UnsupportedFeatureError: one that this release does not read.
+    """
+    plain = name.removeprefix("$").lower()
+    if plain in _METADATA:
+        return MemoryScan(_METADATA[plain](access))
+    if plain in _ROWS:
+        return _ROWS[plain](access)
+    if plain in _REFUSED:
+        raise UnsupportedFeatureError(
+            f"${plain} of {access.name} cannot be read: this release does not compute row ids",
+            feature="row-tracking",
+        )
+    raise NotFoundError(
+        f"no system table {name!r}; there are {', '.join(SYSTEM_TABLES)}",
+        name=name,
+        available=list(SYSTEM_TABLES),
+    )

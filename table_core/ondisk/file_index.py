@@ -1,0 +1,87 @@
+"""The container of file indexes: which column has which index, and where in the container.
+
+Big endian: magic, version, length of the head, columns, each with its indexes by type, offset and
+length; then the bodies.  The bodies themselves are not read by this release.
+
+Source: ``org.apache.paimon.fileindex.FileIndexFormat``; spec section 5.4.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from table_core.errors import CorruptFileError, UnsupportedFeatureError
+
+__all__ = ["StoredIndex", "decode_file_index"]
+
+_MAGIC: Final = 1493475289347502
+_VERSION: Final = 1
+_EMPTY: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIndex:
+    """One index of one column."""
+
+    column: str
+    index_type: str
+    start: int
+    length: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no body, because no row has a value."""
+        return self.start == _EMPTY
+
+
+def decode_file_index(body: bytes, *, path: str) -> list[StoredIndex]:
+    """The indexes in the container ``body``, in order.
+
+    Raises:
+        CorruptFileError: it is no such container.
+        UnsupportedFeatureError: a version other than 1.
+    """
+    try:
+        return _decode(body, path)
+    except (struct.error, UnicodeDecodeError) as error:
+        raise _corrupt(path, f"the head is cut short: {error}") from error
+
+
+def _decode(body: bytes, path: str) -> list[StoredIndex]:
+    magic, version, _ = struct.unpack_from(">qii", body)
+    if magic != _MAGIC:
+        raise _corrupt(path, f"expected magic {_MAGIC}, got {magic}")
+    if version != _VERSION:
+        raise UnsupportedFeatureError(
+            f"{path}: file index version {version} is not {_VERSION}",
+            feature=f"file index version {version}",
+        )
+    (columns,) = struct.unpack_from(">i", body, 16)
+    at, found = 20, []
+    for _ in range(columns):
+        column, at = _text(body, at)
+        (indexes,) = struct.unpack_from(">i", body, at)
+        at += 4
+        for _ in range(indexes):
+            index_type, at = _text(body, at)
+            start, length = struct.unpack_from(">ii", body, at)
+            at += 8
+            if start != _EMPTY and not 0 <= start <= start + length <= len(body):
+                raise _corrupt(path, f"{column}: no bytes {start} to {start + length}")
+            found.append(StoredIndex(column, index_type, start, length))
+    return found
+
+
+def _text(body: bytes, at: int) -> tuple[str, int]:
+    (length,) = struct.unpack_from(">H", body, at)
+    text = body[at + 2 : at + 2 + length]
+    if len(text) < length:
+        raise struct.error("a name is longer than the container")
+    # Java's modified UTF-8 differs for NUL and beyond the BMP only.
+    return text.decode("utf-8", errors="surrogatepass"), at + 2 + length
+
+
+def _corrupt(path: str, what: str) -> CorruptFileError:
+    return CorruptFileError(f"{path}: {what}", path=path, problems=[what])
