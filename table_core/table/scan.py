@@ -165,8 +165,7 @@ def batch_scan(
         PredicateError: ``where`` does not parse or does not fit.
         UnsupportedFeatureError: the table needs what this release cannot read.
     """
-    if limit is not None and limit < 0:
-        raise ArgumentError(f"limit={limit} is negative", argument="limit", value=limit)
+    _refuse_negative(limit)
     refuse_unreadable(access)
     timeline = TableTimeline(access)
     named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
@@ -199,17 +198,18 @@ def batch_scan(
         return Scan(reader, lambda: planner.plan(found.snapshot), limit=limit)
     theirs = bound_where(fallback.schema, where)
     others = StatePlanner(access=fallback, where=theirs, limit=planner.limit)
-    names = [f.name for f in fields]
+    same = fallback.schema.select(field.name for field in fields)
     return Scan(
         reader,
         lambda: plan_with_fallback(planner, found.snapshot, others, explicit=found.explicit),
         limit=limit,
-        branches={
-            fallback.branch: SplitReader(
-                access=fallback, fields=fallback.schema.select(names), where=theirs
-            )
-        },
+        branches={fallback.branch: SplitReader(access=fallback, fields=same, where=theirs)},
     )
+
+
+def _refuse_negative(limit: int | None) -> None:
+    if limit is not None and limit < 0:
+        raise ArgumentError(f"limit={limit} is negative", argument="limit", value=limit)
 
 
 def selected_fields(schema: TableSchema, columns: Sequence[str] | None) -> tuple[Field, ...]:

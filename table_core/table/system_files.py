@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """System tables of files: data files, manifests, partitions, buckets and indexes."""
+=======
+"""System tables of data files: one by one, and by manifest, partition and bucket."""
+>>>>>>> area/read
 
 from __future__ import annotations
 
@@ -9,7 +13,10 @@ import pyarrow as pa
 
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row
+<<<<<<< HEAD
 from table_core.ondisk.file_index import decode_file_index
+=======
+>>>>>>> area/read
 from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files
@@ -19,7 +26,11 @@ from table_core.table.state_plan import index_entries
 from table_core.table.system_documents import rows_table
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+=======
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+>>>>>>> area/read
 
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile, ManifestEntry
@@ -28,18 +39,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "buckets",
+<<<<<<< HEAD
     "file_indexes",
     "file_key_ranges",
     "files",
     "manifests",
     "partitions",
     "table_indexes",
+=======
+    "file_key_ranges",
+    "file_path",
+    "files",
+    "live_files",
+    "manifests",
+    "partitions",
+    "row_text",
+>>>>>>> area/read
 ]
 
 _TEXT: Final = pa.string()
 _INT: Final = pa.int32()
 _LONG: Final = pa.int64()
 _TIME: Final = pa.timestamp("ms")
+<<<<<<< HEAD
 _DV_RANGES: Final = pa.list_(
     pa.struct(
         [
@@ -50,6 +72,8 @@ _DV_RANGES: Final = pa.list_(
         ]
     )
 )
+=======
+>>>>>>> area/read
 
 
 def files(access: TableAccess) -> pa.Table:
@@ -77,15 +101,25 @@ def files(access: TableAccess) -> pa.Table:
         ("write_cols", pa.list_(_TEXT), True),
     ]
     rows = []
+<<<<<<< HEAD
     for entry in _live(access):
+=======
+    for entry in live_files(access):
+>>>>>>> area/read
         file = entry.file
         low, high = _key_texts(access, file)
         nulls, lows, highs = _value_texts(access, file)
         rows.append(
             (
+<<<<<<< HEAD
                 _row_text(access, entry.partition),
                 entry.bucket,
                 _path(access, entry),
+=======
+                row_text(access, entry.partition),
+                entry.bucket,
+                file_path(access, entry),
+>>>>>>> area/read
                 file.format,
                 file.schema_id,
                 file.level,
@@ -127,9 +161,15 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
         columns,
         (
             (
+<<<<<<< HEAD
                 _row_text(access, e.partition),
                 e.bucket,
                 _path(access, e),
+=======
+                row_text(access, e.partition),
+                e.bucket,
+                file_path(access, e),
+>>>>>>> area/read
                 e.file.format,
                 e.file.schema_id,
                 e.file.level,
@@ -138,7 +178,11 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
                 *_key_texts(access, e.file),
                 e.file.first_row_id,
             )
+<<<<<<< HEAD
             for e in _live(access)
+=======
+            for e in live_files(access)
+>>>>>>> area/read
         ),
     )
 
@@ -194,7 +238,11 @@ def partitions(access: TableAccess) -> pa.Table:
     ]
     deleted = _deleted_rows(access)
     rows = []
+<<<<<<< HEAD
     for partition, group in _grouped(_live(access), lambda e: e.partition).items():
+=======
+    for partition, group in _grouped(live_files(access), lambda e: e.partition).items():
+>>>>>>> area/read
         rows.append(
             (
                 _partition_name(access, partition),
@@ -222,14 +270,21 @@ def buckets(access: TableAccess) -> pa.Table:
         ("file_count", _LONG, False),
         ("last_update_time", _TIME, True),
     ]
+<<<<<<< HEAD
     groups = _grouped(_live(access), lambda e: (e.partition, e.bucket))
     rows = (
         (_row_text(access, partition), bucket, *_sums(group), _newest(group))
+=======
+    groups = _grouped(live_files(access), lambda e: (e.partition, e.bucket))
+    rows = (
+        (row_text(access, partition), bucket, *_sums(group), _newest(group))
+>>>>>>> area/read
         for (partition, bucket), group in groups.items()
     )
     return rows_table(columns, sorted(rows, key=lambda row: (row[0], row[1])))
 
 
+<<<<<<< HEAD
 def table_indexes(access: TableAccess) -> pa.Table:
     """``$table_indexes``: deletion vectors, key hashes and global indexes."""
     columns = [
@@ -314,6 +369,11 @@ def file_indexes(access: TableAccess) -> pa.Table:
 
 # ------------------------------------------------------------------------------------------ parts
 def _live(access: TableAccess) -> list[ManifestEntry]:
+=======
+# ------------------------------------------------------------------------------------------ parts
+def live_files(access: TableAccess) -> list[ManifestEntry]:
+    """The live entries of the newest snapshot."""
+>>>>>>> area/read
     return access.live_entries(access.metadata.head())
 
 
@@ -336,13 +396,19 @@ def _newest(group: Sequence[ManifestEntry]) -> int | None:
     return max(times, default=None)
 
 
+<<<<<<< HEAD
 def _path(access: TableAccess, entry: ManifestEntry) -> str:
+=======
+def file_path(access: TableAccess, entry: ManifestEntry) -> str:
+    """Where a data file is, as a URI."""
+>>>>>>> area/read
     if entry.file.external_path is not None:
         return entry.file.external_path
     path = layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
     return f"{access.storage.uri}/{path}"
 
 
+<<<<<<< HEAD
 def _index_bodies(
     access: TableAccess, entry: ManifestEntry
 ) -> Iterator[tuple[str, str | None, bytes]]:
@@ -356,6 +422,9 @@ def _index_bodies(
 
 
 def _row_text(access: TableAccess, partition: bytes) -> str:
+=======
+def row_text(access: TableAccess, partition: bytes) -> str:
+>>>>>>> area/read
     """``{v1, v2}``, each value cast to STRING."""
     values = _decoded(access.schema.partition_fields, partition)
     return "{" + ", ".join("null" if text is None else text for text in values) + "}"
