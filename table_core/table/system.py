@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import NotFoundError, UnsupportedFeatureError
 from table_core.table import system_documents as documents
 from table_core.table import system_files as files
-<<<<<<< HEAD
-=======
 from table_core.table import system_indexes as indexes
->>>>>>> area/read
 from table_core.table import system_rows as rows
 from table_core.table.scan import MemoryScan, Scan
 
@@ -40,13 +37,8 @@ _METADATA: Final[Mapping[str, Callable[[TableAccess], pa.Table]]] = {
     "manifests": files.manifests,
     "partitions": files.partitions,
     "buckets": files.buckets,
-<<<<<<< HEAD
-    "table_indexes": files.table_indexes,
-    "file_indexes": files.file_indexes,
-=======
     "table_indexes": indexes.table_indexes,
     "file_indexes": indexes.file_indexes,
->>>>>>> area/read
 }
 _ROWS: Final[Mapping[str, Callable[[TableAccess], Scan]]] = {
     "audit_log": rows.audit_log,

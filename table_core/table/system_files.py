@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""System tables of files: data files, manifests, partitions, buckets and indexes."""
-=======
 """System tables of data files: one by one, and by manifest, partition and bucket."""
->>>>>>> area/read
 
 from __future__ import annotations
 
@@ -13,10 +9,6 @@ import pyarrow as pa
 
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row
-<<<<<<< HEAD
-from table_core.ondisk.file_index import decode_file_index
-=======
->>>>>>> area/read
 from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files
@@ -26,11 +18,7 @@ from table_core.table.state_plan import index_entries
 from table_core.table.system_documents import rows_table
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-=======
     from collections.abc import Callable, Iterable, Mapping, Sequence
->>>>>>> area/read
 
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile, ManifestEntry
@@ -39,14 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "buckets",
-<<<<<<< HEAD
-    "file_indexes",
-    "file_key_ranges",
-    "files",
-    "manifests",
-    "partitions",
-    "table_indexes",
-=======
     "file_key_ranges",
     "file_path",
     "files",
@@ -54,26 +34,12 @@ __all__ = [
     "manifests",
     "partitions",
     "row_text",
->>>>>>> area/read
 ]
 
 _TEXT: Final = pa.string()
 _INT: Final = pa.int32()
 _LONG: Final = pa.int64()
 _TIME: Final = pa.timestamp("ms")
-<<<<<<< HEAD
-_DV_RANGES: Final = pa.list_(
-    pa.struct(
-        [
-            pa.field("f0", _TEXT, nullable=False),
-            pa.field("f1", _INT, nullable=False),
-            pa.field("f2", _INT, nullable=False),
-            pa.field("_CARDINALITY", _LONG),
-        ]
-    )
-)
-=======
->>>>>>> area/read
 
 
 def files(access: TableAccess) -> pa.Table:
@@ -101,25 +67,15 @@ def files(access: TableAccess) -> pa.Table:
         ("write_cols", pa.list_(_TEXT), True),
     ]
     rows = []
-<<<<<<< HEAD
-    for entry in _live(access):
-=======
     for entry in live_files(access):
->>>>>>> area/read
         file = entry.file
         low, high = _key_texts(access, file)
         nulls, lows, highs = _value_texts(access, file)
         rows.append(
             (
-<<<<<<< HEAD
-                _row_text(access, entry.partition),
-                entry.bucket,
-                _path(access, entry),
-=======
                 row_text(access, entry.partition),
                 entry.bucket,
                 file_path(access, entry),
->>>>>>> area/read
                 file.format,
                 file.schema_id,
                 file.level,
@@ -161,15 +117,9 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
         columns,
         (
             (
-<<<<<<< HEAD
-                _row_text(access, e.partition),
-                e.bucket,
-                _path(access, e),
-=======
                 row_text(access, e.partition),
                 e.bucket,
                 file_path(access, e),
->>>>>>> area/read
                 e.file.format,
                 e.file.schema_id,
                 e.file.level,
@@ -178,11 +128,7 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
                 *_key_texts(access, e.file),
                 e.file.first_row_id,
             )
-<<<<<<< HEAD
-            for e in _live(access)
-=======
             for e in live_files(access)
->>>>>>> area/read
         ),
     )
 
@@ -238,11 +184,7 @@ def partitions(access: TableAccess) -> pa.Table:
     ]
     deleted = _deleted_rows(access)
     rows = []
-<<<<<<< HEAD
-    for partition, group in _grouped(_live(access), lambda e: e.partition).items():
-=======
     for partition, group in _grouped(live_files(access), lambda e: e.partition).items():
->>>>>>> area/read
         rows.append(
             (
                 _partition_name(access, partition),
@@ -270,110 +212,17 @@ def buckets(access: TableAccess) -> pa.Table:
         ("file_count", _LONG, False),
         ("last_update_time", _TIME, True),
     ]
-<<<<<<< HEAD
-    groups = _grouped(_live(access), lambda e: (e.partition, e.bucket))
-    rows = (
-        (_row_text(access, partition), bucket, *_sums(group), _newest(group))
-=======
     groups = _grouped(live_files(access), lambda e: (e.partition, e.bucket))
     rows = (
         (row_text(access, partition), bucket, *_sums(group), _newest(group))
->>>>>>> area/read
         for (partition, bucket), group in groups.items()
     )
     return rows_table(columns, sorted(rows, key=lambda row: (row[0], row[1])))
 
 
-<<<<<<< HEAD
-def table_indexes(access: TableAccess) -> pa.Table:
-    """``$table_indexes``: deletion vectors, key hashes and global indexes."""
-    columns = [
-        ("partition", _TEXT, True),
-        ("bucket", _INT, False),
-        ("index_type", _TEXT, False),
-        ("file_name", _TEXT, False),
-        ("file_size", _LONG, False),
-        ("row_count", _LONG, False),
-        ("dv_ranges", _DV_RANGES, True),
-        ("row_range_start", _LONG, True),
-        ("row_range_end", _LONG, True),
-        ("index_field_id", _INT, True),
-        ("index_field_name", _TEXT, True),
-    ]
-    head = access.metadata.head()
-    names = {f.id: f.name for f in access.schema.fields}
-    rows = []
-    for e in index_entries(access, head) if head else []:
-        spread = e.global_index
-        ranges = e.ranges and [
-            {"f0": r.file_name, "f1": r.offset, "f2": r.length, "_CARDINALITY": r.cardinality}
-            for r in e.ranges
-        ]
-        rows.append(
-            (
-                _row_text(access, e.partition),
-                e.bucket,
-                e.index_type,
-                e.file_name,
-                e.file_size,
-                e.row_count,
-                ranges,
-                spread and spread.row_range_start,
-                spread and spread.row_range_end,
-                spread and spread.index_field_id,
-                spread and names.get(spread.index_field_id),
-            )
-        )
-    return rows_table(columns, rows)
-
-
-def file_indexes(access: TableAccess) -> pa.Table:
-    """``$file_indexes``: every index of every column of every live data file."""
-    columns = [
-        ("partition", _TEXT, True),
-        ("bucket", _INT, False),
-        ("file_path", _TEXT, False),
-        ("file_size_in_bytes", _LONG, False),
-        ("record_count", _LONG, False),
-        ("schema_id", _LONG, False),
-        ("column_name", _TEXT, False),
-        ("index_type", _TEXT, False),
-        ("storage_type", _TEXT, False),
-        ("index_file_path", _TEXT, True),
-        ("index_size_in_bytes", _LONG, False),
-        ("index_container_size_in_bytes", _LONG, False),
-        ("is_empty", pa.bool_(), False),
-    ]
-    rows = (
-        (
-            _row_text(access, e.partition),
-            e.bucket,
-            _path(access, e),
-            e.file.file_size,
-            e.file.row_count,
-            e.file.schema_id,
-            index.column,
-            index.index_type,
-            stored,
-            path,
-            index.length,
-            len(body),
-            index.is_empty,
-        )
-        for e in _live(access)
-        for stored, path, body in _index_bodies(access, e)
-        for index in decode_file_index(body, path=path or e.file.file_name)
-    )
-    return rows_table(columns, rows)
-
-
-# ------------------------------------------------------------------------------------------ parts
-def _live(access: TableAccess) -> list[ManifestEntry]:
-=======
 # ------------------------------------------------------------------------------------------ parts
 def live_files(access: TableAccess) -> list[ManifestEntry]:
     """The live entries of the newest snapshot."""
->>>>>>> area/read
     return access.live_entries(access.metadata.head())
 
 
@@ -396,35 +245,15 @@ def _newest(group: Sequence[ManifestEntry]) -> int | None:
     return max(times, default=None)
 
 
-<<<<<<< HEAD
-def _path(access: TableAccess, entry: ManifestEntry) -> str:
-=======
 def file_path(access: TableAccess, entry: ManifestEntry) -> str:
     """Where a data file is, as a URI."""
->>>>>>> area/read
     if entry.file.external_path is not None:
         return entry.file.external_path
     path = layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
     return f"{access.storage.uri}/{path}"
 
 
-<<<<<<< HEAD
-def _index_bodies(
-    access: TableAccess, entry: ManifestEntry
-) -> Iterator[tuple[str, str | None, bytes]]:
-    file = entry.file
-    if file.embedded_index is not None:
-        yield "EMBEDDED", None, file.embedded_index
-    paths = layout.extra_file_paths(access.schema, entry.partition, entry.bucket, file)
-    for path in paths:
-        if path.endswith(".index"):
-            yield "FILE", f"{access.storage.uri}/{path}", access.storage.read(path)
-
-
-def _row_text(access: TableAccess, partition: bytes) -> str:
-=======
 def row_text(access: TableAccess, partition: bytes) -> str:
->>>>>>> area/read
     """``{v1, v2}``, each value cast to STRING."""
     values = _decoded(access.schema.partition_fields, partition)
     return "{" + ", ".join("null" if text is None else text for text in values) + "}"
