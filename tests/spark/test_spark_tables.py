@@ -139,7 +139,9 @@ def test_an_update_after_a_delete_survives_the_shuffle(spark: Any, catalog: tc.C
 def test_a_write_compacts_as_the_table_says(spark: Any, catalog: tc.Catalog) -> None:
     options = {"changelog-producer": "full-compaction", "full-compaction.delta-commits": "1"}
     table = simple(catalog, **options)
-    done = tcs.write(spark.createDataFrame([(1, "a"), (2, "b"), (3, "c")], "id long, v string"), table)
+    done = tcs.write(
+        spark.createDataFrame([(1, "a"), (2, "b"), (3, "c")], "id long, v string"), table
+    )
     assert len(done.snapshot_ids) == 2
     tcs.write(spark.createDataFrame([(1, "z")], "id long, v string"), table)
     changes = table.changes(after=2).to_arrow().to_pylist()
