@@ -1,8 +1,13 @@
 """``spark.read.format("paimon")`` and ``df.write.format("paimon")``.
 
-Options: ``path``; ``columns`` (names separated by commas); ``scan.*`` of the table and their short
-names ``snapshot-id``, ``tag``, ``timestamp``; ``storage.*`` for the store; for writes
-``overwrite-mode`` (``table`` or ``partitions``), ``commit-user`` and ``commit-identifier``.
+Options: ``path``; ``columns`` (names separated by commas); ``where`` (SQL text); ``scan.*`` of the
+table and their short names ``snapshot-id``, ``tag``, ``timestamp``; ``storage.*`` for the store;
+for writes ``overwrite-mode`` (``table`` or ``partitions``), ``commit-user``, ``commit-identifier``.
+
+Filters of a query are pushed down with ``push-filters=true`` only.  Spark (4.1 to 4.3) keeps what
+the last pushed filter left as *the* plan of a loaded source: another query over the same DataFrame, or
+a second branch of the same query, would silently miss rows.  With the option, load anew for every
+filter; ``where`` is the safe way to prune.
 
 A data source cannot ask for a distribution: any task may see any bucket.  So the tasks of a write
 interleave their sequence numbers, compact nothing, and one commit does the rest.
@@ -23,6 +28,8 @@ from pyspark.sql.datasource import (
 )
 
 from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
+from table_core.predicate.expression import And
+from table_core.predicate.sql import parse_where
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
 from table_core.spark.reading import read_splits, result_fields
@@ -31,11 +38,9 @@ from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import prepared, table_names
 from table_core.table.catalog import open_table
-from table_core.table.committer import parts_of
 from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 from table_core.table.results import CommitAs
-from table_core.table.uncommitted import discard
 from table_core.table.writer import Numbering, WriteResult, refuse_unwritable
 
 if TYPE_CHECKING:
@@ -61,7 +66,12 @@ _ALIASES: Final[Mapping[str, str]] = {
     "tag": "scan.tag-name",
     "timestamp": "scan.timestamp-millis",
 }
-_OURS: Final = frozenset({"path", "columns", "overwrite-mode", "commit-user", "commit-identifier"})
+_OURS: Final = frozenset(
+    {
+        *("path", "columns", "where", "push-filters"),
+        *("overwrite-mode", "commit-user", "commit-identifier"),
+    }
+)
 _STORAGE: Final = "storage."
 _TASKS_MAX: Final = 1 << 16
 _SLOTS: Final = 16
@@ -69,7 +79,7 @@ _SLOTS: Final = 16
 
 
 def register(spark: SparkSession, name: str = "paimon") -> None:
-    """Make ``name`` a format of ``spark``, with filters pushed down."""
+    """Make ``name`` a format of ``spark``."""
     key = "spark.sql.python.filterPushdown.enabled"
     spark.conf.set(key, SQL_DEFAULTS[key])
     source = type(PaimonSource.__name__, (PaimonSource,), {"format_name": name})
@@ -94,7 +104,9 @@ class PaimonSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns of ``schema``."""
-        return _Reader(_Options.of(self.options), tuple(schema.fieldNames()))
+        options = _Options.of(self.options)
+        kind = _PushingReader if options.push_filters else _Reader
+        return kind(options, tuple(schema.fieldNames()))
 
     def writer(self, schema: StructType, overwrite: bool) -> _Writer:
         """Appends, or replaces the table or the partitions that occur."""
@@ -107,6 +119,8 @@ class _Options:
 
     path: str
     columns: tuple[str, ...] | None
+    where: Condition | None
+    push_filters: bool
     table: Mapping[str, str]
     storage: Mapping[str, str]
     overwrite_mode: str
@@ -133,6 +147,8 @@ class _Options:
             return cls(
                 path=options["path"],
                 columns=tuple(columns) if any(columns) else None,
+                where=parse_where(options["where"]) if options.get("where") else None,
+                push_filters=options.get("push-filters", "false").lower() == "true",
                 table=table,
                 storage={
                     key[len(_STORAGE) :]: value
@@ -150,7 +166,10 @@ class _Options:
         return open_table(self.path, options=self.table, storage_options=self.storage)
 
     def scan(self, where: Condition | None, columns: Sequence[str] | None = None) -> Scan:
-        return self.open().read(columns=columns or self.columns, where=where)
+        conditions = [part for part in (self.where, where) if part is not None]
+        return self.open().read(
+            columns=columns or self.columns, where=And(tuple(conditions)) if conditions else None
+        )
 
 
 class _Splits(InputPartition):
@@ -173,13 +192,6 @@ class _Reader(DataSourceReader):
         self._where = where
         self._split_reader = self._options.scan(where, self._columns).reader
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
-        """Prune by ``filters``; Spark applies them all again."""
-        with carried():
-            fields = result_fields(self._options.scan(None).reader)
-            self._scan_where(condition_of(filters, fields))
-        return filters
-
     def partitions(self) -> list[InputPartition]:
         """A partition for every few splits."""
         with carried():
@@ -191,6 +203,17 @@ class _Reader(DataSourceReader):
         with carried():
             if partition is not None:  # None stands for a table without any split
                 yield from read_splits(self._split_reader)(partition.value)
+
+
+class _PushingReader(_Reader):
+    """A reader for DataFrames that are filtered once."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Prune by ``filters``; Spark applies them all again."""
+        with carried():
+            fields = result_fields(self._options.scan(None).reader)
+            self._scan_where(condition_of(filters, fields))
+        return filters
 
 
 @dataclass(slots=True)
@@ -244,7 +267,7 @@ class _Writer(DataSourceArrowWriter):
                 changes = [change for result in results for change in result.changes]
                 done = InlineCompaction(access, factory).run(changes)
                 results.append(WriteResult(compactions=done))
-            self._table.commit(results, self._commit, self._overwrite)
+            commit_or_discard(self._table, results, self._commit, self._overwrite)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Take away what tasks wrote, unless a commit was tried: then it may have landed.
@@ -254,7 +277,7 @@ class _Writer(DataSourceArrowWriter):
         written = [m.result for m in messages if isinstance(m, _Written)]
         if len(written) < len(messages):
             with carried():
-                discard(self._table.access, parts_of(written))
+                discard(self._table.access, written)
 
 
 def _renumbered(results: Sequence[WriteResult]) -> list[WriteResult]:

@@ -73,10 +73,17 @@ def explained(error: Exception) -> TableError:
         document, _ = json.JSONDecoder().raw_decode(text, at + len(_MARK))
         return error_from_document(document)
     head = text.partition("JVM stacktrace:")[0].strip()
+    if isinstance(error, _VALUE_ERRORS) or _is_about_data(error):
+        return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
     if isinstance(error, _SQL_ERRORS):
         return ArgumentError(f"Spark refuses the query: {head}", argument="sql", value=None)
-    if isinstance(error, _VALUE_ERRORS):
-        return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
     return JobFailedError(
         f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:]
     )
+
+
+def _is_about_data(error: Exception) -> bool:
+    """Whether Spark itself says so: SQL states of class 21 (cardinality) and 22 (data)."""
+    if not isinstance(error, spark.SparkRuntimeException):
+        return False
+    return (error.getSqlState() or "")[:2] in {"21", "22"}

@@ -1,0 +1,162 @@
+"""Goal: a job on Spark says the same as the embedded engine, and a broken one commits nothing.
+
+Method: jobs through ``SparkEngine`` in this session; the same spec embedded is the oracle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core import errors
+from table_core.spark.engine import SparkEngine
+from table_core.table.job_spec import JobSpec
+from table_core.table.jobs import run_job
+
+DUE = "WITH due AS (SELECT order_id, customer, n FROM orders UNION ALL SELECT * FROM waiting)"
+SALES = (
+    f"{DUE} SELECT country, sum(n) AS n FROM due JOIN customers ON id = customer GROUP BY country"
+)
+WAITING = f"{DUE} SELECT * FROM due WHERE NOT EXISTS (SELECT 1 FROM customers WHERE id = customer)"
+FLOW: dict[str, Any] = {
+    "sql": SALES,
+    "sources": {
+        "orders": {"table": "d.orders", "mode": "changes"},
+        "customers": {"table": "d.customers"},
+    },
+    "pending": {"table": "d.waiting", "sql": WAITING},
+}
+
+
+@pytest.fixture
+def shop(catalog: tc.Catalog) -> tc.Catalog:
+    order = pa.schema([("order_id", pa.int64()), ("customer", pa.int64()), ("n", pa.int64())])
+    plain = {"options": {"bucket": "-1"}}
+    catalog.create_table("d.orders", order, **plain)
+    catalog.create_table("d.waiting", order, **plain)
+    customer = pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())])
+    catalog.create_table("d.customers", customer, primary_key=("id",), options={"bucket": "1"})
+    sales = pa.schema([pa.field("country", pa.string(), nullable=False), ("n", pa.int64())])
+    options = {"bucket": "1", "merge-engine": "aggregation", "fields.n.aggregate-function": "sum"}
+    catalog.create_table("d.sales", sales, primary_key=("country",), options=options)
+    return catalog
+
+
+def put(catalog: tc.Catalog, table: str, rows: list[dict[str, Any]]) -> None:
+    with catalog.table(table).write() as writer:
+        writer.write(pa.Table.from_pylist(rows))
+        writer.commit()
+
+
+def rows_of(catalog: tc.Catalog, table: str) -> list[tuple[Any, ...]]:
+    rows = catalog.table(table).read().to_arrow().to_pylist()
+    return sorted(tuple(row.values()) for row in rows)
+
+
+def run(catalog: tc.Catalog, spark: Any, action: str, table: str, **members: Any) -> dict[str, Any]:
+    spec = JobSpec(action=action, warehouse=catalog.storage.uri, table=table, **members)
+    return run_job(JobSpec.from_json(spec.to_json()), SparkEngine(spark))
+
+
+def test_a_flow_counts_each_order_once_and_forgets_none(spark: Any, shop: tc.Catalog) -> None:
+    put(shop, "d.customers", [{"id": 1, "country": "de"}])
+    put(
+        shop,
+        "d.orders",
+        [{"order_id": 1, "customer": 1, "n": 5}, {"order_id": 2, "customer": 2, "n": 7}],
+    )
+    result = run(shop, spark, "write", "d.sales", args=FLOW, commit_user="run", commit_identifier=0)
+    assert rows_of(shop, "d.sales") == [("de", 5)]
+    assert rows_of(shop, "d.waiting") == [(2, 2, 7)]
+    assert result["details"]["pending_rows"] == 1
+    again = run(shop, spark, "write", "d.sales", args=FLOW, commit_user="run", commit_identifier=0)
+    assert again["details"]["replayed"]
+    put(shop, "d.customers", [{"id": 2, "country": "fr"}])
+    put(shop, "d.orders", [{"order_id": 3, "customer": 1, "n": 1}])
+    run(shop, spark, "write", "d.sales", args=FLOW, commit_user="run", commit_identifier=1)
+    assert rows_of(shop, "d.sales") == [("de", 6), ("fr", 7)]
+    assert rows_of(shop, "d.waiting") == []
+    idle = run(shop, spark, "write", "d.sales", args=FLOW, commit_user="run", commit_identifier=2)
+    assert rows_of(shop, "d.sales") == [("de", 6), ("fr", 7)]
+    assert not idle["details"]["replayed"]
+
+
+def test_merge_into_takes_its_source_from_sql(spark: Any, shop: tc.Catalog) -> None:
+    put(shop, "d.customers", [{"id": 1, "country": "de"}, {"id": 2, "country": "fr"}])
+    put(shop, "d.sales", [{"country": "de", "n": 5}, {"country": "us", "n": 9}])
+    source = {
+        "sql": "SELECT DISTINCT country FROM customers",
+        "sources": {"customers": {"table": "d.customers"}},
+    }
+    when = [
+        {"action": "not-matched-insert", "values": {"country": "source.country", "n": "0"}},
+        {"action": "matched-delete", "condition": "target.n > 100"},
+    ]
+    args = {"source": source, "on": ["country"], "when": when}
+    run(shop, spark, "merge-into", "d.sales", args=args)
+    assert rows_of(shop, "d.sales") == [("de", 5), ("fr", 0), ("us", 9)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELEC 1",
+        "SELECT nothing FROM customers",
+        "SELECT * FROM absent",
+        "SELECT id FROM customers x JOIN",
+    ],
+)
+def test_bad_sql_is_invalid(spark: Any, shop: tc.Catalog, sql: str) -> None:
+    put(shop, "d.customers", [{"id": 1, "country": "de"}])
+    args = {"sql": sql, "sources": {"customers": {"table": "d.customers"}}}
+    with pytest.raises(errors.ArgumentError) as caught:
+        run(shop, spark, "write", "d.sales", args=args)
+    assert caught.value.kind is errors.ErrorKind.INVALID
+
+
+def test_a_value_that_spark_cannot_compute_is_invalid(spark: Any, shop: tc.Catalog) -> None:
+    put(shop, "d.customers", [{"id": 1, "country": "de"}])
+    args = {
+        "sql": "SELECT country, CAST(country AS BIGINT) AS n FROM customers",
+        "sources": {"customers": {"table": "d.customers"}},
+    }
+    with pytest.raises(errors.DataError, match="CAST_INVALID_INPUT"):
+        run(shop, spark, "write", "d.sales", args=args)
+    assert shop.table("d.sales").latest_snapshot() is None
+
+
+def test_a_corrupt_file_keeps_its_kind_through_spark(
+    spark: Any, shop: tc.Catalog, tmp_path: Any
+) -> None:
+    put(shop, "d.orders", [{"order_id": 1, "customer": 1, "n": 5}])
+    [file] = tmp_path.glob("**/orders/**/data-*")
+    file.write_bytes(b"PAR1 no")
+    args = {
+        "sql": "SELECT 'x' country, n FROM orders",
+        "sources": {"orders": {"table": "d.orders"}},
+    }
+    with pytest.raises(errors.TableError) as caught:
+        run(shop, spark, "write", "d.sales", args=args)
+    assert caught.value.kind is errors.ErrorKind.CORRUPT
+    assert shop.table("d.sales").latest_snapshot() is None
+
+
+def test_a_source_without_snapshots_is_empty(spark: Any, shop: tc.Catalog) -> None:
+    put(shop, "d.orders", [{"order_id": 1, "customer": 1, "n": 5}])
+    run(shop, spark, "write", "d.sales", args=FLOW)
+    assert rows_of(shop, "d.sales") == []
+    assert rows_of(shop, "d.waiting") == [(1, 1, 5)]
+
+
+def test_compact_covers_what_it_is_told(spark: Any, shop: tc.Catalog) -> None:
+    for n in range(3):
+        put(shop, "d.customers", [{"id": n, "country": "de"}])
+    result = run(shop, spark, "compact", "d.customers", args={"strategy": "full"})
+    assert result["files_after"] == 1
+    dry = run(shop, spark, "compact", "d.customers", args={"strategy": "full", "dry_run": True})
+    assert dry["dry_run"]
+    with pytest.raises(errors.ArgumentError):
+        run(shop, spark, "compact", "d.customers", args={"strategy": "some"})

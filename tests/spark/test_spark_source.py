@@ -1,0 +1,180 @@
+"""Goal: ``format("paimon")`` is right for whatever rows Spark hands to whatever task.
+
+Method: the data source writes, the embedded engine reads, and the other way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.spark import register
+
+NAME = "paimon"
+
+
+@pytest.fixture(scope="module")
+def source(spark: Any) -> Any:
+    register(spark, NAME)
+    return spark
+
+
+def keyed(catalog: tc.Catalog, **options: str) -> tc.Table:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+    return catalog.create_table(
+        "d.t", schema, primary_key=("id",), options={"bucket": "2", **options}
+    )
+
+
+def test_rows_pass_both_ways(source: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    frame = source.createDataFrame([(i, str(i)) for i in range(50)], "id long, v string")
+    frame.repartition(3).write.format(NAME).mode("append").save(table.uri)
+    assert sorted(table.read().to_arrow()["id"].to_pylist()) == list(range(50))
+    read = source.read.format(NAME).load(table.uri)
+    assert read.where("id between 10 and 12 and v like '1%'").count() == 3
+    assert read.where("id = 7 or v = '8'").count() == 2
+    assert read.count() == 50
+    assert read.where("id = 1").union(read.where("id = 2")).count() == 2
+    assert source.read.format(NAME).option("where", "id < 5").load(table.uri).count() == 5
+    assert source.read.format(NAME).option("columns", "v").load(table.uri).columns == ["v"]
+
+
+def test_tasks_that_share_a_bucket_never_give_out_the_same_number(
+    source: Any, catalog: tc.Catalog
+) -> None:
+    table = keyed(catalog, **{"write-only": "true"})
+    frame = source.createDataFrame([(i % 7, str(i)) for i in range(70)], "id long, v string")
+    for _ in range(2):
+        frame.repartition(4).write.format(NAME).mode("append").save(table.uri)
+    files = [e.file for e in table.access.live_entries(table.latest_snapshot())]
+    assert len(files) > 8
+    residues = {(f.min_sequence_number % 65536, f.max_sequence_number % 65536) for f in files}
+    assert all(low == high for low, high in residues)
+    read = source.read.format(NAME).load(table.uri)
+    assert sorted(map(tuple, read.collect())) == sorted(
+        (row["id"], row["v"]) for row in table.read().to_arrow().to_pylist()
+    )
+    before = sorted(map(tuple, read.collect()))
+    table.compact()
+    assert sorted(map(tuple, source.read.format(NAME).load(table.uri).collect())) == before
+
+
+def test_append_buckets_are_numbered_without_overlap(source: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema([("id", pa.int64())])
+    table = catalog.create_table("d.t", schema, options={"bucket": "2", "bucket-key": "id"})
+    for _ in range(2):
+        source.range(40).repartition(3).write.format(NAME).mode("append").save(table.uri)
+    spans: dict[int, list[int]] = {0: [], 1: []}
+    for entry in table.access.live_entries(table.latest_snapshot()):
+        file = entry.file
+        numbers = range(file.min_sequence_number, file.max_sequence_number + 1)
+        assert len(numbers) == file.row_count
+        spans[entry.bucket] += numbers
+    assert all(len(set(span)) == len(span) for span in spans.values())
+    assert sum(map(len, spans.values())) == 80
+
+
+def test_overwrite_replaces_the_table_or_what_occurs(source: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema([("dt", pa.string()), ("n", pa.int64())])
+    table = catalog.create_table("d.t", schema, partition_by=("dt",), options={"bucket": "-1"})
+
+    def save(mode: str, rows: list[tuple[str, int]], **options: str) -> list[tuple[str, int]]:
+        frame = source.createDataFrame(rows, "dt string, n long")
+        frame.write.format(NAME).mode(mode).options(**options).save(table.uri)
+        return sorted((row["dt"], row["n"]) for row in table.read().to_arrow().to_pylist())
+
+    save("append", [("a", 1), ("b", 1)])
+    assert save("overwrite", [("a", 2)], **{"overwrite-mode": "partitions"}) == [("a", 2), ("b", 1)]
+    assert save("overwrite", [("c", 3)]) == [("c", 3)]
+
+
+def test_time_travel_by_canonical_and_short_names(source: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog, **{"write-only": "true"})
+    for value in "ab":
+        with table.write() as writer:
+            writer.write(pa.table({"id": [1], "v": [value]}))
+            writer.commit()
+    reader = source.read.format(NAME)
+    assert reader.option("scan.snapshot-id", 1).load(table.uri).first().v == "a"
+    assert source.read.format(NAME).option("snapshot-id", 2).load(table.uri).first().v == "b"
+    both = source.read.format(NAME).option("snapshot-id", 2).option("scan.snapshot-id", 1)
+    with pytest.raises(Exception, match="given twice"):
+        both.load(table.uri)
+
+
+def test_pushed_filters_spare_files(source: Any, catalog: tc.Catalog, tmp_path: Any) -> None:
+    table = keyed(catalog, **{"write-only": "true"})
+    for ids in ([1, 2], [901, 902]):
+        with table.write() as writer:
+            writer.write(pa.table({"id": ids, "v": ["x", "y"]}))
+            writer.commit()
+    low = [e.file for e in table.access.live_entries(table.snapshot(1))]
+    for file in low:
+        next(tmp_path.glob(f"**/{file.file_name}")).write_bytes(b"must not be read")
+    reader = source.read.format(NAME).option("push-filters", "true")
+    assert reader.load(table.uri).where("id = 901").count() == 1
+
+
+def test_a_commit_by_name_lands_once(source: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    frame = source.createDataFrame([(1, "a")], "id long, v string")
+    for _ in range(2):
+        named = frame.write.format(NAME).mode("append").option("commit-user", "job")
+        named.option("commit-identifier", "3").save(table.uri)
+    assert [s.commit_user for s in table.snapshots()] == ["job"]
+
+
+def test_a_failing_task_leaves_nothing(source: Any, catalog: tc.Catalog, tmp_path: Any) -> None:
+    table = keyed(catalog)
+    frame = source.sql("SELECT id, CAST(id / (id - 3) AS STRING) v FROM range(6)").repartition(1)
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        frame.write.format(NAME).mode("append").save(table.uri)
+    assert table.latest_snapshot() is None
+
+
+def test_plain_sql_reads_and_inserts(source: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    source.sql(f"CREATE OR REPLACE TEMPORARY VIEW v USING {NAME} OPTIONS (path '{table.uri}')")
+    with table.write() as writer:
+        writer.write(pa.table({"id": [1, 2], "v": ["a", None]}))
+        writer.commit()
+    assert source.sql("SELECT id FROM v WHERE v IS NULL").first().id == 2
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "d = DATE '2026-01-02'",
+        "at >= TIMESTAMP_NTZ '2026-01-02 00:00:00'",
+        "seen < TIMESTAMP '2026-01-02 00:00:00Z'",
+        "price IN (1.50, 2.50)",
+        "NOT (name LIKE 'b%')",
+        "name LIKE '%100\\\\%%'",
+        "ratio > 1.0",
+        "name IS NULL",
+        "name <=> NULL",
+    ],
+)
+def test_pushed_filters_lose_no_row(source: Any, catalog: tc.Catalog, where: str) -> None:
+    spark = source
+    rows = spark.sql(
+        "SELECT id, date_add(DATE '2026-01-01', CAST(id AS INT)) d, "
+        "CAST(date_add(DATE '2026-01-01', CAST(id AS INT)) AS TIMESTAMP_NTZ) at, "
+        "CAST(date_add(DATE '2026-01-01', CAST(id AS INT)) AS TIMESTAMP) seen, "
+        "CAST(id + 0.5 AS DECIMAL(9, 2)) price, "
+        "CASE id WHEN 0 THEN NULL WHEN 1 THEN 'b' WHEN 2 THEN '100%' ELSE 'c' END name, "
+        "CASE id WHEN 3 THEN double('NaN') ELSE double(id) END ratio FROM range(5)"
+    )
+    table = catalog.create_table(
+        "d.t", rows.toArrow().schema, options={"bucket": "-1", "target-file-size": "1 kb"}
+    )
+    rows.repartition(5).write.format(NAME).mode("append").save(table.uri)
+    expected = {row.id for row in rows.where(where).collect()}
+    assert expected
+    for push in ("false", "true"):
+        reader = spark.read.format(NAME).option("push-filters", push)
+        assert {row.id for row in reader.load(table.uri).where(where).collect()} == expected
