@@ -94,6 +94,8 @@ def compact_part(changes: Sequence[CompactChange]) -> CommitPart | None:
         kind=CommitKind.COMPACT,
         entries=(*entries(EntryKind.DELETE, "before"), *entries(EntryKind.ADD, "after")),
         changelog=tuple(entries(EntryKind.ADD, "changelog")),
+        index_added=tuple(entry for c in changes for entry in c.index_added),
+        index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
     )
 
 

@@ -11,10 +11,11 @@ from table_core.lsm import universal
 from table_core.lsm.levels import Levels
 from table_core.lsm.triggers import number_of_levels
 from table_core.table.committer import commit_parts, compact_part, find_commit
-from table_core.table.compaction import compact_append_files, compact_key_bucket
+from table_core.table.compaction import compact_append_files, compact_key_bucket, rewritten_anyway
 from table_core.table.data_files import FileFactory
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.results import ResultDocument
+from table_core.table.state_plan import deletions_of
 from table_core.table.writer import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def choose(
     live = access.files_by_bucket(head, keep=keep)
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
     full = strategy == "full"
-    due = {b: f for b, f in files.items() if not full or not _is_compact(access, f)}
+    masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
+    due = {b: f for b, f in files.items() if not full or not _is_compact(access, f, masked)}
     return Choice(
         snapshot_id=head.id if head else None,
         full=full,
@@ -117,11 +119,12 @@ def _where_matcher(
     return partition_where(access, where)
 
 
-def _is_compact(access: TableAccess, files: Sequence[DataFile]) -> bool:
+def _is_compact(access: TableAccess, files: Sequence[DataFile], masked: frozenset[str]) -> bool:
     if not access.schema.is_key_table:
         return len(files) <= 1
     levels = Levels.of(files, access.bounds, number_of_levels(access.options))
-    return universal.full(levels) is None
+    anyway = rewritten_anyway(access)
+    return universal.full(levels, lambda f: f.file_name in masked or anyway(f)) is None
 
 
 def compact_bucket(

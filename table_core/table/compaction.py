@@ -10,23 +10,34 @@ import pyarrow as pa
 from table_core.lsm import universal
 from table_core.lsm.append import PackingRules, pick_bucket, pick_unaware
 from table_core.lsm.levels import Levels
-from table_core.lsm.rewrite import Rules, plan
+from table_core.lsm.rewrite import Rules, lookup_must_rewrite, plan
 from table_core.lsm.triggers import full_by_commits, needs_lookup, number_of_levels
+from table_core.merge.record_expiry import RecordExpiry
+from table_core.ondisk.binary_row import array_of
 from table_core.ondisk.data_file import EntryKind, FileSource
 from table_core.ondisk.snapshot import CommitKind
-from table_core.options import keys_files, keys_identity, keys_write
+from table_core.ondisk.stats import covered_fields, decode_stats
+from table_core.options import keys_identity, keys_merge, keys_write
+from table_core.storage.data_format import format_name
+from table_core.table.bucket_vectors import BucketVectors
 from table_core.table.compactor import BucketCompactor, CompactChange
 from table_core.table.file_reader import FileReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from table_core.lsm.universal import Pick
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.data_files import FileFactory
 
-__all__ = ["appends_since_full", "compact_append_files", "compact_key_bucket", "wants_full"]
+__all__ = [
+    "appends_since_full",
+    "compact_append_files",
+    "compact_key_bucket",
+    "rewritten_anyway",
+    "wants_full",
+]
 
 _HOUR_MS = 3_600_000
 
@@ -43,19 +54,17 @@ def compact_key_bucket(
 
     ``files`` are all live files of the bucket, level 0 included.
     """
-    options = access.options
-    levels = Levels.of(files, access.bounds, number_of_levels(options))
-    pick = universal.full(levels) if full else _automatic(access, levels)
-    if pick is None:
-        return None
-    target = factory.target_size()
-    rules = Rules(
-        small_file_size=int(target * options.get(keys_write.COMPACTION_SMALL_FILE_RATIO)),
-        must_rewrite=lambda _: options.get(keys_write.COMPACTION_FORCE_REWRITE_ALL_FILES),
-        must_rewrite_to=lambda file, level: file.format != _format_at(access, level),
-    )
-    steps = plan(pick, levels, access.bounds, rules)
-    if not steps:
+    levels = Levels.of(files, access.bounds, number_of_levels(access.options))
+    vectors = BucketVectors.load(access, bucket)
+    rules = _rules(access, factory, levels, vectors)
+    if full:
+        pick = universal.full(
+            levels, lambda f: rules.must_rewrite(f) or rules.has_deletion_vector(f)
+        )
+    else:
+        pick = _automatic(access, levels)
+    steps = [] if pick is None else plan(pick, levels, access.bounds, rules)
+    if pick is None or not steps:
         return None
     compactor = BucketCompactor(
         access=access,
@@ -63,9 +72,62 @@ def compact_key_bucket(
         partition=bucket[0],
         bucket=bucket[1],
         total_buckets=access.options.get(keys_identity.BUCKET),
-        max_level=levels.max_level,
+        levels=levels,
+        vectors=vectors,
     )
     return compactor.run(steps, pick.output_level)
+
+
+def _rules(
+    access: TableAccess, factory: FileFactory, levels: Levels, vectors: BucketVectors | None
+) -> Rules:
+    options = access.options
+    ratio = options.get(keys_write.COMPACTION_SMALL_FILE_RATIO)
+    looks_up = needs_lookup(options)
+    marks = options.get(keys_write.DELETION_VECTORS_ENABLED)
+    newest_wins = options.get(keys_merge.MERGE_ENGINE) == "deduplicate" and not options.get(
+        keys_merge.SEQUENCE_FIELD
+    )
+
+    def must_rewrite_to(file: DataFile, level: int) -> bool:
+        if file.format != format_name(options, level=level):
+            return True
+        return looks_up and lookup_must_rewrite(
+            file,
+            level,
+            levels.max_level,
+            deletion_vectors=marks,
+            newest_row_wins=newest_wins,
+        )
+
+    return Rules(
+        small_file_size=int(factory.target_size() * ratio),
+        must_rewrite=rewritten_anyway(access),
+        must_rewrite_to=must_rewrite_to,
+        has_deletion_vector=lambda f: vectors is not None and vectors.of(f.file_name) is not None,
+        deletion_vectors=marks,
+    )
+
+
+def rewritten_anyway(access: TableAccess) -> Callable[[DataFile], bool]:
+    """Whether a file is rewritten wherever it goes: by option, or because rows in it expired."""
+    if access.options.get(keys_write.COMPACTION_FORCE_REWRITE_ALL_FILES):
+        return lambda _: True
+    expiry, now_ms = RecordExpiry.of(access.schema), access.clock.now_ms()
+    if expiry is None:
+        return lambda _: False
+    column = access.schema.field(expiry.field)
+
+    def holds_expired(file: DataFile) -> bool:
+        written = access.metadata.schema(file.schema_id)
+        own = next((f for f in written.fields if f.id == column.id), None)
+        covered = covered_fields(written.fields, file.value_stats_cols, path=file.file_name)
+        known = decode_stats(file.value_stats, covered, path=file.file_name)
+        if own is None or own.name not in known:
+            return False
+        return expiry.holds_expired(array_of([known[own.name][0]], own.type)[0], now_ms)
+
+    return holds_expired
 
 
 def _automatic(access: TableAccess, levels: Levels) -> Pick | None:
@@ -73,11 +135,6 @@ def _automatic(access: TableAccess, levels: Levels) -> Pick | None:
     local_ms = now_ms + access.clock.local_offset_ms(now_ms)
     hour = datetime.fromtimestamp(local_ms / 1000, UTC).hour
     return universal.pick(levels, universal.Settings.of(access.options, hour=hour))
-
-
-def _format_at(access: TableAccess, level: int) -> str:
-    per_level = access.options.get(keys_files.FILE_FORMAT_PER_LEVEL)
-    return per_level.get(level, access.options.get(keys_files.FILE_FORMAT))
 
 
 def appends_since_full(access: TableAccess) -> int:

@@ -17,27 +17,32 @@ import pyarrow.compute as pc
 from table_core.changelog.diff import net_changes
 from table_core.datatypes.row_kind import KIND_COLUMN
 from table_core.lsm.rewrite import Upgrade
+from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
+from table_core.merge.lookup import LEVEL_COLUMN, LookupMerge
+from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_scan
 from table_core.table.file_reader import FileReader
+from table_core.table.old_values import OldValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from table_core.lsm.levels import Levels
     from table_core.lsm.rewrite import Rewrite, Step
-    from table_core.lsm.sorted_run import SortedRun
     from table_core.merge.engine import MergeEngine
     from table_core.merge.runs import Runs
     from table_core.merge.sort import KeyOrder
     from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.index_manifest import IndexEntry
     from table_core.table.access import TableAccess
+    from table_core.table.bucket_vectors import BucketVectors
     from table_core.table.data_files import FileFactory, RollingWriter
 
 __all__ = ["BucketCompactor", "CompactChange"]
 
-_TOP: Final = "_FROM_TOP"
 _ADDS: Final = pa.array([0, 2], pa.int8())
 
 
@@ -51,6 +56,8 @@ class CompactChange:
     before: tuple[DataFile, ...] = ()
     after: tuple[DataFile, ...] = ()
     changelog: tuple[DataFile, ...] = ()
+    index_added: tuple[IndexEntry, ...] = ()
+    index_deleted: tuple[IndexEntry, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,8 +69,16 @@ class BucketCompactor:
     partition: bytes
     bucket: int
     total_buckets: int
-    max_level: int
+    levels: Levels
+    vectors: BucketVectors | None = None
+    """The deletion vectors of the bucket, if the table has any."""
     _changelog: RollingWriter | None = field(init=False, default=None)
+    _expiry: RecordExpiry | None = field(init=False)
+    _now_ms: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._expiry = RecordExpiry.of(self.access.schema)
+        self._now_ms = self.access.clock.now_ms()
 
     def run(self, steps: Sequence[Step], output_level: int) -> CompactChange:
         """Do ``steps``.  Nothing is visible until the result is committed."""
@@ -76,12 +91,13 @@ class BucketCompactor:
         with self._changelog or nullcontext():
             for step in steps:
                 if isinstance(step, Upgrade):
-                    self._deliver_upgrade(step)
+                    self._upgrade(step)
                     before.append(step.file)
                     after.append(step.file.upgraded(step.level))
                 else:
                     before.extend(step.files)
-                    after.extend(self._rewrite(step))
+                    after.extend(self._rewrite(step, output_level))
+        index_added, index_deleted = self.vectors.store() if self.vectors else ((), ())
         return CompactChange(
             partition=self.partition,
             bucket=self.bucket,
@@ -89,58 +105,100 @@ class BucketCompactor:
             before=tuple(before),
             after=tuple(after),
             changelog=tuple(self._changelog.close()) if self._changelog else (),
+            index_added=index_added,
+            index_deleted=index_deleted,
         )
 
+    # ------------------------------------------------------------------------------- changes
+    @property
+    def _producer(self) -> str:
+        return self.access.options.get(keys_scan.CHANGELOG_PRODUCER)
+
+    @property
+    def _looks_up(self) -> bool:
+        return self._producer != "full-compaction" and needs_lookup(self.access.options)
+
     def _delivers(self, output_level: int) -> bool:
-        producer = self.access.options.get(keys_scan.CHANGELOG_PRODUCER)
-        return producer == "full-compaction" and output_level == self.max_level
+        if self._producer == "full-compaction":
+            return output_level == self.levels.max_level
+        return self._producer == "lookup"
 
-    def _deliver_upgrade(self, step: Upgrade) -> None:
-        """A file that rises to the top unread still delivers its rows: nothing was there before."""
-        if self._changelog is None or step.file.level == self.max_level:
-            return
-        for batch in self._reader().read(step.file):
-            self._changelog.write(self._net(None, pa.Table.from_batches([batch])))
+    def _upgrade(self, step: Upgrade) -> None:
+        """A file that rises as it is still delivers its rows, and marks those it replaces."""
+        if self._looks_up:
+            if step.file.level == 0 and (self._changelog is not None or self.vectors is not None):
+                for _ in merge_runs([self._rows([step.file])], self._engine(step.level)):
+                    pass
+        elif self._changelog is not None and step.file.level != self.levels.max_level:
+            for batch in self._rows([step.file], marked=False):
+                self._changelog.write(self._net(None, pa.Table.from_batches([batch])))
 
-    def _rewrite(self, step: Rewrite) -> list[DataFile]:
-        schema = self.access.schema
+    def _rewrite(self, step: Rewrite, output_level: int) -> list[DataFile]:
         out = self.factory.rolling(
             self.partition, self.bucket, level=step.level, source=FileSource.COMPACT
         )
-        engine: MergeEngine = engine_for(schema)
-        if self._changelog is not None:
-            engine = _Delivering(engine, self._deliver)
+        engine = self._engine(output_level)
         with out:
             for section in step.sections:
-                for merged in merge_runs([self._rows(run) for run in section], engine):
+                for merged in merge_runs([self._rows(run.files) for run in section], engine):
                     kept = merged
                     if step.drop_deletes:
                         kept = merged.filter(pc.is_in(merged[KIND_COLUMN], value_set=_ADDS))
                     out.write(kept)
+            if self.vectors is not None:
+                for file in step.files:
+                    self.vectors.forget(file.file_name)
             return out.close()
 
-    def _rows(self, run: SortedRun) -> Iterator[pa.RecordBatch]:
-        """The rows of ``run``; with a mark on those of the top level if changes are delivered."""
+    def _engine(self, output_level: int) -> MergeEngine:
+        """What merges the rows of ``_rows``, and tells of changes."""
+        engine = engine_for(self.access.schema)
+        if self._looks_up:
+            changed = None if self._changelog is None else self._changed
+            return LookupMerge(engine, self._old_values(output_level).find, changed)
+        if self._changelog is not None:
+            return _Delivering(engine, self._deliver)
+        return engine
+
+    def _old_values(self, output_level: int) -> OldValues:
+        marks = self.vectors is not None
+        return OldValues(
+            reader=self._reader(positions=marks),
+            runs=[run for run in self.levels.runs if run.level > output_level],
+            mark=self.vectors.mark if self.vectors else None,
+        )
+
+    def _rows(self, files: Sequence[DataFile], *, marked: bool = True) -> Iterator[pa.RecordBatch]:
+        """The rows of a run, as far as they have not expired; with their level if it matters."""
         reader = self._reader()
-        for file in run.files:
+        for file in files:
+            level = pa.scalar(file.level, pa.int32())
             for batch in reader.read(file):
-                if self._changelog is None:
-                    yield batch
-                else:
-                    mark = pa.repeat(pa.scalar(file.level == self.max_level), batch.num_rows)
-                    yield batch.append_column(_TOP, mark)
+                rows = batch
+                if self._expiry is not None:
+                    table = self._expiry.kept(pa.Table.from_batches([batch]), self._now_ms)
+                    rows = table.combine_chunks().to_batches()[0] if table.num_rows else None
+                if rows is None:
+                    continue
+                if marked and (self._looks_up or self._changelog is not None):
+                    rows = rows.append_column(LEVEL_COLUMN, pa.repeat(level, rows.num_rows))
+                yield rows
 
     def _deliver(self, window: pa.Table, runs: Runs, merged: pa.Table) -> None:
         """Write what changed for the keys that anything below the top level speaks of."""
         assert self._changelog is not None
         count = window.num_rows
         rows = np.arange(count) if runs.order is None else runs.order
-        top = window[_TOP].to_numpy(zero_copy_only=False)[rows]
+        top = (window[LEVEL_COLUMN].to_numpy() == self.levels.max_level)[rows]
         lower = np.concatenate([[0], np.cumsum(~top)])
         touched = lower[runs.ends + 1] > lower[runs.starts]
         old = rows[top & np.repeat(touched, runs.lengths)]
-        before = window.drop_columns([_TOP]).take(pa.array(old))
+        before = window.drop_columns([LEVEL_COLUMN]).take(pa.array(old))
         self._changelog.write(self._net(before, merged.filter(pa.array(touched))))
+
+    def _changed(self, before: pa.Table, after: pa.Table) -> None:
+        assert self._changelog is not None
+        self._changelog.write(self._net(before, after))
 
     def _net(self, before: pa.Table | None, after: pa.Table) -> pa.Table:
         options = self.access.options
@@ -153,19 +211,21 @@ class BucketCompactor:
             ignore=options.get(ignore),
         )
 
-    def _reader(self) -> FileReader:
+    def _reader(self, *, positions: bool = False) -> FileReader:
         return FileReader(
             access=self.access,
             partition=self.partition,
             bucket=self.bucket,
             fields=self.access.schema.fields,
             system=True,
+            deletions=self.vectors.of if self.vectors else None,
+            positions=positions,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Delivering:
-    """An engine whose rows carry the mark of the top level, and which shows what it merged."""
+    """An engine whose rows carry their level, and which shows what it merged."""
 
     engine: MergeEngine
     deliver: Callable[[pa.Table, Runs, pa.Table], None]
@@ -181,6 +241,6 @@ class _Delivering:
         return self.engine.merge(rows)
 
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
-        merged = self.engine.fold(rows.drop_columns([_TOP]), runs)
+        merged = self.engine.fold(rows.drop_columns([LEVEL_COLUMN]), runs)
         self.deliver(rows, runs, merged)
         return merged

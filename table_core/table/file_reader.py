@@ -6,8 +6,8 @@ the manifest (spec T38); rows that a deletion vector marks are left out before a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,16 @@ from table_core.storage.formats import format_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    Prunes: TypeAlias = Callable[[int], Callable[[Mapping[str, Any]], bool] | None]
+
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import TableAccess
 
-__all__ = ["FileReader"]
+__all__ = ["POSITION_COLUMN", "FileReader"]
 
+POSITION_COLUMN: Final = "_POSITION"
+"""The row number in the file, deleted rows included; in memory only."""
 _SYSTEM = (SEQUENCE_FIELD, KIND_FIELD)
 
 
@@ -39,7 +43,8 @@ class FileReader:
     """Reads the files of one bucket.
 
     ``fields`` are columns of the read schema.  With ``system``, batches begin with sequence number
-    and kind.  ``prunes`` turns the schema of a file into a test of its row groups.
+    and kind; with ``positions`` they end with row numbers.  ``prunes`` turns the schema of a file
+    into a test of its row groups.
     """
 
     access: TableAccess
@@ -48,7 +53,8 @@ class FileReader:
     fields: tuple[Field, ...]
     system: bool = False
     deletions: Callable[[str], np.ndarray[Any, Any] | None] | None = None
-    prunes: Callable[[int], Callable[[Mapping[str, Any]], bool] | None] | None = None
+    prunes: Prunes | None = None
+    positions: bool = False
     _constants: dict[str, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,6 +67,10 @@ class FileReader:
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
         return arrow_schema((*(_SYSTEM if self.system else ()), *self.fields))
+
+    def pruned(self, prunes: Prunes) -> FileReader:
+        """The same, with another test of row groups."""
+        return replace(self, prunes=prunes)
 
     def read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         """The rows of ``file``, in file order.
@@ -76,7 +86,8 @@ class FileReader:
         wanted = (*(_SYSTEM if self.system else ()), *projection.file_fields)
         path = layout.data_file_path(access.schema, self.partition, self.bucket, file)
         deleted = self.deletions(file.file_name) if self.deletions else None
-        keep = self.prunes(file.schema_id) if self.prunes and deleted is None else None
+        counts = deleted is not None or self.positions
+        keep = self.prunes(file.schema_id) if self.prunes and not counts else None
         try:
             batches = format_for(file.format).read(
                 access.storage,
@@ -88,11 +99,13 @@ class FileReader:
             )
             first = 0
             for batch in batches:
-                rows = batch
-                if deleted is not None:
-                    rows = _without(batch, deleted, first)
-                    first += batch.num_rows
-                yield self._assemble(projection.apply, rows)
+                kept = None if deleted is None else _kept(batch.num_rows, deleted, first)
+                rows = self._assemble(projection.apply, batch)
+                if self.positions:
+                    numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
+                    rows = rows.append_column(POSITION_COLUMN, pa.array(numbers))
+                first += batch.num_rows
+                yield rows if kept is None else rows.filter(kept)
         except NotFoundError as error:
             raise FilesExpiredError(
                 f"{path} is gone: its snapshot was expired while it was read; read a newer "
@@ -115,12 +128,11 @@ class FileReader:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema())
 
 
-def _without(batch: pa.RecordBatch, deleted: np.ndarray[Any, Any], first: int) -> pa.RecordBatch:
-    """Rows of ``batch``, whose first row has position ``first``, that are not ``deleted``."""
-    last = first + batch.num_rows
-    here = deleted[np.searchsorted(deleted, first) : np.searchsorted(deleted, last)] - first
+def _kept(count: int, deleted: np.ndarray[Any, Any], first: int) -> pa.Array | None:
+    """Which of ``count`` rows from position ``first`` on are not ``deleted``; None: all."""
+    here = deleted[np.searchsorted(deleted, first) : np.searchsorted(deleted, first + count)]
     if not len(here):
-        return batch
-    kept = np.ones(batch.num_rows, dtype=bool)
-    kept[here] = False
-    return batch.filter(pa.array(kept))
+        return None
+    kept = np.ones(count, dtype=bool)
+    kept[here - first] = False
+    return pa.array(kept)

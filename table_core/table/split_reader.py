@@ -16,10 +16,13 @@ import pyarrow.compute as pc
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.lsm.overlap import sections
+from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
+from table_core.merge.lookup import LEVEL_COLUMN, LowestLevel
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
+from table_core.options import keys_merge
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.lsm.sorted_run import SortedRun
+    from table_core.options.table import TableOptions
     from table_core.predicate.bound import Bound
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
@@ -146,12 +150,15 @@ class SplitReader:
         names |= {*schema.trimmed_primary_keys, *(f.name for f in self._needed)}
         fields = tuple(f for f in schema.fields if f.name in names)
         engine = engine_for(schema, [f.name for f in fields])
+        levels = _settles_by_level(schema.options)
+        if levels:
+            engine = LowestLevel(engine)
         for section in sections(split.files, self.access.bounds):
             if len(section) == 1:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
             reader = self._reader(split, fields, system=True)
-            runs = [_batches(reader, run) for run in section]
+            runs = [_batches(reader, run, levels=levels) for run in section]
             yield from merge_runs(runs, engine)
 
     def _single(
@@ -224,9 +231,25 @@ class SplitReader:
         return pa.Table.from_arrays(columns, schema=self.schema())
 
 
-def _batches(reader: FileReader, run: SortedRun) -> Iterator[pa.RecordBatch]:
+def _settles_by_level(options: TableOptions) -> bool:
+    """Whether a version above level 0 stands for all older ones, and that makes a difference."""
+    match options.get(keys_merge.MERGE_ENGINE):
+        case "first-row":
+            return False
+        case "deduplicate" if not options.get(keys_merge.SEQUENCE_FIELD):
+            return False
+        case _:
+            return needs_lookup(options)
+
+
+def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Iterator[pa.RecordBatch]:
     for file in run.files:
-        yield from reader.read(file)
+        level = pa.scalar(file.level, pa.int32())
+        for batch in reader.read(file):
+            if levels:
+                yield batch.append_column(LEVEL_COLUMN, pa.repeat(level, batch.num_rows))
+            else:
+                yield batch
 
 
 def _adds(rows: pa.Table) -> pa.Table:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from table_core.bucketing.fixed import bucket_ids
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.merge.engine import engine_for
+from table_core.merge.engine import counted, engine_for
 from table_core.merge.sort import key_order
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
@@ -75,11 +75,10 @@ def refuse_unwritable(access: TableAccess) -> None:
     """Refuse tables that this release reads and does not write, by naming the feature."""
     schema, options = access.schema, access.options
     features = {
-        "deletion-vectors.enabled": options.get(keys_write.DELETION_VECTORS_ENABLED),
+        "deletion-vectors.enabled without a primary key": not schema.is_key_table
+        and options.get(keys_write.DELETION_VECTORS_ENABLED),
         "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
         "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
-        "changelog-producer=lookup": options.get(keys_scan.CHANGELOG_PRODUCER) == "lookup",
-        "merge-engine=first-row": options.get(keys_merge.MERGE_ENGINE) == "first-row",
         "dynamic buckets (bucket=-1 with a primary key)": schema.is_key_table
         and schema.bucket == -1,
         "postpone buckets (bucket=-2)": schema.bucket == -2,
@@ -145,9 +144,10 @@ class TableWriter:
         self._refuse_done()
         if self._found is not None:
             return  # this very commit has landed: a retry writes nothing
+        schema = self._access.schema
         try:
             for given in batches_of(data):
-                self._take(coerce(self._access.schema, given, first_row=self._rows))
+                self._take(counted(schema, coerce(schema, given, first_row=self._rows)))
                 self._rows += given.num_rows
         except BaseException:
             self.abort()

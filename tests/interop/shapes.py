@@ -63,6 +63,10 @@ AGGREGATION = {
         if name not in ("id", "region")
     },
 }
+PARTIAL = {"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}
+FIRST = {"merge-engine": "first-row"}
+LOOKUP = {"changelog-producer": "lookup"}
+VECTORS = {"deletion-vectors.enabled": "true"}
 SHAPES = (
     Shape("append", {"bucket": "-1"}, deletes=False),
     Shape("append-partitioned", {"bucket": "-1"}, (), ("region",), deletes=False),
@@ -87,6 +91,39 @@ SHAPES = (
         {"bucket": "1", "changelog-producer": "full-compaction", **AGGREGATION},
         ("id",),
     ),
+    Shape("partial", {"bucket": "1", **PARTIAL}, ("id",)),
+    Shape("partial-calm", {"bucket": "2", **PARTIAL, **CALM}, ("id",)),
+    Shape("orc", {"bucket": "1", "file.format": "orc"}, ("id",)),
+    Shape("avro", {"bucket": "1", "file.format": "avro"}, ("id",)),
+    Shape("thin", {"bucket": "1", "data-file.thin-mode": "true"}, ("region", "id")),
+    Shape(
+        "levels",
+        {
+            "bucket": "1",
+            "file.format.per.level": "0:avro,5:orc",
+            "file.compression.per.level": "0:zstd,5:lz4",
+            "num-sorted-run.compaction-trigger": "3",
+            "num-levels": "6",
+        },
+        ("id",),
+    ),
+    Shape("first", {"bucket": "1", **FIRST}, ("id",), deletes=False),
+    Shape("first-lookup", {"bucket": "2", **FIRST, **LOOKUP}, ("id",), deletes=False),
+    Shape("lookup", {"bucket": "1", **LOOKUP}, ("id",)),
+    Shape(
+        "lookup-quiet",
+        {"bucket": "2", "changelog-producer.row-deduplicate": "true", **LOOKUP},
+        ("region", "id"),
+        ("region",),
+    ),
+    Shape("lookup-aggregation", {"bucket": "1", **LOOKUP, **AGGREGATION}, ("id",)),
+    Shape("lookup-partial", {"bucket": "1", **LOOKUP, **PARTIAL}, ("id",)),
+    Shape("force-lookup", {"bucket": "1", "force-lookup": "true", **AGGREGATION}, ("id",)),
+    Shape("vectors", {"bucket": "1", **VECTORS}, ("id",)),
+    Shape("vectors-64", {"bucket": "2", "deletion-vectors.bitmap64": "true", **VECTORS}, ("id",)),
+    Shape("vectors-lookup", {"bucket": "1", **VECTORS, **LOOKUP}, ("id",)),
+    Shape("vectors-input", {"bucket": "1", **VECTORS, "changelog-producer": "input"}, ("id",)),
+    Shape("vectors-aggregation", {"bucket": "1", **VECTORS, **LOOKUP, **AGGREGATION}, ("id",)),
 )
 
 
@@ -107,6 +144,8 @@ class Model:
                 self.rows.append(row)
             elif kind in ("-D", "-U"):
                 self.by_key.pop(key, None)
+            elif key in self.by_key and self.shape.options.get("merge-engine") == "first-row":
+                continue
             elif key in self.by_key and "merge-engine" in self.shape.options:
                 self.by_key[key] = self._fold(self.by_key[key], cells)
             else:
@@ -121,7 +160,8 @@ class Model:
     def _fold(self, old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
         out = []
         for name, a, b in zip(COLUMNS.names, old, new, strict=True):
-            how = FOLDS.get(name, LAST)
+            folds = self.shape.options["merge-engine"] == "aggregation"
+            how = FOLDS.get(name, LAST) if folds else LAST
             if a is None or b is None:
                 out.append(a if b is None else b)
             elif how == "sum":
