@@ -76,7 +76,7 @@ def read_splits(reader: SplitReader) -> Callable[[Sequence[Split]], Iterator[pa.
 
 def result_fields(reader: SplitReader) -> tuple[Field, ...]:
     """The columns that ``reader`` gives."""
-    kind = (Field(-1, ROW_KIND_COLUMN, STRING),) if reader.with_kind else ()
+    kind = (Field(-1, ROW_KIND_COLUMN, STRING),) if reader.form.with_kind else ()
     return (*kind, *reader.fields)
 
 
