@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-SOURCE = Path(__file__).with_name("Judge.java")
+SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Judge", "Wishes"))
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
 JARS = (
     "org.apache.paimon:paimon-flink-2.0:2.0.0",
@@ -30,6 +30,8 @@ JARS = (
 )
 OPENS = ("java.nio", "java.lang")
 KIND = "_ROW_KIND"
+UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+"""Of a timestamp, in a second."""
 FLOAT = re.compile(r"-?\d+\.\d+[eE]\+?-?\d+|-?\d+[eE]\+?-?\d+")
 """A number in scientific notation: only floats are written so."""
 
@@ -87,7 +89,7 @@ class JudgedTable:
 
     def create(
         self,
-        columns: Sequence[tuple[str, str]],
+        columns: Sequence[tuple[str, Any]],
         *,
         primary_key: Sequence[str] = (),
         partition_by: Sequence[str] = (),
@@ -102,10 +104,19 @@ class JudgedTable:
             options={k.replace("__", ".").replace("_", "-"): v for k, v in options.items()},
         )
 
-    def read(self, **options: str) -> Rows:
-        """The rows of a batch read; ``options`` as in ``create``."""
+    def read(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        **options: str,
+    ) -> Rows:
+        """The rows of a batch read; ``where`` as in ``Wishes.java``, ``options`` as in ``create``."""
         named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
-        return list(self._ask("read", options=named))
+        return list(self._ask("read", columns=columns, where=where, options=named))
+
+    def alter(self, changes: Sequence[Sequence[Any]]) -> None:
+        """Change the schema; ``changes`` as in ``Wishes.java``."""
+        self._ask("alter", changes=[list(change) for change in changes])
 
     def changes(self, after: int, to: int) -> Rows:
         """What a streaming reader is given for the snapshots in (after, to]."""
@@ -161,7 +172,7 @@ def _one_float(cell: Any) -> Any:
 def judged(table: pa.Table) -> Rows:
     """An Arrow table as the judge would print it; without ``_ROW_KIND`` all rows are ``+I``."""
     kinds = table[KIND].to_pylist() if KIND in table.column_names else ["+I"] * table.num_rows
-    columns = [_cells(column.combine_chunks()) for column in _values(table).columns]
+    columns = [cells(column.combine_chunks()) for column in _values(table).columns]
     return [list(row) for row in zip(kinds, *columns, strict=True)]
 
 
@@ -178,17 +189,17 @@ def _number(value: float, kind: pa.DataType) -> str:
     return repr(float(np.float32(value)) if pa.types.is_float32(kind) else value)
 
 
-def _cells(column: pa.Array) -> list[Any]:
+def cells(column: pa.Array) -> list[Any]:
+    """The values of a column as the judge would print them."""
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _cells(column.dictionary_decode())
+        return cells(column.dictionary_decode())
     if pa.types.is_timestamp(kind):
-        nanos = column.cast(pa.timestamp("ns", kind.tz)).cast(pa.int64()).to_pylist()
-        return [None if n is None else _moment(n) for n in nanos]
+        return [_moment(n, UNITS[kind.unit]) for n in column.cast(pa.int64()).to_pylist()]
     if pa.types.is_struct(kind):
-        parts = [_cells(part) for part in column.flatten()]
+        parts = [cells(part) for part in column.flatten()]
         rows = zip(*parts, strict=True)
         return [list(r) if v else None for r, v in zip(rows, column.is_valid(), strict=True)]
     if pa.types.is_map(kind):
@@ -198,13 +209,13 @@ def _cells(column: pa.Array) -> list[Any]:
             else list(
                 map(
                     list,
-                    zip(_cells(item.values.field(0)), _cells(item.values.field(1)), strict=True),
+                    zip(cells(item.values.field(0)), cells(item.values.field(1)), strict=True),
                 )
             )
             for item in column
         ]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return [_cells(item.values) if item.is_valid else None for item in column]
+        return [cells(item.values) if item.is_valid else None for item in column]
     return [None if value is None else _plain(value, kind) for value in column.to_pylist()]
 
 
@@ -218,19 +229,22 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     return value if isinstance(value, bool | int | str) else str(value)
 
 
-def _moment(nanos: int) -> str:
-    seconds, rest = divmod(nanos, 1_000_000_000)
-    return f"{np.datetime64(seconds, 's')}.{rest:09d}"
+def _moment(units: int | None, a_second: int) -> str | None:
+    if units is None:
+        return None
+    seconds, rest = divmod(units, a_second)
+    return f"{np.datetime64(seconds, 's')}.{rest * (10**9 // a_second):09d}"
 
 
 def _classpath() -> str:
     jars = os.pathsep.join(str(_jar(*name.split(":"))) for name in JARS)
-    mark = hashlib.sha256(SOURCE.read_bytes() + jars.encode()).hexdigest()[:12]
+    sources = b"".join(source.read_bytes() for source in SOURCES)
+    mark = hashlib.sha256(sources + jars.encode()).hexdigest()[:12]
     classes = CACHE / f"judge-{mark}"
     if not classes.is_dir():
         fresh = CACHE / f"judge-{mark}.{os.getpid()}"
         fresh.mkdir(parents=True)
-        _run("javac", "-nowarn", "-cp", jars, "-d", str(fresh), str(SOURCE))
+        _run("javac", "-nowarn", "-cp", jars, "-d", str(fresh), *map(str, SOURCES))
         shutil.move(fresh, classes)
     return f"{classes}{os.pathsep}{jars}"
 
