@@ -26,7 +26,9 @@ def answer(ask: dict[str, Any]) -> list[list[Any]]:
     columns = ask["columns"] or names
     if ask["where"]:
         schema = PyarrowFieldParser.from_paimon_schema(table.fields)
-        builder = builder.with_filter(_predicate(builder.new_predicate_builder(), ask["where"], schema))
+        builder = builder.with_filter(
+            _predicate(builder.new_predicate_builder(), ask["where"], schema)
+        )
     if ask["columns"]:
         builder = builder.with_projection(columns)
     rows = builder.new_read().to_arrow(builder.new_scan().plan().splits())
@@ -57,7 +59,7 @@ def _value(cell: Any, kind: pa.DataType) -> Any:
         return bytes.fromhex(cell[2:])
     if pa.types.is_timestamp(kind):
         moment = dt.datetime.fromisoformat(cell[:-3])
-        return moment.replace(tzinfo=dt.timezone.utc) if kind.tz else moment
+        return moment.replace(tzinfo=dt.UTC) if kind.tz else moment
     return cell
 
 

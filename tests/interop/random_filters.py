@@ -146,5 +146,7 @@ def _sql_literal(cell: Any, kind: pa.DataType) -> str:
     if isinstance(cell, int) or pa.types.is_decimal(kind):
         return str(cell)
     text = "'" + cell.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    word = "DATE " if pa.types.is_date(kind) else "TIMESTAMP " if pa.types.is_timestamp(kind) else ""
+    word = (
+        "DATE " if pa.types.is_date(kind) else "TIMESTAMP " if pa.types.is_timestamp(kind) else ""
+    )
     return word + text

@@ -15,7 +15,16 @@ import table_core as tc
 from table_core.datatypes.text import type_from_json
 
 Column = tuple[str, Any]
-KEYS = ("BIGINT", "INT", "STRING", "DATE", "DECIMAL(5, 2)", "TIMESTAMP(3)", "VARCHAR(9)", "TIMESTAMP(6)")
+KEYS = (
+    "BIGINT",
+    "INT",
+    "STRING",
+    "DATE",
+    "DECIMAL(5, 2)",
+    "TIMESTAMP(3)",
+    "VARCHAR(9)",
+    "TIMESTAMP(6)",
+)
 PARTITIONS = ("STRING", "INT", "DATE", "BOOLEAN", "BIGINT", "VARCHAR(9)", "SMALLINT")
 BLANKS = ("", " ", "a/b c", "süd", "x=1", "null", "__DEFAUL")
 ENGINES = ("deduplicate", "deduplicate", "aggregation", "partial-update", "first-row")

@@ -43,9 +43,7 @@ def pypaimon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + TABLES))
-def test_random_tables_read_alike(
-    seed: int, paimon: Judge, pypaimon: Peer, tmp_path: Path
-) -> None:
+def test_random_tables_read_alike(seed: int, paimon: Judge, pypaimon: Peer, tmp_path: Path) -> None:
     made = RandomTable(seed)
     theirs = paimon.table(tmp_path, NAME)
     build(made, tc.open_catalog(tmp_path.as_uri()), theirs)
@@ -71,7 +69,7 @@ def build(made: RandomTable, catalog: Any, theirs: JudgedTable) -> None:
         made.columns,
         primary_key=made.keys,
         partition_by=made.partitions,
-        **{k: v for k, v in made.options.items()},
+        **made.options,
     )
     chance = made.chance
     for number in range(COMMITS):
@@ -132,7 +130,9 @@ class Asked:
         whole = self.table.arrow_schema
         forms = [None] if where is None else [ours(where, whole), sql(where, whole)]
         for form in forms if where is None else [f for f in forms if f is not None]:
-            rows = self.table.read(columns=columns, where=form, snapshot=snapshot, tag=tag).to_arrow()
+            rows = self.table.read(
+                columns=columns, where=form, snapshot=snapshot, tag=tag
+            ).to_arrow()
             assert_same(rows, wanted, ("jar", columns, where))
         try:
             third = self.pypaimon.read(self.warehouse, NAME, asked, where, **options)
