@@ -36,6 +36,8 @@ EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
     ErrorKind.UNKNOWN_OUTCOME: 16,
 }
 """Exit status by the kind of the error in the result file; 0 is done, 2 misuse of the command."""
+_ROWS: Final = frozenset({"write", "merge-into", "compact"})
+"""Actions that may need Spark; the others do not even load it."""
 _SESSION: Final = "spark."
 
 
@@ -70,13 +72,16 @@ class _Job:
         self._conf: dict[str, str] = {}
 
     def run(self, spec_path: str, conf_path: str | None) -> dict[str, object]:
-        from table_core.spark.engine import SparkEngine
-        from table_core.table.jobs import run_job
+        from table_core.table.jobs import run_embedded, run_job
 
         spec = JobSpec.from_json(_text(spec_path))
         self._conf = {} if conf_path is None else _properties(_text(conf_path))
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
         _tell("started", action=spec.action, table=spec.table)
+        if spec.action not in _ROWS:
+            return run_embedded(spec)
+        from table_core.spark.engine import SparkEngine
+
         return run_job(spec, SparkEngine(self._open, _tell))
 
     def stop(self) -> None:

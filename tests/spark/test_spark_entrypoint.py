@@ -1,0 +1,188 @@
+"""Goal: a launcher needs a spec file, a result file and an exit status, and nothing else.
+
+Method: real processes; each that moves rows starts a JVM of its own, so there are few.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core import errors
+from table_core.spark.entrypoint import main
+from table_core.table.job_spec import JobResult, JobSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(tc.__file__).parent.parent
+SCRIPT = ROOT / "table_core" / "spark" / "entrypoint.py"
+QUICK = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n"
+MODULE = (sys.executable, "-m", "table_core.spark.entrypoint")
+
+
+def environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK"))}
+    folder = str(Path(sys.executable).parent)
+    return {**kept, "PYTHONPATH": str(ROOT), "PATH": f"{folder}{os.pathsep}{kept['PATH']}"}
+
+
+def job(
+    folder: Path, spec: JobSpec | str, command: Sequence[str] = MODULE, *more: str
+) -> tuple[int, JobResult, list[dict[str, Any]]]:
+    """Exit status, result and progress of one job."""
+    spec_file, result_file, conf = (folder / name for name in ("spec.json", "result.json", "conf"))
+    spec_file.write_text(spec if isinstance(spec, str) else spec.to_json())
+    conf.write_text(QUICK)
+    files = ("--spec", str(spec_file), "--result", str(result_file), "--conf", str(conf))
+    done = subprocess.run(
+        [*command, *files, *more], env=environment(), capture_output=True, text=True, cwd=folder
+    )
+    assert result_file.exists(), done.stderr[-3000:]
+    progress = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [p for p in folder.iterdir() if p.suffix == ".tmp"] == []
+    return done.returncode, JobResult.from_json(result_file.read_text()), progress
+
+
+@pytest.fixture
+def customers(catalog: tc.Catalog) -> tc.Table:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())])
+    table = catalog.create_table(
+        "d.customers", schema, primary_key=("id",), options={"bucket": "1", "write-only": "true"}
+    )
+    for turn in range(2):
+        with table.write() as writer:
+            writer.write(pa.table({"id": [1, 2, 3], "country": ["de", "fr", f"x{turn}"]}))
+            writer.commit()
+    return table
+
+
+def spec_of(catalog: tc.Catalog, action: str, table: str, **args: Any) -> JobSpec:
+    options = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
+    return JobSpec(
+        action=action,
+        warehouse=catalog.storage.uri,
+        table=table,
+        args=args,
+        options=options,
+        commit_user=f"test-{action}",
+        commit_identifier=0,
+    )
+
+
+def test_a_write_job_leaves_its_result_and_tells_its_progress(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
+    schema = pa.schema([pa.field("country", pa.string(), nullable=False), ("n", pa.int64())])
+    sales = catalog.create_table(
+        "d.sales", schema, primary_key=("country",), options={"bucket": "2"}
+    )
+    sql = "SELECT country, count(*) AS n FROM customers GROUP BY country"
+    sources = {"customers": {"table": "d.customers"}}
+    spec = spec_of(catalog, "write", "d.sales", sql=sql, sources=sources)
+    status, result, progress = job(tmp_path, spec)
+    assert result.error is None
+    assert result.result is not None
+    assert (status, result.result["rows_written"]) == (0, 3)
+    stages = [line["stage"] for line in progress if line["event"] == "progress"]
+    assert stages == ["started", "session", "query", "write", "committed", "done"]
+    assert {row["country"] for row in sales.read().to_arrow().to_pylist()} == {"de", "fr", "x1"}
+
+
+def test_spark_submit_runs_the_file_itself(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
+    submit = shutil.which("spark-submit", path=environment()["PATH"])
+    assert submit is not None
+    quick = QUICK.partition("=")[2].strip()
+    options = ("--master", "local[2]", "--driver-java-options", quick)
+    spec = spec_of(catalog, "compact", "d.customers", strategy="full")
+    status, result, _ = job(tmp_path, spec, (submit, *options, str(SCRIPT)))
+    assert result.error is None
+    assert result.result is not None
+    assert (status, result.result["files_before"], result.result["files_after"]) == (0, 2, 1)
+    head = customers.latest_snapshot()
+    assert head is not None
+    assert (head.commit_kind, head.commit_user) == ("COMPACT", "test-compact")
+
+
+def test_merge_into_and_then_bad_sql(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
+    sources = {"customers": {"table": "d.customers"}}
+    source = {
+        "sql": "SELECT id, upper(country) country FROM customers WHERE id < 3",
+        "sources": sources,
+    }
+    when = [{"action": "matched-upsert"}, {"action": "not-matched-by-source-delete"}]
+    spec = spec_of(catalog, "merge-into", "d.customers", source=source, on=["id"], when=when)
+    status, result, _ = job(tmp_path, spec)
+    assert (status, result.error) == (0, None)
+    rows = sorted(row["country"] for row in customers.read().to_arrow().to_pylist())
+    assert rows == ["DE", "FR"]
+
+    before = customers.latest_snapshot()
+    spec = spec_of(
+        catalog, "write", "d.customers", sql="SELECT nope FROM customers", sources=sources
+    )
+    status, result, progress = job(tmp_path, spec)
+    assert isinstance(result.error, errors.ArgumentError)
+    assert "nope" in str(result.error)
+    assert status == 12
+    assert progress[-1]["stage"] == "failed"
+    assert customers.latest_snapshot() == before
+
+
+def test_actions_without_rows_start_no_jvm(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from table_core.spark.entrypoint import main; status = main(sys.argv[1:]);"
+        "sys.exit(status or (99 if 'pyspark.core.context' in sys.modules and"
+        " sys.modules['pyspark.core.context'].SparkContext._gateway else 0))"
+    )
+    columns = {"id": "BIGINT", "v": "STRING"}
+    command = (sys.executable, "-c", code)
+    for action, table, args in [
+        ("create-table", "d.new", {"columns": columns, "options": {"bucket": "-1"}}),
+        (
+            "alter-table",
+            "d.new",
+            {"changes": [{"change": "AddColumn", "name": "w", "type": "INT"}]},
+        ),
+        ("expire-snapshots", "d.customers", {"retain_max": 1, "retain_min": 1}),
+        ("compact", "d.new", {"strategy": "full"}),
+    ]:
+        status, result, progress = job(tmp_path, spec_of(catalog, action, table, **args), command)
+        assert (status, result.error) == (0, None), action
+        assert [p["stage"] for p in progress if p["stage"] == "session"] == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "status"),
+    [
+        ("not json", "invalid", 12),
+        ('{"version": 9, "action": "write", "warehouse": "x", "args": {}}', "unsupported", 14),
+        (
+            '{"version": 1, "action": "compact", "warehouse": "/no/where", "table": "a.b", "args": {}}',
+            "not-found",
+            15,
+        ),
+    ],
+)
+def test_a_spec_that_cannot_run_says_why(tmp_path: Path, spec: str, kind: str, status: int) -> None:
+    (tmp_path / "spec.json").write_text(spec)
+    result_file = tmp_path / "result.json"
+    found = main(["--spec", str(tmp_path / "spec.json"), "--result", str(result_file)])
+    result = JobResult.from_json(result_file.read_text())
+    assert result.error is not None
+    assert (found, result.error.kind.value) == (status, kind)
