@@ -176,7 +176,7 @@ class _Reader(DataSourceReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Prune by ``filters``; Spark applies them all again."""
         with carried():
-            fields = self._split_reader.access.schema.fields
+            fields = self._split_reader.condition_fields
             self._scan_where(condition_of(filters, fields))
         return filters
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
-    from table_core.table.scan import Scan
-    from table_core.table.split_reader import SplitReader
+    from table_core.table.scan import RowReader, Scan
     from table_core.table.table import Table
     from table_core.table.times import PointInTime
 
@@ -57,12 +56,12 @@ def frame_of(spark: SparkSession, scan: Scan) -> DataFrame:
     return _merging_frame(spark, scan.reader, scan.splits())
 
 
-def _merging_frame(spark: SparkSession, reader: SplitReader, splits: Sequence[Split]) -> DataFrame:
+def _merging_frame(spark: SparkSession, reader: RowReader, splits: Sequence[Split]) -> DataFrame:
     groups = groups_of(splits, lambda split: split.size, parallelism(spark))
     return distribute(spark, groups, read_splits(reader), spark_schema(result_fields(reader)))
 
 
-def read_splits(reader: SplitReader) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
+def read_splits(reader: RowReader) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
     """What a task does with its splits; the batches have the types in which Spark takes rows."""
     schema = arrow_for_spark(result_fields(reader))
 
@@ -74,9 +73,9 @@ def read_splits(reader: SplitReader) -> Callable[[Sequence[Split]], Iterator[pa.
     return run
 
 
-def result_fields(reader: SplitReader) -> tuple[Field, ...]:
+def result_fields(reader: RowReader) -> tuple[Field, ...]:
     """The columns that ``reader`` gives."""
-    kind = (Field(-1, ROW_KIND_COLUMN, STRING),) if reader.with_kind else ()
+    kind = (Field(-1, ROW_KIND_COLUMN, STRING),) if ROW_KIND_COLUMN in reader.schema().names else ()
     return (*kind, *reader.fields)
 
 

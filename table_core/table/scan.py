@@ -45,7 +45,17 @@ _BATCH_ROWS: Final = 1 << 17
 
 
 class RowReader(Protocol):
-    """What reads the splits of a scan."""
+    """What reads the splits of a scan.  Picklable."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of the result, but for ``_ROW_KIND``."""
+        ...
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        """The columns that a condition may name."""
+        ...
 
     def schema(self) -> pa.Schema:
         """The schema of every table."""
@@ -83,7 +93,7 @@ class Scan:
         return self._reader.schema()
 
     @property
-    def reader(self) -> SplitReader:
+    def reader(self) -> RowReader:
         """The part that reads splits; picklable, and small where the plan is large."""
         return self._reader
 
