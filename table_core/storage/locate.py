@@ -7,17 +7,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import fsspec
-
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.storage.local import LocalStorage
 from table_core.storage.memory import MemoryStorage
-from table_core.storage.object_store import ObjectStorage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.ports import Storage
+    from table_core.storage.object_store import ObjectStorage
 
 __all__ = ["open_storage"]
 
@@ -84,6 +82,10 @@ def _in_memory(rest: str) -> MemoryStorage:
 
 
 def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
+    import fsspec  # takes longer to import than a small table to read
+
+    from table_core.storage.object_store import ObjectStorage
+
     protocol, extra = _PROTOCOLS[scheme]
     try:
         cls = fsspec.get_filesystem_class(protocol)

@@ -148,6 +148,10 @@ class _Comparing:
     where: Bound | None
     with_kind: bool
 
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        return self.reader.condition_fields
+
     def schema(self) -> pa.Schema:
         found = arrow_schema(self.fields)
         if not self.with_kind:

@@ -46,7 +46,17 @@ _BATCH_ROWS: Final = 1 << 17
 
 
 class RowReader(Protocol):
-    """What reads the splits of a scan."""
+    """What reads the splits of a scan.  Picklable."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of the result, but for ``_ROW_KIND``."""
+        ...
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        """The columns that a condition may name."""
+        ...
 
     def schema(self) -> pa.Schema:
         """The schema of every table."""

@@ -84,6 +84,11 @@ class SplitReader:
         needed = tuple(f for f in self.access.schema.fields if f.name in asked)
         object.__setattr__(self, "_needed", needed)
 
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        """The columns that a condition may name: all of the table."""
+        return self.access.schema.fields
+
     def schema(self) -> pa.Schema:
         """The schema of every batch."""
         fields = arrow_schema(self.fields)

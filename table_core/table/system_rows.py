@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from table_core.datatypes.kinds import Array
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import UnsupportedFeatureError
 from table_core.options import keys_scan
@@ -20,6 +21,7 @@ from table_core.table.timeline import TableTimeline
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.datatypes.kinds import Field
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
     from table_core.table.scan import RowReader
@@ -72,6 +74,14 @@ class _Renamed:
 
     reader: SplitReader
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.reader.fields
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        return self.reader.condition_fields
+
     def schema(self) -> pa.Schema:
         found = self.reader.schema()
         at = found.get_field_index(ROW_KIND_COLUMN)
@@ -87,6 +97,14 @@ class _Packed:
     """Puts every value into an array of its own."""
 
     reader: RowReader
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(replace(f, type=Array(f.type)) for f in self.reader.fields)
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        return self.fields
 
     def schema(self) -> pa.Schema:
         kind, *fields = self.reader.schema()

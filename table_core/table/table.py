@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from table_core.ports import Clock, Ids, Storage
     from table_core.predicate.expression import Expression
     from table_core.schema.table_schema import TableSchema
+    from table_core.table.branches import Branches
     from table_core.table.merge_into import MergeClause
     from table_core.table.results import Commit, ResultDocument
     from table_core.table.scan import Scan
+    from table_core.table.tags import Tags
     from table_core.table.times import PointInTime
     from table_core.table.writer import TableWriter, WriteResult
 
@@ -119,6 +121,34 @@ class Table:
     def latest_snapshot(self) -> Snapshot | None:
         """The newest snapshot, None for a table without any."""
         return self.access.metadata.head()
+
+    @property
+    def tags(self) -> Tags:
+        """The tags of this branch: ``list``, ``get``, ``create``, ``rename``, ``delete``."""
+        from table_core.table.tags import Tags
+
+        return Tags(self.access)
+
+    @property
+    def branches(self) -> Branches:
+        """The branches: ``list``, ``create``, ``rename``, ``delete``, ``fast_forward``."""
+        from table_core.table.branches import Branches
+
+        return Branches(self.access)
+
+    def rollback_to(
+        self,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        timestamp: PointInTime | None = None,
+    ) -> ResultDocument:
+        """Make an older state the newest: later snapshots and tags are gone for good.
+
+        Their data files stay until ``remove_orphan_files``.
+        """
+        from table_core.table.rollback import rollback_to
+
+        return rollback_to(self.access, snapshot=snapshot, tag=tag, timestamp=timestamp)
 
     def position(self, name: str) -> str | None:
         """The newest value of a ``tc.`` property, looked up backwards past foreign commits.
