@@ -113,7 +113,9 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
     want = arrow_type(field.type)
     if column.type == want:
         return column
-    if len(column) and column.null_count == len(column):  # nothing to convert: SQL's NULL has any type
+    if len(column) and column.null_count == len(
+        column
+    ):  # nothing to convert: SQL's NULL has any type
         return pa.chunked_array([pa.nulls(len(column), want)])
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
