@@ -38,9 +38,11 @@ from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import prepared, table_names
 from table_core.table.catalog import open_table
+from table_core.table.committer import parts_of
 from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 from table_core.table.results import CommitAs
+from table_core.table.uncommitted import discard
 from table_core.table.writer import Numbering, WriteResult, refuse_unwritable
 
 if TYPE_CHECKING:
@@ -267,7 +269,7 @@ class _Writer(DataSourceArrowWriter):
                 changes = [change for result in results for change in result.changes]
                 done = InlineCompaction(access, factory).run(changes)
                 results.append(WriteResult(compactions=done))
-            commit_or_discard(self._table, results, self._commit, self._overwrite)
+            self._table.commit(results, self._commit, self._overwrite)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Take away what tasks wrote, unless a commit was tried: then it may have landed.
@@ -277,7 +279,7 @@ class _Writer(DataSourceArrowWriter):
         written = [m.result for m in messages if isinstance(m, _Written)]
         if len(written) < len(messages):
             with carried():
-                discard(self._table.access, written)
+                discard(self._table.access, parts_of(written))
 
 
 def _renumbered(results: Sequence[WriteResult]) -> list[WriteResult]:
