@@ -184,7 +184,13 @@ def _land(run: _Run, part: CommitPart, *, first: bool) -> Steps[None]:
             written = yield from step.write(ready, previous, ready.delta == previous_delta)
             previous = None
             snapshot = step.snapshot(ready, carried, written, first=first)
-            if (yield from _create(run, state.head, snapshot)) is Fate.OURS:
+            try:
+                fate = yield from _create(run, state.head, snapshot)
+            except TableError as error:
+                if error.kind not in {ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT}:
+                    previous = written  # the store says that it did nothing
+                raise
+            if fate is Fate.OURS:
                 run.land(Landed(snapshot, replayed=False, delta=ready.delta))
                 run.searched_to = snapshot.id
                 return

@@ -57,7 +57,7 @@ class SparkEngine:
         self._progress("query", views=sorted(views))
         with translated():
             for name, view in views.items():
-                frame = view_frame(session, view.table, after=view.after, to=view.snapshot)
+                frame = view_frame(session, view)
                 frame.createOrReplaceTempView(name)
             found = session.sql(sql)
             _ = found.schema  # over Connect a query is analysed only when its schema is asked for

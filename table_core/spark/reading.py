@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.kinds import Field
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session import parallelism
 from table_core.spark.tasks import distribute, groups_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
+    from table_core.table.flow import View
     from table_core.table.scan import RowReader, Scan
     from table_core.table.table import Table
     from table_core.table.times import PointInTime
@@ -87,12 +89,13 @@ def _as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:
     return pa.table([rows[f.name].cast(f.type) for f in schema], schema=schema)
 
 
-def view_frame(
-    spark: SparkSession, table: Table, *, after: int | None, to: int | None
-) -> DataFrame:
-    """A source of a flow: the state at ``to``, or the changes after ``after`` up to it."""
-    if to is None:
-        return spark.createDataFrame([], spark_schema(table.definition.fields))
-    if after is None:
-        return read(spark, table, snapshot=to)
-    return frame_of(spark, table.changes(after=after, to=to))
+def view_frame(spark: SparkSession, view: View) -> DataFrame:
+    """A source of a flow: a state, or the changes after one."""
+    table = view.table
+    if view.after is not None:
+        return frame_of(spark, table.changes(after=view.after, to=view.snapshot))
+    if view.snapshot is None:
+        rows = spark.createDataFrame([], spark_schema(table.definition.fields))
+    else:
+        rows = read(spark, table, snapshot=view.snapshot)
+    return rows.selectExpr("*", f"'+I' AS {ROW_KIND_COLUMN}") if view.changes else rows

@@ -16,6 +16,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
+from table_core.table.fitting import changed, keeps_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,25 +119,17 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
         return pa.chunked_array([pa.nulls(len(column), want)])
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if _is_lossy(column.type, want):
-        raise _misfit(field, column, 0, first_row, want)
+    if not keeps_meaning(column.type, want):
+        at = pc.index(column.is_valid(), True).as_py() if len(column) else 0
+        raise _misfit(field, column, max(at, 0), first_row, want)
     try:
-        return column.cast(want)
+        fitted = column.cast(want)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise _misfit(field, column, _first_misfit(column, want), first_row, want) from error
-
-
-def _is_lossy(have: pa.DataType, want: pa.DataType) -> bool:
-    """Casts that Arrow takes for safe and that change what a value means."""
-    t = pa.types
-    if t.is_timestamp(have) and t.is_timestamp(want):
-        return (have.tz is None) != (want.tz is None)
-    if t.is_boolean(have) != t.is_boolean(want) and not t.is_null(have):
-        return True
-    texts = (t.is_string, t.is_large_string, t.is_string_view)
-    have_text, want_text = (any(is_(x) for is_ in texts) for x in (have, want))
-    binary = t.is_binary(have) or t.is_large_binary(have)
-    return have_text != want_text and not t.is_null(have) and not (binary and want_text)
+    lost = changed(column, fitted)
+    if lost is not None and pc.any(lost).as_py():
+        raise _misfit(field, column, pc.index(lost, True).as_py(), first_row, want)
+    return fitted
 
 
 def _first_misfit(column: pa.ChunkedArray, want: pa.DataType) -> int:

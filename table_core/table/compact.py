@@ -62,16 +62,24 @@ def compact(
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
     if not dry_run and landed is None:
-        factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+        changes = _compact_buckets(access, choice)
+    return commit_compaction(
+        access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
+    )
+
+
+def _compact_buckets(access: TableAccess, choice: Choice) -> list[CompactChange]:
+    factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+    try:
         with ThreadPoolExecutor(_THREADS) as pool:
             jobs = [
                 pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
                 for bucket, files in choice.buckets.items()
             ]
-            changes = [change for job in jobs for change in job.result()]
-    return commit_compaction(
-        access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
-    )
+            return [change for job in jobs for change in job.result()]
+    except BaseException:
+        factory.discard()
+        raise
 
 
 def choose(

@@ -7,6 +7,7 @@ bound it.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
+from table_core.errors import TableError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, EMPTY_STATS, DataFile, FileSource
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileFactory", "RollingWriter"]
 
+_log = logging.getLogger(__name__)
 _SLICE_ROWS: Final = 1 << 17
 _MB: Final = 1 << 20
 _RETRACTS: Final = pa.array([1, 3], pa.int8())
@@ -72,8 +75,11 @@ class FileFactory:
         self._begun.append(path)
 
     def discard(self) -> None:
-        """Delete every file that was begun.  None may be named by a commit."""
-        self.storage.delete(self._begun)
+        """Delete every file that was begun, as far as the store lets us; no commit may name one."""
+        try:
+            self.storage.delete(self._begun)
+        except TableError as error:
+            _log.warning("%s: uncommitted files are left over: %s", self.storage.uri, error)
         self._begun.clear()
 
     def settings(self, *, level: int, changelog: bool) -> WriterSettings:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pyarrow as pa
 
     from table_core.table.flow import View
     from table_core.table.results import Commit, CommitAs
@@ -58,8 +59,11 @@ class EmbeddedEngine:
 
 def view_rows(view: View) -> pa.Table:
     """The rows of ``view``; no rows and the table's columns where there is no snapshot."""
-    if view.snapshot is None:
-        return view.table.arrow_schema.empty_table()
     if view.after is not None:
         return view.table.changes(after=view.after, to=view.snapshot).to_arrow()
-    return view.table.read(snapshot=view.snapshot).to_arrow()
+    rows = view.table.arrow_schema.empty_table()
+    if view.snapshot is not None:
+        rows = view.table.read(snapshot=view.snapshot).to_arrow()
+    if not view.changes:
+        return rows
+    return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar("+I"), rows.num_rows))

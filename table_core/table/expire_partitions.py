@@ -11,7 +11,7 @@ from table_core.expire.partitions import Partition, PartitionExpiry, plan_partit
 from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options.parse import duration_ms
-from table_core.table.committer import commit_parts, identifier_of
+from table_core.table.committer import commit_parts, find_commit, identifier_of
 from table_core.table.overwriting import TRUNCATE
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -74,6 +74,7 @@ def expire_partitions(
             "partitions": [dict(partition.texts) for partition in plan.expired],
             "undated": [dict(partition.texts) for partition in plan.undated],
             "left_for_next_run": plan.left,
+            "replayed": any(one.replayed for one in done),
         },
     )
 
@@ -90,16 +91,30 @@ def _age_ms(text: str | None) -> int | None:
 
 
 def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Commit]:
-    """One OVERWRITE commit a batch, numbered from the caller's identifier on."""
-    done = []
-    for number, batch in enumerate(plan.batches()):
+    """One OVERWRITE commit a batch, numbered from the caller's identifier on.
+
+    A retry plans what is left, so its numbers begin after those that have landed.  What goes along
+    with the commit goes with the first.
+    """
+    done: list[Commit] = []
+    while (found := find_commit(access, _nth(commit, len(done)))) is not None:
+        done.append(found)
+    if done and plan.batch_max is None:
+        return done
+    for batch in plan.batches():
         selection = Selection(frozenset(partition.row for partition in batch))
-        as_ = commit
-        if commit.user is not None:
-            as_ = CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+        as_ = _nth(commit, len(done))
         done.append(commit_parts(access, as_, append=part, operation=TRUNCATE))
     return done
+
+
+def _nth(commit: CommitAs, number: int) -> CommitAs:
+    if number == 0:
+        return commit
+    if commit.user is None:
+        return CommitAs()
+    return CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
 
 
 def _partitions(access: TableAccess, live: list[ManifestEntry]) -> list[Partition]:

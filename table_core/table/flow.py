@@ -8,6 +8,9 @@ A *changes* source gives the rows after its stored position; a *snapshot* source
 newest snapshot.  Rows that cannot be used yet go to the *pending* table, which is overwritten
 first.  What the next run reads is not its newest state but the snapshot that this commit
 names; so a run that dies between the two commits leaves nothing but an unused snapshot.
+
+What the next run will read is held by consumers before the commit that promises it to that run, and
+let go after the next one: expiry never comes between.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.errors import ArgumentError, OutcomeUnknownError
+from table_core.options import keys_commit
 from table_core.table.committer import find_commit
-from table_core.table.consumers import set_consumer
+from table_core.table.consumers import next_snapshot_of, set_consumer
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "View", "run_flow", "views_of"]
 
 _PREFIX: Final = "tc.flow."
+_FORCE: Final = keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,9 @@ class View:
     snapshot: int | None
     """The state to read, or the end of the range; None for a table without snapshots."""
     after: int | None = None
-    """With a value: the changes in (``after``, ``snapshot``], with their ``_ROW_KIND``."""
+    """With a value: the changes in (``after``, ``snapshot``]."""
+    changes: bool = False
+    """Rows carry their ``_ROW_KIND``: without ``after``, of the first run, that is ``+I``."""
 
     @property
     def is_empty(self) -> bool:
@@ -67,6 +74,13 @@ class _Pinned:
     views: Mapping[str, View]
     properties: Mapping[str, str]
     expect: Mapping[str, str | None]
+    consumers: Mapping[str, str]
+    """Views whose tables must keep what the next run reads, and the consumer that sees to it."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether a changes source has gone on: then the new position is stored, rows or not."""
+        return any(view.changes and not view.is_empty for view in self.views.values())
 
 
 def views_of(catalog: Catalog, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, View]:
@@ -130,11 +144,15 @@ def _compute(
         # A random user on purpose: a retry may have pinned newer sources, so what an earlier
         # attempt left in the pending table must not be taken for the result of this one.
         kept = engine.write(waiting, rows, CommitAs(), "table")
-        newest = waiting.latest_snapshot()
-        id = kept.snapshot_id or (newest.id if newest else 0)
-        properties[_PREFIX + _view_name(pending["table"])] = str(id)
+        # No snapshot: nothing waited and nothing waits.  The newest may be another run's.
+        id = kept.snapshot_id or 0
+        name = _view_name(pending["table"])
+        properties[_PREFIX + name] = str(id)
         details["pending_rows"] = kept.rows_added
+        _hold(waiting, pinned.consumers[name], id)
     rows = engine.query(args["sql"], pinned.views)
+    if pinned.moves:
+        table = type(table)(table.access.with_options({_FORCE: "true"}))
     done = engine.write(
         table,
         rows,
@@ -146,7 +164,8 @@ def _compute(
         args.get("overwrite"),
     )
     details["positions"] = properties
-    _advance(table, catalog, args, pinned, properties)
+    if done.snapshot_ids:  # otherwise the positions are where they were
+        _advance(pinned, properties)
     return done
 
 
@@ -154,6 +173,7 @@ def _pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> _Pinned:
     views: dict[str, View] = {}
     properties: dict[str, str] = {}
     expect: dict[str, str | None] = {}
+    consumers: dict[str, str] = {}
     for name, source in (args.get("sources") or {}).items():
         handle = catalog.table(source["table"])
         head = handle.latest_snapshot()
@@ -177,9 +197,13 @@ def _pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> _Pinned:
                 id=after,
                 floor=newest,
             )
-        views[name] = View(table=handle, snapshot=newest, after=after or None)
+        reads = mode == "changes"
+        views[name] = View(table=handle, snapshot=newest, after=after or None, changes=reads)
         properties[key] = str(newest or 0)
         expect[key] = stored
+        if reads:
+            consumers[name] = f"flow-{table.name}-{key.removeprefix(_PREFIX)}"
+            _hold(handle, consumers[name], (newest or 0) + 1)
     pending = args.get("pending")
     if pending is not None:
         name = _view_name(pending["table"])
@@ -188,27 +212,24 @@ def _pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> _Pinned:
         snapshot = int(stored) or None if stored is not None else None
         views[name] = View(table=catalog.table(pending["table"]), snapshot=snapshot)
         expect[key] = stored
-    return _Pinned(views, properties, expect)
+        consumers[name] = f"flow-{table.name}-{name}"
+    return _Pinned(views, properties, expect, consumers)
 
 
-def _advance(
-    table: Table,
-    catalog: Catalog,
-    args: Mapping[str, Any],
-    pinned: _Pinned,
-    properties: Mapping[str, str],
-) -> None:
-    """Let expiry of the sources go on: what this flow reads next is after these snapshots."""
-    consumer = f"flow-{table.name}"
-    for name, source in (args.get("sources") or {}).items():
+def _hold(table: Table, consumer: str, next_snapshot: int) -> None:
+    """Keep expiry from ``next_snapshot``, unless an earlier run keeps it from less."""
+    if next_snapshot and next_snapshot_of(table.access, consumer) is None:
+        set_consumer(table.access, consumer, next_snapshot)
+
+
+def _advance(pinned: _Pinned, properties: Mapping[str, str]) -> None:
+    """Let expiry go on: what this flow reads next begins here."""
+    for name, consumer in pinned.consumers.items():
         view = pinned.views[name]
-        if source.get("mode") == "changes" and view.snapshot is not None:
+        if view.changes and view.snapshot is not None:
             set_consumer(view.table.access, consumer, view.snapshot + 1)
-    pending = args.get("pending")
-    if pending is not None:
-        id = int(properties[_PREFIX + _view_name(pending["table"])])
-        if id:
-            set_consumer(catalog.table(pending["table"]).access, consumer, id)
+        elif not view.changes and (id := int(properties[_PREFIX + name])):
+            set_consumer(view.table.access, consumer, id)
 
 
 def _view_name(table: str) -> str:

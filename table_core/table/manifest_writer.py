@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.commit import effects as fx
 from table_core.commit import manifest_merge
+from table_core.errors import TableError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.data_file import EntryKind
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ManifestWriter"]
 
+_log = logging.getLogger(__name__)
 _ENTRIES_MAX: Final = 30_000
 """Entries of one manifest: about 8 MB, ``manifest.target-file-size``, at the usual 250 bytes."""
 
@@ -42,9 +45,15 @@ class ManifestWriter:
         """See ``effects.WriteManifests``."""
         try:
             return self._write(effect)
-        except BaseException:
-            self.access.storage.delete(self.written)
+        except TableError:
+            self._forget()
             raise
+
+    def _forget(self) -> None:
+        try:
+            self.access.storage.delete(self.written)
+        except TableError as error:
+            _log.warning("%s: metadata files are left over: %s", self.access.name, error)
 
     def _write(self, effect: fx.WriteManifests) -> fx.Written:
         previous = effect.previous

@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError, UnsupportedFeatureError
 from table_core.options import keys_merge
-from table_core.table.coerce import batches_of
+from table_core.table.coerce import batches_of, cast_column
 from table_core.table.committer import find_commit
 from table_core.table.expressions import evaluate, holds
 from table_core.table.overwriting import open_writer
@@ -180,13 +179,14 @@ class _Pairs:
                 value=missing,
             )
         target = batch_scan(access).to_arrow()
-        types = {name: arrow_type(access.schema.field(name).type) for name in on}
         left = pa.table({n: target[n] for n in on}).append_column("_t", _numbers(target))
-        right = pa.table({n: source[s].cast(types[n]) for n, s in on.items()})
+        right = pa.table({n: cast_column(access.schema.field(n), source[s]) for n, s in on.items()})
         joined = left.join(
             right.append_column("_s", _numbers(source)), keys=list(on), join_type="full outer"
         )
-        pairs = cls(access, target, source, _positions(joined["_t"]), _positions(joined["_s"]))
+        target_at, source_at = _positions(joined["_t"]), _positions(joined["_s"])
+        order = np.lexsort((target_at, source_at))  # the join gives them as its threads finish
+        pairs = cls(access, target, source, target_at[order], source_at[order])
         pairs.refuse_ambiguous(on)
         return pairs
 

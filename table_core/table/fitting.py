@@ -1,0 +1,78 @@
+"""Which values fit a column: casts that keep what a value means, and those that only Arrow allows.
+
+Arrow takes a number for a point in time, drops fields of a struct and cuts a time of day off,
+without a word.  Floating point is approximate by nature: FLOAT takes the nearest value of a double.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["changed", "keeps_meaning"]
+
+_T: Final = pa.types
+_FAMILIES: Final[dict[str, tuple[Callable[[pa.DataType], bool], ...]]] = {
+    "number": (_T.is_integer, _T.is_floating, _T.is_decimal),
+    "boolean": (_T.is_boolean,),
+    "text": (_T.is_string, _T.is_large_string, _T.is_string_view),
+    "bytes": (_T.is_binary, _T.is_large_binary, _T.is_fixed_size_binary, _T.is_binary_view),
+    "date": (_T.is_date,),
+    "time": (_T.is_time,),
+    "timestamp": (lambda t: _T.is_timestamp(t) and t.tz is None,),
+    "instant": (lambda t: _T.is_timestamp(t) and t.tz is not None,),
+    "list": (
+        _T.is_list,
+        _T.is_large_list,
+        _T.is_fixed_size_list,
+        _T.is_list_view,
+        _T.is_large_list_view,
+    ),
+    "map": (_T.is_map,),
+    "struct": (_T.is_struct,),
+}
+_ACROSS: Final = frozenset({("bytes", "text"), ("date", "timestamp"), ("timestamp", "date")})
+_FLOAT_ERROR: Final = 2.0**-50
+
+
+def _family(type_: pa.DataType) -> str:
+    return next((n for n, tests in _FAMILIES.items() if any(t(type_) for t in tests)), str(type_))
+
+
+def keeps_meaning(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether values of ``have`` mean the same as ``want``; one of them may still not fit."""
+    if _T.is_null(have) or have == want:
+        return True
+    if _T.is_dictionary(have):
+        return keeps_meaning(have.value_type, want)
+    pair = _family(have), _family(want)
+    if pair[0] != pair[1]:
+        return pair in _ACROSS
+    if pair[1] == "list":
+        return keeps_meaning(have.value_type, want.value_type)
+    if pair[1] == "map":
+        return keeps_meaning(have.key_type, want.key_type) and keeps_meaning(
+            have.item_type, want.item_type
+        )
+    if pair[1] == "struct":
+        there = {field.name: field.type for field in want}
+        return all(f.name in there and keeps_meaning(f.type, there[f.name]) for f in have)
+    return True
+
+
+def changed(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Any:
+    """Which values a cast changed though Arrow took it for safe; None: it cannot have."""
+    have, want = before.type, after.type
+    if _T.is_floating(have) and _T.is_floating(want):
+        return pc.and_(pc.is_finite(before), pc.is_inf(after))
+    if _T.is_floating(have) and _T.is_decimal(want):
+        off = pc.abs(pc.subtract(after.cast(pa.float64()), before.cast(pa.float64())))
+        return pc.greater(off, pc.multiply(pc.abs(before.cast(pa.float64())), _FLOAT_ERROR))
+    if _T.is_timestamp(have) and _T.is_date(want):
+        return pc.not_equal(after.cast(have), before)
+    return None
