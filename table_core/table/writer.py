@@ -97,6 +97,7 @@ class TableWriter:
     """Writes rows and commits them once.  Use it as a context manager.
 
     ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
+    ``replaces``: it takes out what is there (overwrite).
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class TableWriter:
         commit: Callable[[WriteResult], Commit],
         *,
         compact: bool = True,
+        replaces: bool = False,
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
     ) -> None:
@@ -118,7 +120,8 @@ class TableWriter:
         self._rows = 0
         self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
         self._direct: RollingWriter | None = None
-        self._compaction = InlineCompaction(access, self._factory) if compact else None
+        inline = InlineCompaction(access, self._factory, replaces=replaces)
+        self._compaction = inline if compact else None
         self._next_sequence: dict[Bucket, int] = {}
         self._numbering = numbering or Numbering()
         self._done = False

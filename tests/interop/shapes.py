@@ -120,9 +120,7 @@ SHAPES = (
     Shape("lookup-partial", {"bucket": "1", **LOOKUP, **PARTIAL}, ("id",)),
     Shape("force-lookup", {"bucket": "1", "force-lookup": "true", **AGGREGATION}, ("id",)),
     Shape("vectors", {"bucket": "1", **VECTORS}, ("id",)),
-    Shape(
-        "vectors-64", {"bucket": "2", "deletion-vectors.bitmap64": "true", **VECTORS}, ("id",)
-    ),
+    Shape("vectors-64", {"bucket": "2", "deletion-vectors.bitmap64": "true", **VECTORS}, ("id",)),
     Shape("vectors-lookup", {"bucket": "1", **VECTORS, **LOOKUP}, ("id",)),
     Shape("vectors-input", {"bucket": "1", **VECTORS, "changelog-producer": "input"}, ("id",)),
     Shape("vectors-aggregation", {"bucket": "1", **VECTORS, **LOOKUP, **AGGREGATION}, ("id",)),
