@@ -213,7 +213,7 @@ class _PushingReader(_Reader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Prune by ``filters``; Spark applies them all again."""
         with carried():
-            fields = result_fields(self._options.scan(None).reader)
+            fields = self._split_reader.condition_fields
             self._scan_where(condition_of(filters, fields))
         return filters
 

@@ -208,7 +208,8 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
 
         if codec == "snappy":
             return bytes(cramjam.snappy.decompress_raw(block))
-        return bytes(cramjam.lz4.decompress_block(block, output_len=block_size))
+        room = bytearray(block_size)  # a block does not say how long it becomes
+        return bytes(room[: cramjam.lz4.decompress_block_into(block, room)])
     with pa.CompressedInputStream(pa.BufferReader(block), codec) as stream:
         return bytes(stream.read(block_size))
 

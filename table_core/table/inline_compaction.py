@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from table_core.lsm.sorted_run import in_key_order
 from table_core.options import keys_commit
 from table_core.table.compaction import compact_key_bucket, wants_full
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from table_core.table.data_files import FileFactory
     from table_core.table.writer import BucketChange
 
-__all__ = ["InlineCompaction"]
+__all__ = ["InlineCompaction", "overlap"]
 
 _THREADS = 2
 
@@ -33,6 +35,9 @@ class InlineCompaction:
 
     access: TableAccess
     factory: FileFactory
+    replaces: bool = False
+    """The write overwrites: there is nothing beside its own files, and those that do not overlap
+    go to the top level with the commit."""
 
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
         """Compact what ``changes`` bring together with what is there."""
@@ -56,6 +61,8 @@ class InlineCompaction:
             touched.setdefault((change.partition, change.bucket), []).extend(change.added)
         if not touched:
             return {}, False
+        if self.replaces:
+            return {bucket: own for bucket, own in touched.items() if overlap(access, own)}, False
         full = wants_full(access)
         live = access.files_by_bucket(
             access.metadata.head(),
@@ -64,3 +71,9 @@ class InlineCompaction:
         for bucket, entries in live.items():
             touched.setdefault(bucket, []).extend(entry.file for entry in entries)
         return touched, full
+
+
+def overlap(access: TableAccess, files: Sequence[DataFile]) -> bool:
+    """Whether two of ``files`` of one bucket could hold the same key."""
+    ordered = in_key_order(files, access.bounds)
+    return any(not access.bounds(a)[1] < access.bounds(b)[0] for a, b in pairwise(ordered))

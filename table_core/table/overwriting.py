@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError
+from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_commit
 from table_core.table.committer import commit_parts, commit_writes, find_commit
+from table_core.table.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.results import ResultDocument
 from table_core.table.writer import TableWriter
@@ -17,9 +21,10 @@ from table_core.table.writer import TableWriter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.table.access import TableAccess
+    from table_core.ondisk.data_file import DataFile
+    from table_core.table.access import Bucket, TableAccess
     from table_core.table.results import Commit, CommitAs
-    from table_core.table.writer import WriteResult
+    from table_core.table.writer import BucketChange, WriteResult
 
 __all__ = ["commit_results", "drop_partitions", "open_writer", "overwrite_selection", "truncate"]
 
@@ -37,8 +42,7 @@ def open_writer(
     return TableWriter(
         access,
         lambda result: commit_results(access, (result,), commit, overwrite),
-        compact=overwrite is None,
-        changelog=overwrite is None,
+        replaces=overwrite is not None,
         landed=lambda: find_commit(access, commit),
     )
 
@@ -50,6 +54,8 @@ def commit_results(
     overwrite: str | Mapping[str, object] | None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes."""
+    if overwrite is not None:
+        results = _upgraded(access, results)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results
@@ -58,6 +64,29 @@ def commit_results(
     )
     selection = overwrite_selection(access, overwrite, entries)
     return commit_writes(access, results, commit, overwrite=selection)
+
+
+def _upgraded(access: TableAccess, results: tuple[WriteResult, ...]) -> tuple[WriteResult, ...]:
+    """``results`` with new files at the top level, in buckets where no two of them overlap.
+
+    Nothing older is left below an overwrite (spec 10.5, ``overwrite-upgrade``).
+    """
+    if not access.schema.is_key_table or not access.options.get(keys_commit.OVERWRITE_UPGRADE):
+        return results
+    top = number_of_levels(access.options) - 1
+    files: dict[Bucket, list[DataFile]] = {}
+    for change in (change for result in results for change in result.changes):
+        files.setdefault((change.partition, change.bucket), []).extend(change.added)
+    alone = {bucket for bucket, those in files.items() if not overlap(access, those)}
+
+    def upgraded(change: BucketChange) -> BucketChange:
+        if (change.partition, change.bucket) not in alone or change.bucket < 0:
+            return change
+        return replace(change, added=tuple(file.upgraded(top) for file in change.added))
+
+    return tuple(
+        replace(result, changes=tuple(map(upgraded, result.changes))) for result in results
+    )
 
 
 def overwrite_selection(

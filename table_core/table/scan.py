@@ -74,6 +74,14 @@ class _Readers:
     own: RowReader
     others: Mapping[str, RowReader]
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.own.fields
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        return self.own.condition_fields
+
     def schema(self) -> pa.Schema:
         return self.own.schema()
 

@@ -95,6 +95,7 @@ class TableWriter:
     """Writes rows and commits them once.  Use it as a context manager.
 
     ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
+    ``replaces``: it takes out what is there (overwrite).
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class TableWriter:
         commit: Callable[[WriteResult], Commit],
         *,
         compact: bool = True,
-        changelog: bool = True,
+        replaces: bool = False,
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
     ) -> None:
@@ -117,10 +118,11 @@ class TableWriter:
         self._rows = 0
         self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
         self._writes_changelog = (
-            changelog and access.options.get(keys_scan.CHANGELOG_PRODUCER) == "input"
+            not replaces and access.options.get(keys_scan.CHANGELOG_PRODUCER) == "input"
         )
         self._direct: RollingWriter | None = None
-        self._compaction = InlineCompaction(access, self._factory) if compact else None
+        inline = InlineCompaction(access, self._factory, replaces=replaces)
+        self._compaction = inline if compact else None
         self._next_sequence: dict[Bucket, int] = {}
         self._numbering = numbering or Numbering()
         self._done = False

@@ -93,9 +93,7 @@ CASES = {
     ),
     "truncate": Case(dated, lambda catalog: catalog.table("d.t").truncate(commit=AS)),
     "compact": Case(keyed(), lambda catalog: catalog.table("d.t").compact(commit=AS)),
-    "compact an append table": Case(
-        dated, lambda catalog: catalog.table("d.t").compact(commit=AS)
-    ),
+    "compact an append table": Case(dated, lambda catalog: catalog.table("d.t").compact(commit=AS)),
     "expire snapshots": Case(
         keyed(), lambda catalog: catalog.table("d.t").expire_snapshots(retain_max=1)
     ),

@@ -115,7 +115,8 @@ def test_the_change_streams_are_equal(
     for after in range(newest):
         wanted = theirs.changes(after, newest)
         assert wanted or after
-        agree(table.changes(after=after, to=newest).to_arrow(), wanted, ordered=True)
+        changes = table.changes(after=after, to=newest).to_arrow()
+        agree(changes, wanted, ordered=not shape.partitions)
 
 
 @pytest.mark.parametrize("shape", CHANGING, ids=lambda s: s.name)
