@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from table_core.ports import Clock, Ids, Storage
     from table_core.schema.change import SchemaChange
+    from table_core.table.scan import Scan
 
 __all__ = ["Catalog", "open_catalog", "open_table"]
 
@@ -158,6 +159,12 @@ class Catalog:
         return open_handle(
             plain, root, self.clock, self.ids, branch=branch or suffix or None, options=options
         )
+
+    def system(self, name: str) -> Scan:
+        """A global system table: ``all_table_options, catalog_options, tables, partitions``."""
+        from table_core.table.system_catalog import global_scan
+
+        return global_scan(self, name)
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange]) -> Table:
         """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.predicate.bound import Bound
     from table_core.scan.plan import ScanPlan
     from table_core.scan.split import Split
+    from table_core.scan.time_travel import SnapshotRef
     from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
 
@@ -201,6 +202,17 @@ def batch_scan(
     )
     if found.explicit and found.snapshot is not None:
         access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
+    return _state_scan(access, found, columns, where, limit)
+
+
+def _state_scan(
+    access: TableAccess,
+    found: SnapshotRef,
+    columns: Sequence[str] | None,
+    where: str | Expression | None,
+    limit: int | None,
+) -> Scan:
+    """The rows of ``found`` under the schema of ``access``, and what its fallback branch adds."""
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     reader = SplitReader(access=access, fields=fields, where=bound)
