@@ -74,7 +74,9 @@ def write(
         df = aligned(df, access)
         session = df.sparkSession
         rows = by_bucket(df, access.schema, parallelism(session))
-        results = unpacked(rows.mapInArrow(_write_rows(access), RESULT_TYPE))
+        results = unpacked(
+            rows.mapInArrow(_write_rows(access, replaces=overwrite is not None), RESULT_TYPE)
+        )
     if overwrite is None:
         results.append(_compacted(session, access, results))
     return commit_or_discard(table, results, commit, overwrite)
@@ -101,10 +103,14 @@ def aligned(df: DataFrame, access: TableAccess) -> DataFrame:
 
 
 def prepared(
-    access: TableAccess, batches: Iterable[pa.RecordBatch], numbering: Numbering | None = None
+    access: TableAccess,
+    batches: Iterable[pa.RecordBatch],
+    numbering: Numbering | None = None,
+    *,
+    replaces: bool = False,
 ) -> WriteResult:
     """Write ``batches`` inside a task; whatever fails takes the files of this attempt away."""
-    writer = TableWriter(access, _never, compact=False, numbering=numbering)
+    writer = TableWriter(access, _never, compact=False, replaces=replaces, numbering=numbering)
     try:
         for batch in batches:
             writer.write(batch)
@@ -158,11 +164,11 @@ def _compacted(session: Any, access: TableAccess, results: Sequence[WriteResult]
 
 
 def _write_rows(
-    access: TableAccess,
+    access: TableAccess, *, replaces: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            yield packed(prepared(access, batches))
+            yield packed(prepared(access, batches, replaces=replaces))
 
     return run
 

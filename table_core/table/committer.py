@@ -60,6 +60,8 @@ def commit_writes(
         kind=kind,
         entries=entries,
         changelog=changelog if overwrite is None else (),
+        index_added=tuple(entry for c in changes for entry in c.index_added),
+        index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
         overwrite=overwrite,
     )
     compactions = [change for result in results for change in result.compactions]
