@@ -33,6 +33,8 @@ def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
 
     Rows of a key table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
     """
+    if schema.bucket == -1 and schema.is_key_table:
+        return frame.coalesce(1)  # dynamic buckets know one writer
     if schema.bucket < 0:
         return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame
     keeps_order = schema.is_key_table and ROW_KIND_COLUMN in frame.columns

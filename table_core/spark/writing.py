@@ -82,7 +82,9 @@ def write_frame(
         df = df.toDF(*table_names(df.schema, access))
         session = df.sparkSession
         rows = by_bucket(df, access.schema, parallelism(session))
-        results = unpacked(rows.mapInArrow(_write_rows(access), RESULT_TYPE))
+        results = unpacked(
+            rows.mapInArrow(_write_rows(access, replaces=overwrite is not None), RESULT_TYPE)
+        )
     if overwrite is None:
         results.append(_compacted(session, access, results))
     return table.commit(results, commit, overwrite)
@@ -114,10 +116,14 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
 
 
 def prepared(
-    access: TableAccess, batches: Iterable[pa.RecordBatch], numbering: Numbering | None = None
+    access: TableAccess,
+    batches: Iterable[pa.RecordBatch],
+    numbering: Numbering | None = None,
+    *,
+    replaces: bool = False,
 ) -> WriteResult:
     """Write ``batches`` inside a task; whatever fails takes the files of this attempt away."""
-    writer = TableWriter(access, _never, compact=False, numbering=numbering)
+    writer = TableWriter(access, _never, compact=False, replaces=replaces, numbering=numbering)
     try:
         for batch in batches:
             writer.write(batch)
@@ -138,11 +144,11 @@ def _compacted(session: Any, access: TableAccess, results: Sequence[WriteResult]
 
 
 def _write_rows(
-    access: TableAccess,
+    access: TableAccess, *, replaces: bool
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            yield packed(prepared(access, batches))
+            yield packed(prepared(access, batches, replaces=replaces))
 
     return run
 

@@ -75,6 +75,8 @@ def parts_of(
         kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
         entries=tuple(entries("added")),
         changelog=tuple(entries("changelog")) if overwrite is None else (),
+        index_added=tuple(entry for c in changes for entry in c.index_added),
+        index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
         overwrite=overwrite,
     )
     return append, compact_part([change for result in results for change in result.compactions])

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 import pyarrow as pa
 
-from table_core.bucketing.fixed import bucket_ids
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted, engine_for
 from table_core.merge.sort import key_order
-from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
-from table_core.options import keys_identity, keys_merge, keys_scan, keys_write
+from table_core.options import keys_merge, keys_scan, keys_write
+from table_core.table.assigner import assigner_for
 from table_core.table.coerce import batches_of, coerce
 from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from table_core.ondisk.index_manifest import IndexEntry
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.compactor import CompactChange
     from table_core.table.data_files import RollingWriter
@@ -50,6 +50,8 @@ class BucketChange:
     total_buckets: int
     added: tuple[DataFile, ...]
     changelog: tuple[DataFile, ...] = ()
+    index_added: tuple[IndexEntry, ...] = ()
+    index_deleted: tuple[IndexEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +81,9 @@ def refuse_unwritable(access: TableAccess) -> None:
         and options.get(keys_write.DELETION_VECTORS_ENABLED),
         "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
         "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
-        "dynamic buckets (bucket=-1 with a primary key)": schema.is_key_table
-        and schema.bucket == -1,
+        "cross-partition upsert (bucket=-1, a key without partition columns)": schema.is_key_table
+        and schema.bucket == -1
+        and not set(schema.partition_keys).issubset(schema.primary_keys),
         "postpone buckets (bucket=-2)": schema.bucket == -2,
     }
     for feature, used in features.items():
@@ -113,6 +116,7 @@ class TableWriter:
         self._access = access
         self._commit = commit
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+        self._assigner = assigner_for(access, replaces=replaces)
         self._buffer: list[pa.Table] = []
         self._buffered_bytes = 0
         self._rows = 0
@@ -171,14 +175,8 @@ class TableWriter:
             self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
         self._flush()
         changes = tuple(
-            BucketChange(
-                partition=partition,
-                bucket=bucket,
-                total_buckets=self._access.schema.bucket,
-                added=tuple(added),
-                changelog=tuple(changelog),
-            )
-            for (partition, bucket), (added, changelog) in self._files.items()
+            self._change(bucket, added, changelog)
+            for bucket, (added, changelog) in self._files.items()
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
         return WriteResult(changes=changes, compactions=compactions)
@@ -218,6 +216,20 @@ class TableWriter:
         if self._buffered_bytes >= self._access.options.get(keys_write.WRITE_BUFFER_SIZE):
             self._flush()
 
+    def _change(
+        self, bucket: Bucket, added: list[DataFile], changelog: list[DataFile]
+    ) -> BucketChange:
+        index_added, index_deleted = self._assigner.index_changes(bucket)
+        return BucketChange(
+            partition=bucket[0],
+            bucket=bucket[1],
+            total_buckets=self._access.schema.bucket,
+            added=tuple(added),
+            changelog=tuple(changelog),
+            index_added=index_added,
+            index_deleted=index_deleted,
+        )
+
     def _writes_directly(self) -> bool:
         schema = self._access.schema
         return not schema.is_key_table and not schema.partition_keys and schema.bucket < 0
@@ -235,7 +247,7 @@ class TableWriter:
         self._buffer, self._buffered_bytes = [], 0
         if not rows.num_rows:
             return
-        shares = list(_shares(self._access, rows))
+        shares = list(self._assigner.shares(rows))
         self._prepare_sequences([bucket for bucket, _ in shares])
         with ThreadPoolExecutor(_THREADS) as pool:
             jobs = [pool.submit(self._write_share, rows, *share) for share in shares]
@@ -308,41 +320,3 @@ class TableWriter:
         with self._factory.rolling(*bucket) as writer:
             writer.write(engine_for(schema).merge(ordered))
             return writer.close(), changelog
-
-
-def _shares(access: TableAccess, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
-    """The rows of each bucket, as positions in arrival order; None stands for all of them."""
-    schema = access.schema
-    buckets = np.zeros(rows.num_rows, dtype=np.int64)
-    if schema.bucket > 1:
-        columns = [rows[name] for name in schema.bucket_keys]
-        types = [f.type for f in schema.select(schema.bucket_keys)]
-        function = access.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
-        buckets = bucket_ids(columns, types, schema.bucket, function).astype(np.int64)
-    partitions, codes = _partitions(access, rows)
-    groups = codes * max(schema.bucket, 1) + buckets
-    order = np.argsort(groups, kind="stable")
-    values, starts = np.unique(groups[order], return_index=True)
-    if len(values) == 1:
-        code, bucket = divmod(int(values[0]), max(schema.bucket, 1))
-        yield (partitions[code], bucket), None
-        return
-    for group, positions in zip(values, np.split(order, starts[1:]), strict=True):
-        code, bucket = divmod(int(group), max(schema.bucket, 1))
-        yield (partitions[code], bucket), pa.array(positions)
-
-
-def _partitions(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:
-    """The distinct partitions of ``rows``, and the number of each row's partition."""
-    fields = access.schema.partition_fields
-    if not fields:
-        return [EMPTY_ROW], np.zeros(rows.num_rows, dtype=np.int64)
-    columns = rows.select([f.name for f in fields])
-    codes = np.zeros(rows.num_rows, dtype=np.int64)
-    for column in columns.columns:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        own = np.asarray(encoded.indices, dtype=np.int64)
-        _, codes = np.unique(codes * len(encoded.dictionary) + own, return_inverse=True)
-    _, first = np.unique(codes, return_index=True)
-    chosen = columns.take(pa.array(first))
-    return encode_rows(chosen.columns, [f.type for f in fields]), codes

@@ -35,6 +35,9 @@ import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.index.BucketAssigner;
+import org.apache.paimon.index.HashBucketAssigner;
+import org.apache.paimon.table.sink.RowPartitionKeyExtractor;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReaderIterator;
@@ -305,6 +308,10 @@ public final class Judge {
     private static void write(Table table, JsonNode rows) throws Exception {
         List<DataType> types = table.rowType().getFieldTypes();
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        FileStoreTable store = (FileStoreTable) table;
+        boolean dynamic = store.bucketMode() == BucketMode.HASH_DYNAMIC;
+        BucketAssigner assigner = dynamic ? assigner(store) : null;
+        RowPartitionKeyExtractor keys = new RowPartitionKeyExtractor(store.schema());
         try (BatchTableWrite write = builder.newWrite();
                 BatchTableCommit commit = builder.newCommit()) {
             write.withIOManager(spill());
@@ -314,10 +321,27 @@ public final class Judge {
                 for (int i = 0; i < types.size(); i++) {
                     row.setField(i, fromJson(types.get(i), cells.get(i + 1)));
                 }
-                write.write(row);
+                if (assigner == null) {
+                    write.write(row);
+                } else {
+                    int hash = keys.trimmedPrimaryKey(row).hashCode();
+                    write.write(row, assigner.assign(keys.partition(row), hash));
+                }
             }
             commit.commit(write.prepareCommit());
         }
+    }
+
+    private static BucketAssigner assigner(FileStoreTable table) {
+        return new HashBucketAssigner(
+                table.snapshotManager(),
+                "judge",
+                table.store().newIndexFileHandler(),
+                1,
+                1,
+                0,
+                table.coreOptions().dynamicBucketTargetRowNum(),
+                table.coreOptions().dynamicBucketMaxBuckets());
     }
 
     static Object fromJson(DataType type, JsonNode value) {

@@ -123,6 +123,13 @@ SHAPES = (
     Shape("vectors-64", {"bucket": "2", "deletion-vectors.bitmap64": "true", **VECTORS}, ("id",)),
     Shape("vectors-lookup", {"bucket": "1", **VECTORS, **LOOKUP}, ("id",)),
     Shape("vectors-input", {"bucket": "1", **VECTORS, "changelog-producer": "input"}, ("id",)),
+    Shape("dynamic", {"bucket": "-1", "dynamic-bucket.target-row-num": "7"}, ("id",)),
+    Shape(
+        "dynamic-partitioned",
+        {"bucket": "-1", "dynamic-bucket.target-row-num": "5", **LOOKUP},
+        ("region", "id"),
+        ("region",),
+    ),
     Shape("vectors-aggregation", {"bucket": "1", **VECTORS, **LOOKUP, **AGGREGATION}, ("id",)),
 )
 

@@ -45,13 +45,20 @@ class TableStates(RuleBasedStateMachine):
 
     @initialize(
         aggregate=st.booleans(),
-        producer=st.sampled_from(["none", "input", "full-compaction"]),
+        producer=st.sampled_from(["none", "input", "full-compaction", "lookup"]),
+        vectors=st.booleans(),
         bucket=st.integers(1, 3),
         trigger=st.integers(2, 4),
         delta_commits=st.integers(1, 3),
     )
     def create(
-        self, aggregate: bool, producer: str, bucket: int, trigger: int, delta_commits: int
+        self,
+        aggregate: bool,
+        producer: str,
+        vectors: bool,
+        bucket: int,
+        trigger: int,
+        delta_commits: int,
     ) -> None:
         options = {
             "bucket": str(bucket),
@@ -64,6 +71,9 @@ class TableStates(RuleBasedStateMachine):
             options |= AGGREGATION
         if producer == "full-compaction":
             options["full-compaction.delta-commits"] = str(delta_commits)
+        self.hides = vectors and producer != "full-compaction"
+        if self.hides:
+            options["deletion-vectors.enabled"] = "true"
         self.aggregate, self.producer = aggregate, producer
         catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
         catalog.create_database("d")
@@ -80,6 +90,8 @@ class TableStates(RuleBasedStateMachine):
         if self.aggregate:
             rows = [row for row in rows if row[0] != "-D"]
         self._write(table, rows)
+        if self.hides and write_only:
+            self.table.compact("minor")  # nobody reads level 0 beside deletion vectors
         self._follow()
 
     @rule(key=st.integers(0, 7))
@@ -152,8 +164,8 @@ class TableStates(RuleBasedStateMachine):
 
     @rule()
     def deliver_everything(self) -> None:
-        if self.producer == "full-compaction":
-            self.compact("full")
+        if self.producer in {"full-compaction", "lookup"}:
+            self.compact("full" if self.producer == "full-compaction" else "minor")
             assert self.replayed == self.model
 
     @invariant()

@@ -1,0 +1,118 @@
+"""Dynamic buckets: which bucket each key of a partition is in, remembered by its hash.
+
+A bucket takes keys until it has its target number of them; then a new one begins.
+
+Source: ``org.apache.paimon.index.PartitionIndex``; spec 6.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Hashes: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
+    Buckets: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+__all__ = ["BUCKETS_MAX", "HashIndex", "decode_hashes", "encode_hashes"]
+
+BUCKETS_MAX = 32767
+"""How many buckets a partition can have."""
+
+
+@dataclass(slots=True)
+class HashIndex:
+    """The buckets of one partition.  Grows as it assigns."""
+
+    target_rows: int
+    buckets_max: int = -1
+    """-1: as many as there can be."""
+    touched: set[int] = field(init=False, default_factory=set)
+    """Buckets that got new hashes."""
+    _hashes: Hashes = field(init=False)
+    _buckets: Buckets = field(init=False)
+    _counts: dict[int, int] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._hashes, self._buckets = np.zeros(0, np.int32), np.zeros(0, np.int64)
+
+    @classmethod
+    def of(cls, buckets: Mapping[int, Hashes], target_rows: int, buckets_max: int) -> HashIndex:
+        """The index that has ``buckets``: bucket number to the hashes in it."""
+        index = cls(target_rows, buckets_max)
+        for bucket, hashes in sorted(buckets.items()):
+            index._add(hashes, np.full(len(hashes), bucket))
+            index._counts.setdefault(bucket, 0)
+        return index
+
+    def assign(self, hashes: Hashes) -> Buckets:
+        """The bucket of each row, by its hash; new hashes get one, in order of appearance.
+
+        Shape: ``hashes[n]`` to ``int64[n]``.
+        """
+        unique, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        place = np.searchsorted(self._hashes, unique)
+        inside = np.minimum(place, max(len(self._hashes) - 1, 0))
+        known = np.zeros(len(unique), np.bool_)
+        if len(self._hashes):
+            known = self._hashes[inside] == unique
+        found = np.zeros(len(unique), np.int64)
+        found[known] = self._buckets[inside[known]]
+        new = np.flatnonzero(~known)
+        new = new[np.argsort(first[new], kind="stable")]
+        if len(new):
+            found[new] = self._room_for(unique[new])
+            self._add(unique[new], found[new])
+        dealt: Buckets = found[inverse]
+        return dealt
+
+    def hashes_of(self, bucket: int) -> Hashes:
+        """Every hash in ``bucket``."""
+        return self._hashes[self._buckets == bucket]
+
+    def _room_for(self, hashes: Hashes) -> Buckets:
+        count, start = len(hashes), 0
+        found = np.zeros(count, np.int64)
+        limit = BUCKETS_MAX if self.buckets_max < 0 else min(self.buckets_max, BUCKETS_MAX)
+        there = sorted(self._counts)
+        fresh = (number for number in range(limit) if number not in self._counts)
+        while start < count:
+            bucket = there.pop(0) if there else next(fresh, None)
+            if bucket is None:  # all are full: spread over what there is
+                known = np.array(sorted(self._counts), np.int64)
+                found[start:] = known[np.abs(hashes[start:].astype(np.int64)) % len(known)]
+                break
+            room = self.target_rows - self._counts.get(bucket, 0)
+            if room > 0:
+                taken = min(room, count - start)
+                found[start : start + taken] = bucket
+                self._counts[bucket] = self._counts.get(bucket, 0) + taken
+                start += taken
+        self.touched |= set(np.unique(found).tolist())
+        return found
+
+    def _add(self, hashes: Hashes, buckets: Buckets) -> None:
+        together = np.concatenate([self._hashes, hashes])
+        order = np.argsort(together, kind="stable")
+        self._hashes = together[order]
+        self._buckets = np.concatenate([self._buckets, buckets])[order]
+        numbers, counts = np.unique(self._buckets, return_counts=True)
+        self._counts |= dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+
+
+def encode_hashes(hashes: Hashes) -> bytes:
+    """A hash index file: nothing but big-endian 32-bit numbers."""
+    return hashes.astype(">i4").tobytes()
+
+
+def decode_hashes(body: bytes) -> Hashes:
+    """The hashes of an index file.
+
+    Raises:
+        ValueError: not a whole number of them.
+    """
+    return np.frombuffer(body, ">i4").astype(np.int32)

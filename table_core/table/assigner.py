@@ -1,0 +1,187 @@
+"""Which bucket each row goes to, whatever the bucket mode of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.bucketing.dynamic import HashIndex, decode_hashes, encode_hashes
+from table_core.bucketing.fixed import bucket_ids
+from table_core.bucketing.hash import row_hash
+from table_core.errors import CorruptFileError
+from table_core.ondisk import layout
+from table_core.ondisk.binary_row import encode_rows
+from table_core.ondisk.data_file import EMPTY_ROW, EntryKind
+from table_core.ondisk.index_manifest import HASH, IndexEntry
+from table_core.options import keys_identity
+from table_core.table.state_plan import index_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.table.access import Bucket, TableAccess
+
+__all__ = ["Assigner", "DynamicBuckets", "FixedBuckets", "assigner_for", "partitions_of"]
+
+
+class Assigner(Protocol):
+    """Deals rows out to buckets."""
+
+    def shares(self, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
+        """The rows of each bucket, as positions in arrival order; None stands for all of them."""
+        ...
+
+    def index_changes(
+        self, bucket: Bucket
+    ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
+        """Index files that come and go with the new rows of ``bucket``."""
+        ...
+
+
+def assigner_for(access: TableAccess, *, replaces: bool) -> Assigner:
+    """What the bucket mode of the table asks for; ``replaces``: what is there does not count."""
+    if access.schema.is_key_table and access.schema.bucket == -1:
+        return DynamicBuckets(access, replaces=replaces)
+    return FixedBuckets(access)
+
+
+class FixedBuckets:
+    """By hash of the bucket key; also everything in one bucket: unaware and postponed rows."""
+
+    def __init__(self, access: TableAccess) -> None:
+        self._access = access
+
+    def shares(self, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
+        """See ``Assigner``."""
+        access, schema = self._access, self._access.schema
+        buckets = np.zeros(rows.num_rows, dtype=np.int64)
+        if schema.bucket > 1:
+            columns = [rows[name] for name in schema.bucket_keys]
+            types = [f.type for f in schema.select(schema.bucket_keys)]
+            function = access.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
+            buckets = bucket_ids(columns, types, schema.bucket, function).astype(np.int64)
+        partitions, codes = partitions_of(access, rows)
+        first = layout.POSTPONE_BUCKET if schema.bucket == layout.POSTPONE_BUCKET else 0
+        for (partition, bucket), positions in _grouped(partitions, codes, buckets):
+            yield (partition, bucket + first), positions
+
+    def index_changes(
+        self, bucket: Bucket
+    ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
+        """None."""
+        del bucket
+        return (), ()
+
+
+class DynamicBuckets:
+    """By a hash index, which the writer keeps up to date.  One writer at a time."""
+
+    def __init__(self, access: TableAccess, *, replaces: bool) -> None:
+        self._access = access
+        self._entries: dict[Bucket, IndexEntry] | None = {} if replaces else None
+        self._indexes: dict[bytes, HashIndex] = {}
+
+    def shares(self, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
+        """See ``Assigner``."""
+        fields = self._access.schema.trimmed_key_fields
+        hashes = row_hash([rows[f.name] for f in fields], [f.type for f in fields])
+        partitions, codes = partitions_of(self._access, rows)
+        buckets = np.zeros(rows.num_rows, dtype=np.int64)
+        for code, partition in enumerate(partitions):
+            mine = np.flatnonzero(codes == code)
+            buckets[mine] = self._index(partition).assign(hashes[mine])
+        yield from _grouped(partitions, codes, buckets)
+
+    def index_changes(
+        self, bucket: Bucket
+    ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
+        """The whole index of ``bucket``, written anew if it grew."""
+        access = self._access
+        index = self._index(bucket[0])
+        if bucket[1] not in index.touched:
+            return (), ()
+        hashes = index.hashes_of(bucket[1])
+        body, name = encode_hashes(hashes), f"index-{access.ids.uuid()}-0"
+        access.storage.write(layout.index_file_path(access.schema, *bucket, name), body)
+        added = IndexEntry(
+            kind=EntryKind.ADD,
+            partition=bucket[0],
+            bucket=bucket[1],
+            index_type=HASH,
+            file_name=name,
+            file_size=len(body),
+            row_count=len(hashes),
+        )
+        old = (self._entries or {}).get(bucket)
+        return (added,), () if old is None else (old,)
+
+    def _index(self, partition: bytes) -> HashIndex:
+        found = self._indexes.get(partition)
+        if found is None:
+            if self._entries is None:
+                self._entries = self._stored()
+            options = self._access.options
+            found = HashIndex.of(
+                {
+                    bucket[1]: self._hashes(entry)
+                    for bucket, entry in self._entries.items()
+                    if bucket[0] == partition
+                },
+                options.get(keys_identity.DYNAMIC_BUCKET_TARGET_ROW_NUM),
+                options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS),
+            )
+            self._indexes[partition] = found
+        return found
+
+    def _stored(self) -> dict[Bucket, IndexEntry]:
+        head = self._access.metadata.head()
+        entries = [] if head is None else index_entries(self._access, head)
+        return {(e.partition, e.bucket): e for e in entries if e.index_type == HASH}
+
+    def _hashes(self, entry: IndexEntry) -> Any:
+        path = layout.index_file_path(
+            self._access.schema,
+            entry.partition,
+            entry.bucket,
+            entry.file_name,
+            entry.external_path,
+        )
+        body = self._access.storage.read(path)
+        if len(body) != 4 * entry.row_count:
+            what = f"{len(body)} bytes for {entry.row_count} hashes"
+            raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
+        return decode_hashes(body)
+
+
+def partitions_of(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:
+    """The distinct partitions of ``rows``, and the number of each row's partition."""
+    fields = access.schema.partition_fields
+    if not fields:
+        return [EMPTY_ROW], np.zeros(rows.num_rows, dtype=np.int64)
+    columns = rows.select([f.name for f in fields])
+    codes = np.zeros(rows.num_rows, dtype=np.int64)
+    for column in columns.columns:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        own = np.asarray(encoded.indices, dtype=np.int64)
+        _, codes = np.unique(codes * len(encoded.dictionary) + own, return_inverse=True)
+    _, first = np.unique(codes, return_index=True)
+    chosen = columns.take(pa.array(first))
+    return encode_rows(chosen.columns, [f.type for f in fields]), codes
+
+
+def _grouped(
+    partitions: list[bytes], codes: Any, buckets: Any
+) -> Iterator[tuple[Bucket, pa.Array | None]]:
+    width = int(buckets.max()) + 1 if len(buckets) else 1
+    groups = codes * width + buckets
+    order = np.argsort(groups, kind="stable")
+    values, starts = np.unique(groups[order], return_index=True)
+    if len(values) == 1:
+        code, bucket = divmod(int(values[0]), width)
+        yield (partitions[code], bucket), None
+        return
+    for group, positions in zip(values, np.split(order, starts[1:]), strict=True):
+        code, bucket = divmod(int(group), width)
+        yield (partitions[code], bucket), pa.array(positions)
