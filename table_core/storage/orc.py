@@ -26,6 +26,7 @@ from table_core.storage.data_format import (
     encoding,
     own_option,
 )
+from table_core.storage.orc_chars import has_chars, trimmed
 from table_core.storage.orc_stripes import check_lengths, read_tail
 from table_core.storage.orc_timestamps import read_timestamps
 from table_core.storage.stored_schema import ORC_ID, schema_with_ids
@@ -100,6 +101,7 @@ class OrcFormat:
                     with _structure():
                         check_lengths(source, tail, number, schema.names)
                     stripe = _stripe(file, source, tail, number, schema, path)
+                    stripe = _without_padding(stripe, fields)
                 for start in range(0, stripe.num_rows, batch_rows):
                     with decoding(storage, path):
                         part = stripe.slice(start, batch_rows)
@@ -144,6 +146,15 @@ def _stripe(
             with _structure():
                 columns[field.name] = read_timestamps(source, tail, number, field, path=path)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _without_padding(stripe: pa.RecordBatch, fields: Sequence[Field]) -> pa.RecordBatch:
+    for field in fields:
+        if has_chars(field.type):
+            at = stripe.schema.get_field_index(field.name)
+            column = trimmed(stripe.column(at), field.type)
+            stripe = stripe.set_column(at, stripe.schema.field(at), column)
+    return stripe
 
 
 def _bare_rows(rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:

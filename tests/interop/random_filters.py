@@ -54,10 +54,12 @@ def condition(chance: random.Random, rows: pa.Table, depth: int = 2) -> Wish | N
     return {"op": op, "column": field.name, "values": values}
 
 
-def tested(wish: Wish) -> list[str]:
+def names_in(wish: Wish | None) -> list[str]:
     """The columns of a condition."""
+    if wish is None:
+        return []
     if "parts" in wish:
-        return [name for part in wish["parts"] for name in tested(part)]
+        return [name for part in wish["parts"] for name in names_in(part)]
     return [wish["column"]]
 
 

@@ -121,6 +121,13 @@ class RandomTable:
         others = {self.options.get("sequence.field"), self.options.get("bucket-key")}
         return {*self.keys, *self.partitions, *named, *(o for o in others if o)}
 
+    @property
+    def folds_floats(self) -> bool:
+        """Whether the least or greatest float is kept, of which pypaimon has an idea of its own."""
+        floats = [n for n, t in self.columns if t in ("FLOAT", "DOUBLE")]
+        folds = (self.options.get(f"fields.{name}.aggregate-function") for name in floats)
+        return any(fold in ("min", "max") for fold in folds)
+
     def batch(self, schema: pa.Schema, rows: int = 24) -> pa.Table:
         """Rows in the table's present columns; of a key table each key once, some as deletes."""
         chance, seen, data = self.chance, set(), []
