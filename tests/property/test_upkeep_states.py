@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import table_core as tc
+from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.branches import Branches
 from table_core.table.tags import Tags
@@ -45,6 +46,18 @@ class Later(SystemClock):
 def rows(table: Any, **which: Any) -> Rows:
     found = table.read(**which).to_arrow().select(["p", "k", "v"]).to_pylist()
     return sorted(tuple(row.values()) for row in found)
+
+
+def needed(table: Any, snapshot: Any) -> set[str]:
+    """Every file that a reader of ``snapshot`` opens.  What is remembered hides none that is lost."""
+    access = table.access
+    lists = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+    metas = access.metadata.data_manifests(snapshot)
+    names = [*lists, *(meta.file_name for meta in metas)]
+    return {layout.manifest_path(name) for name in names} | {
+        layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
+        for entry in access.live_entries(snapshot)
+    }
 
 
 def changes(table: Any, id: int) -> Rows:
@@ -181,11 +194,14 @@ class UpkeepStates(RuleBasedStateMachine):
     def what_was_promised_reads_as_it_did(self) -> None:
         if not hasattr(self, "snapshots"):
             return
+        there = {info.path for info in self.table().access.storage.walk("")}
         for branch, states in self.snapshots.items():
             table = self.table(branch)
             for id, want in states.items():
+                assert needed(table, table.snapshot(id)) <= there, (branch, id)
                 assert rows(table, snapshot=id) == want, (branch, id)
             for name, want in self.tags[branch].items():
+                assert needed(table, Tags(table.access).get(name).snapshot) <= there, (branch, name)
                 assert rows(table, tag=name) == want, (branch, name)
         for id, want in self.changes.items():
             assert changes(self.table(), id) == want, id

@@ -158,6 +158,21 @@ def test_tags_branches_and_kept_changelogs_hold_what_they_name() -> None:
     assert table.changes(after=0, to=4).to_arrow().num_rows == changes == 3
 
 
+def test_a_tag_alone_holds_its_manifests_and_files() -> None:
+    table = create(manifest__merge_min_count="1", manifest__full_compaction_threshold_size="1 b")
+    put(table, 1)
+    Tags(table.access).create("one")
+    for _ in range(3):
+        put(table, 2, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    later(table).remove_orphan_files()
+    assert rows(copied(table), tag="one") == [1]
+    Tags(table.access).delete("one")
+    done = later(table).remove_orphan_files()
+    assert done.details["deleted_by_folder"]["data"] == 1
+    assert rows(copied(table)) == [2]
+
+
 def test_what_a_deleted_branch_and_tag_left_goes() -> None:
     table = create()
     put(table, 1)
