@@ -78,6 +78,7 @@ class UpkeepStates(RuleBasedStateMachine):
             "num-sorted-run.compaction-trigger": "3",
             "snapshot.time-retained": "1 ms",
             "snapshot.num-retained.min": "1",
+            "manifest.full-compaction-threshold-size": "1 b",  # names leave the head at once
         }
         if kept:
             options |= {"changelog.num-retained.max": "1000", "changelog.num-retained.min": "1000"}
@@ -205,6 +206,14 @@ class UpkeepStates(RuleBasedStateMachine):
                 assert rows(table, tag=name) == want, (branch, name)
         for id, want in self.changes.items():
             assert changes(self.table(), id) == want, id
+
+    def teardown(self) -> None:
+        """Whatever the sequence was, it ends with everything gone that may go."""
+        if hasattr(self, "snapshots"):
+            for branch in list(self.snapshots):
+                self.expire(branch, 1)
+            self.remove_orphans()
+            self.what_was_promised_reads_as_it_did()
 
 
 TestUpkeepStates = UpkeepStates.TestCase
