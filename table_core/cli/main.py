@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -184,6 +185,30 @@ def expire_partitions(
 ) -> None:
     """Drop partitions past their time."""
     result = _table(warehouse, table).expire_partitions(expiration_time, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
+
+
+@app.command("remove-orphan-files")
+def remove_orphan_files(
+    warehouse: Warehouse,
+    table: TableName,
+    older_than: Annotated[
+        datetime | None, typer.Option(help="UTC; files changed since stay. Default: a day ago.")
+    ] = None,
+    allow_young: Annotated[
+        bool, typer.Option("--allow-young", help="Permit less than a day; nobody may be writing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete files that nothing names."""
+    result = _table(warehouse, table).remove_orphan_files(
+        older_than=older_than and older_than.replace(tzinfo=UTC),
+        allow_young=allow_young,
+        dry_run=dry_run,
+    )
     output.show_result(result, as_json=as_json)
 
 

@@ -34,6 +34,7 @@ ACTIONS: Final = (
     "expire-snapshots",
     "expire-partitions",
     "drop-partitions",
+    "remove-orphan-files",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -146,6 +146,10 @@ def _expire_partitions(
     return _table(catalog, spec).expire_partitions(commit=commit, **_given(spec))
 
 
+def _remove_orphans(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    return _table(catalog, spec).remove_orphan_files(**_given(spec))
+
+
 def _drop_partitions(
     catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
 ) -> ResultDocument:
@@ -181,4 +185,5 @@ _ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], Resu
     "expire-snapshots": _expire_snapshots,
     "expire-partitions": _expire_partitions,
     "drop-partitions": _drop_partitions,
+    "remove-orphan-files": _remove_orphans,
 }

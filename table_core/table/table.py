@@ -8,6 +8,7 @@ from table_core.ondisk import layout
 from table_core.table.access import TableAccess
 from table_core.table.metadata import Metadata
 from table_core.table.results import CommitAs
+from table_core.table.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,11 +62,8 @@ def open_handle(
     return Table(access)
 
 
-class Table:
+class Table(Upkeep):
     """A Paimon table.  Cheap to make; holds the schema that was newest then."""
-
-    def __init__(self, access: TableAccess) -> None:
-        self.access = access
 
     def __repr__(self) -> str:
         return f"Table({self.name!r}, {self.access.storage.uri!r})"
@@ -291,73 +289,6 @@ class Table:
         from table_core.table.overwriting import drop_partitions
 
         return drop_partitions(self.access, partitions, commit or CommitAs())
-
-    # ---------------------------------------------------------------------------------- upkeep
-    def compact(
-        self,
-        strategy: str = "full",
-        partitions: Sequence[Mapping[str, object]] | None = None,
-        where: str | Expression | None = None,
-        order_by: Sequence[str] | None = None,
-        dry_run: bool = False,
-        commit: CommitAs | None = None,
-    ) -> ResultDocument:
-        """Compact: ``full`` to one sorted run a bucket, ``minor`` what a writer would pick.
-
-        ``where`` may name partition columns only.  A full compaction delivers the changes of a
-        table with ``changelog-producer=full-compaction``.
-        """
-        from table_core.table.compact import compact
-
-        return compact(
-            self.access,
-            strategy=strategy,
-            partitions=partitions,
-            where=where,
-            order_by=order_by,
-            dry_run=dry_run,
-            commit=commit or CommitAs(),
-        )
-
-    def expire_snapshots(
-        self,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than: PointInTime | None = None,
-        max_deletes: int | None = None,
-        dry_run: bool = False,
-    ) -> ResultDocument:
-        """Forget old snapshots and the files that only they need.
-
-        Options of the table apply where an argument is None.  Tags, consumers, branches and the
-        newest snapshot that holds a position keep what they need.
-        """
-        from table_core.table.expirer import expire_snapshots
-
-        return expire_snapshots(
-            self.access,
-            retain_max=retain_max,
-            retain_min=retain_min,
-            older_than=older_than,
-            max_deletes=max_deletes,
-            dry_run=dry_run,
-        )
-
-    def expire_partitions(
-        self,
-        expiration_time: str | None = None,
-        dry_run: bool = False,
-        commit: CommitAs | None = None,
-    ) -> ResultDocument:
-        """Drop partitions whose value is older than ``expiration_time`` (e.g. ``"7 d"``).
-
-        Partitions whose value is no time are reported in ``details`` and stay.
-        """
-        from table_core.table.expire_partitions import expire_partitions
-
-        return expire_partitions(
-            self.access, expiration_time, dry_run=dry_run, commit=commit or CommitAs()
-        )
 
 
 def _commit_as(commit: CommitAs | None, user: str | None, identifier: int | None) -> CommitAs:

@@ -7,6 +7,7 @@ few lines says what must be there, so that agreeing on a wrong answer is no way 
 from __future__ import annotations
 
 import random
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,44 @@ def test_paimon_sees_our_schema_and_its_changes(
     assert {row[-1] for row in theirs.read()} == {None}
     theirs.write([[*theirs.read()[0][:-1], "12.5"]])
     agree(catalog.table(NAME).read().to_arrow(), theirs.read())
+
+
+@pytest.mark.parametrize("writer", ["ours", "theirs", "both"])
+def test_upkeep_of_a_table_of_either_side_leaves_what_paimon_reads(
+    writer: str, catalog: Any, paimon: Judge, tmp_path: Path
+) -> None:
+    """Expiry and orphan removal, with a tag of Paimon and rests of both."""
+    shape = SHAPES[3]
+    table, theirs, model = shape.create(catalog, NAME), paimon.table(tmp_path, NAME), Model(shape)
+    tagged = []
+    for seed in range(8):
+        rows = batch(shape, seed)
+        if writer == "ours" or (writer == "both" and seed % 2):
+            write(table, rows)
+        else:
+            theirs.write(judged(rows))
+        model.take(rows)
+        if seed == 3:
+            theirs.tag("kept")
+            tagged = list(model.state())
+    theirs.compact() if writer == "theirs" else table.compact(strategy="full")
+    storage, rests = table.access.storage, []
+    for path in (p.path for p in list(storage.walk("")) if "/data-" in p.path):
+        folder = path.rpartition("/")[0]
+        rests += [f"{folder}/data-{uuid.uuid4()}-0.parquet", f"manifest/manifest-{uuid.uuid4()}-0"]
+    for path in rests:
+        storage.write(path, b"rest")
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    soon = {"older_than": table.access.clock.now_ms() + 60_000, "allow_young": True}
+    said = table.remove_orphan_files(**soon, dry_run=True)
+    done = table.remove_orphan_files(**soon)
+    assert said.files_deleted == done.files_deleted == len(rests)
+    assert {file["path"] for file in done.details["deleted"]} == set(rests)
+    assert done.details["foreign"] == []
+    agree_rows(model.state(), theirs.read())
+    agree_rows(tagged, theirs.read(scan__tag_name="kept"))
+    agree(catalog.table(NAME).read(tag="kept").to_arrow(), tagged)
+    rows = batch(shape, 99)
+    theirs.write(judged(rows))
+    model.take(rows)
+    agree(catalog.table(NAME).read().to_arrow(), model.state())

@@ -13,6 +13,7 @@ from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.expire import (
     PaimonExpirePartitionsOperator,
     PaimonExpireSnapshotsOperator,
+    PaimonRemoveOrphanFilesOperator,
 )
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.sync import PaimonSyncTableOperator
@@ -34,6 +35,7 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
         "on": ["id"],
         "when": [{"action": "matched-upsert"}],
     },
+    PaimonRemoveOrphanFilesOperator: {"older_than": "2026-01-01T00:00:00Z"},
     PaimonSnapshotSensor: {},
     PaimonSyncTableOperator: {"source": {"kind": "files", "uri": "x", "format": "debezium-json"}},
     PaimonWriteOperator: {"sql": "SELECT 1 AS id"},

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-__all__ = ["PaimonExpirePartitionsOperator", "PaimonExpireSnapshotsOperator"]
+__all__ = [
+    "PaimonExpirePartitionsOperator",
+    "PaimonExpireSnapshotsOperator",
+    "PaimonRemoveOrphanFilesOperator",
+]
 
 
 class PaimonExpireSnapshotsOperator(PaimonTableOperator):
@@ -86,3 +90,40 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.expire_partitions``."""
         return {"expiration_time": self.expiration_time, "dry_run": self.dry_run_only}
+
+
+class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
+    """Delete files in the table's folder that no snapshot, tag, changelog or branch names.
+
+    Files that the format does not make are reported and stay.
+
+    :param older_than: only files from before this point in time; default: a day ago.  ISO 8601
+        with a zone, an aware datetime, or epoch milliseconds.  (templated)
+    :param allow_young: permit an ``older_than`` less than a day ago: nobody may be writing then.
+    :param dry_run: only report what would be deleted.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
+    action = "remove-orphan-files"
+
+    def __init__(
+        self,
+        *,
+        older_than: str | int | datetime | None = None,
+        allow_young: bool = False,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.older_than = older_than
+        self.allow_young = allow_young
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.remove_orphan_files``."""
+        return {
+            "older_than": epoch_ms(self.older_than, "older_than"),
+            "allow_young": self.allow_young,
+            "dry_run": self.dry_run_only,
+        }

@@ -1,0 +1,109 @@
+"""The verbs that keep a table in shape; ``Table`` has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.table.results import CommitAs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.predicate.expression import Expression
+    from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
+    from table_core.table.times import PointInTime
+
+__all__ = ["Upkeep"]
+
+
+class Upkeep:
+    """Compaction, expiry and what else a table needs from time to time."""
+
+    def __init__(self, access: TableAccess) -> None:
+        self.access = access
+
+    def compact(
+        self,
+        strategy: str = "full",
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        where: str | Expression | None = None,
+        order_by: Sequence[str] | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Compact: ``full`` to one sorted run a bucket, ``minor`` what a writer would pick.
+
+        ``where`` may name partition columns only.  A full compaction delivers the changes of a
+        table with ``changelog-producer=full-compaction``.
+        """
+        from table_core.table.compact import compact
+
+        return compact(
+            self.access,
+            strategy=strategy,
+            partitions=partitions,
+            where=where,
+            order_by=order_by,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
+
+    def expire_snapshots(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: PointInTime | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Forget old snapshots and the files that only they need.
+
+        Options of the table apply where an argument is None.  Tags, consumers, branches and the
+        newest snapshot that holds a position keep what they need.
+        """
+        from table_core.table.expirer import expire_snapshots
+
+        return expire_snapshots(
+            self.access,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than=older_than,
+            max_deletes=max_deletes,
+            dry_run=dry_run,
+        )
+
+    def expire_partitions(
+        self,
+        expiration_time: str | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Drop partitions whose value is older than ``expiration_time`` (e.g. ``"7 d"``).
+
+        Partitions whose value is no time are reported in ``details`` and stay.
+        """
+        from table_core.table.expire_partitions import expire_partitions
+
+        return expire_partitions(
+            self.access, expiration_time, dry_run=dry_run, commit=commit or CommitAs()
+        )
+
+    def remove_orphan_files(
+        self,
+        older_than: PointInTime | None = None,
+        dry_run: bool = False,
+        allow_young: bool = False,
+    ) -> ResultDocument:
+        """Delete files that no snapshot, tag or kept changelog of any branch names.
+
+        Only files from before ``older_than`` (default: a day ago) whose names the format makes, and
+        only inside the table's folder; foreign files are reported in ``details`` and stay.
+        ``allow_young`` permits a time less than a day ago: nobody may be writing then.
+        ``files_before`` and ``files_after`` count every file in the folder.
+        """
+        from table_core.table.orphan_remover import remove_orphan_files
+
+        return remove_orphan_files(
+            self.access, older_than=older_than, allow_young=allow_young, dry_run=dry_run
+        )

@@ -1,0 +1,226 @@
+"""What was promised stays readable, whatever upkeep runs in which order.
+
+Goal: snapshots above the floor, tags, branches and their tags read as they did when they were made;
+kept changelogs deliver as before; orphan removal takes every rest, and nothing else.
+
+Method: a Hypothesis state machine over the public names, on a memory store.  The model is a dict from
+each promised name to the rows that it had.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import table_core as tc
+from table_core.ondisk import layout
+from table_core.storage.system import SystemClock
+from table_core.table.branches import Branches
+from table_core.table.tags import Tags
+
+SCHEMA = pa.schema(
+    [
+        pa.field("p", pa.string()),
+        pa.field("k", pa.int64(), nullable=False),
+        pa.field("v", pa.int64()),
+    ]
+)
+Rows = list[tuple[Any, ...]]
+NAMES = st.sampled_from(["a", "b", "c"])
+
+
+@dataclass(frozen=True)
+class Later(SystemClock):
+    """Days on, so that nothing is young."""
+
+    def now_ms(self) -> int:
+        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
+
+
+def rows(table: Any, **which: Any) -> Rows:
+    found = table.read(**which).to_arrow().select(["p", "k", "v"]).to_pylist()
+    return sorted(tuple(row.values()) for row in found)
+
+
+def needed(table: Any, snapshot: Any) -> set[str]:
+    """Every file that a reader of ``snapshot`` opens.  What is remembered hides none that is lost."""
+    access = table.access
+    lists = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+    metas = access.metadata.data_manifests(snapshot)
+    names = [*lists, *(meta.file_name for meta in metas)]
+    return {layout.manifest_path(name) for name in names} | {
+        layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
+        for entry in access.live_entries(snapshot)
+    }
+
+
+def changes(table: Any, id: int) -> Rows:
+    found = table.changes(after=id - 1, to=id).to_arrow().to_pylist()
+    return sorted((row["_ROW_KIND"], row["p"], row["k"], row["v"]) for row in found)
+
+
+class UpkeepStates(RuleBasedStateMachine):
+    """One table with its branches, and what was promised of it."""
+
+    @initialize(
+        partitioned=st.booleans(), producer=st.sampled_from(["none", "input"]), kept=st.booleans()
+    )
+    def create(self, partitioned: bool, producer: str, kept: bool) -> None:
+        options = {
+            "bucket": "1",
+            "changelog-producer": producer,
+            "num-sorted-run.compaction-trigger": "3",
+            "snapshot.time-retained": "1 ms",
+            "snapshot.num-retained.min": "1",
+            "manifest.full-compaction-threshold-size": "1 b",  # names leave the head at once
+        }
+        if kept:
+            options |= {"changelog.num-retained.max": "1000", "changelog.num-retained.min": "1000"}
+        catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+        catalog.create_database("d")
+        self.catalog = catalog
+        catalog.create_table(
+            "d.t",
+            SCHEMA,
+            primary_key=("p", "k") if partitioned else ("k",),
+            partition_by=("p",) if partitioned else (),
+            options=options,
+        )
+        self.kept = kept
+        self.snapshots: dict[str, dict[int, Rows]] = {"main": {}}
+        self.tags: dict[str, dict[str, Rows]] = {"main": {}}
+        self.changes: dict[int, Rows] = {}
+        self.value = 0
+
+    def table(self, branch: str = "main") -> Any:
+        return self.catalog.table("d.t", branch=None if branch == "main" else branch)
+
+    def note(self, branch: str) -> None:
+        """Promise what is there now."""
+        table = self.table(branch)
+        head = table.latest_snapshot()
+        for id in range(max(self.snapshots[branch], default=0) + 1, (head.id if head else 0) + 1):
+            if id not in self.snapshots[branch]:
+                self.snapshots[branch][id] = rows(table, snapshot=id)
+                if branch == "main":
+                    self.changes[id] = changes(table, id)
+
+    @rule(
+        where=st.sampled_from(["main", "main", "b1"]),
+        key=st.integers(0, 5),
+        part=st.sampled_from(["x", "y"]),
+        overwrite=st.sampled_from([None, None, "table", "partitions"]),
+    )
+    def write(self, where: str, key: int, part: str, overwrite: str | None) -> None:
+        if where not in self.snapshots:
+            return
+        self.value += 1
+        with self.table(where).write(overwrite=overwrite) as writer:
+            writer.write(pa.table({"p": [part], "k": [key], "v": [self.value]}, schema=SCHEMA))
+            writer.commit()
+        self.note(where)
+
+    @rule(strategy=st.sampled_from(["full", "minor"]))
+    def compact(self, strategy: str) -> None:
+        self.table().compact(strategy)
+        self.note("main")
+
+    @rule(name=NAMES)
+    def tag(self, name: str) -> None:
+        head = self.table().latest_snapshot()
+        if head is not None and name not in self.tags["main"]:
+            Tags(self.table().access).create(name)
+            self.tags["main"][name] = self.snapshots["main"][head.id]
+
+    @rule(name=NAMES)
+    def untag(self, name: str) -> None:
+        if self.tags["main"].pop(name, None) is not None:
+            Tags(self.table().access).delete(name)
+
+    @rule(name=NAMES)
+    def branch(self, name: str) -> None:
+        if "b1" in self.snapshots or name not in self.tags["main"]:
+            return
+        Branches(self.table().access).create("b1", tag=name)
+        branch = self.table("b1")
+        self.tags["b1"] = {name: self.tags["main"][name]}
+        self.snapshots["b1"] = {branch.latest_snapshot().id: self.tags["main"][name]}
+
+    @precondition(lambda self: "b1" in getattr(self, "snapshots", {}))
+    @rule()
+    def unbranch(self) -> None:
+        Branches(self.table().access).delete("b1")
+        del self.snapshots["b1"], self.tags["b1"]
+
+    @rule(where=st.sampled_from(["main", "main", "b1"]), retain=st.integers(1, 3))
+    def expire(self, where: str, retain: int) -> None:
+        if where not in self.snapshots:
+            return
+        table = self.table(where)
+        table.expire_snapshots(retain_max=retain, retain_min=1)
+        left = {snapshot.id for snapshot in table.snapshots()}
+        gone = [id for id in self.snapshots[where] if id not in left]
+        assert len(left) <= max(retain, 1) or not gone
+        for id in gone:
+            del self.snapshots[where][id]
+            if where == "main" and not self.kept:
+                self.changes.pop(id, None)
+
+    @rule()
+    def leave_a_rest(self) -> None:
+        storage = self.table().access.storage
+        storage.write(f"bucket-0/data-{uuid.uuid4()}-0.parquet", b"rest")
+        storage.write(f"manifest/manifest-{uuid.uuid4()}-0", b"rest")
+        storage.write("export/mine.csv", b"1")
+
+    @rule()
+    def remove_orphans(self) -> None:
+        table = tc.Table(replace(self.table().access, clock=Later()))
+        said = table.remove_orphan_files(dry_run=True)
+        done = table.remove_orphan_files()
+        same = ("files_deleted", "bytes_deleted", "files_before", "files_after")
+        assert [getattr(said, n) for n in same] == [getattr(done, n) for n in same]
+        assert table.remove_orphan_files().files_deleted == 0
+        partitioned = bool(table.partition_by)
+        left = [i for i in table.access.storage.walk("") if i.size == 4 and "bucket" in i.path]
+        assert partitioned or not left
+
+    @invariant()
+    def what_was_promised_reads_as_it_did(self) -> None:
+        if not hasattr(self, "snapshots"):
+            return
+        there = {info.path for info in self.table().access.storage.walk("")}
+        for branch, states in self.snapshots.items():
+            table = self.table(branch)
+            for id, want in states.items():
+                assert needed(table, table.snapshot(id)) <= there, (branch, id)
+                assert rows(table, snapshot=id) == want, (branch, id)
+            for name, want in self.tags[branch].items():
+                assert needed(table, Tags(table.access).get(name).snapshot) <= there, (branch, name)
+                assert rows(table, tag=name) == want, (branch, name)
+        for id, want in self.changes.items():
+            assert changes(self.table(), id) == want, id
+
+    def teardown(self) -> None:
+        """Whatever the sequence was, it ends with everything gone that may go."""
+        if hasattr(self, "snapshots"):
+            for branch in list(self.snapshots):
+                self.expire(branch, 1)
+            self.remove_orphans()
+            self.what_was_promised_reads_as_it_did()
+
+
+TestUpkeepStates = UpkeepStates.TestCase
+TestUpkeepStates.settings = settings(
+    settings.default,
+    max_examples=max(10, settings.default.max_examples // 5),
+    stateful_step_count=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
