@@ -57,6 +57,8 @@ WAITING_SQL = f"""{DUE}
 SELECT * FROM due WHERE NOT EXISTS (SELECT 1 FROM customers WHERE id = customer_id)"""
 SNAPSHOT = {"customers": {"table": CUSTOMERS}}
 LIVED_IN = "SELECT DISTINCT country FROM customers"
+# announced by the watcher of streamhouse_report, so the tasks keep silent
+SILENT = {"table": SALES, "events": "none"}
 ZEROS = {"country": "source.country", "revenue": "0", "order_count": "0"}
 # the sample's days lie in the past: "a week old" is counted from the day of the round
 AGE = "(dag_run.run_after.date() - macros.datetime(2026, 3, 1).date()).days"
@@ -88,27 +90,25 @@ with DAG(
         rows_position="tc.files.orders",
         engine="local",
     )
-    # SALES is announced by the watcher of streamhouse_report, so these tasks keep silent
     add_sales = PaimonWriteOperator(
+        **SILENT,
         task_id="add_sales",
-        table=SALES,
         sql=SALES_SQL,
         sources={"orders": {"table": ORDERS, "mode": "changes"}} | SNAPSHOT,
         pending={"table": WAITING, "sql": WAITING_SQL},
-        events="none",
     )
     align_countries = PaimonMergeIntoOperator(
+        **SILENT,
         task_id="align_countries",
-        table=SALES,
         source={"sql": LIVED_IN, "sources": SNAPSHOT},
         on=["country"],
         when=[
             {"action": "not-matched-insert", "values": ZEROS},
             {"action": "not-matched-by-source-delete"},
         ],
-        events="none",
     )
-    deliver = PaimonCompactOperator(task_id="deliver_changes", table=SALES, events="none")
+    # a row for each country: not worth a JVM
+    deliver = PaimonCompactOperator(task_id="deliver_changes", engine="local", **SILENT)
     expire_old = [
         PaimonExpireSnapshotsOperator(task_id="expire_snapshots", table=SALES),
         PaimonExpirePartitionsOperator(task_id="expire_orders", table=ORDERS, expiration_time=WEEK),

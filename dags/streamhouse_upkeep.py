@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from airflow.sdk import DAG, TaskGroup
+from airflow.sdk import DAG, CronTriggerTimetable, TaskGroup
 
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.expire import PaimonExpireSnapshotsOperator
@@ -18,8 +18,7 @@ STRATEGIES = {
 
 with DAG(
     dag_id="streamhouse_upkeep",
-    schedule="0 3 * * *",
-    start_date=datetime(2026, 1, 1, tzinfo=UTC),
+    schedule=CronTriggerTimetable("0 3 * * *", timezone="UTC", run_immediately=False),
     catchup=False,
     max_active_runs=1,
     default_args={"retries": 3, "retry_delay": timedelta(minutes=1), "catalog": "demo"},

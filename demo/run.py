@@ -1,6 +1,6 @@
 """Run the streamhouse from an empty folder to the last table: what ``make demo`` does.
 
-    python -m demo.run [--home .demo] [--deliveries 4,3,3] [--seconds 600]
+    python -m demo.run [--home .demo] [--deliveries 5,5] [--seconds 600]
 
 Every delivery hands over that many rounds of the sample input and is one run of Dag ``streamhouse``.
 Afterwards Airflow stays up to look around; ``make demo-down`` stops it.
@@ -35,11 +35,16 @@ __all__ = ["main"]
 PROJECT = Path(__file__).resolve().parent.parent
 PIPELINE, REPORT, _ = DAGS
 WAREHOUSE = "warehouse"
-SPARK = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    # jobs of seconds: a JVM that optimises deeply spends twice as long on them
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def deliveries(sizes: str) -> Iterator[range]:
-    """``4,3,3`` as rounds 1 to 4, 5 to 7 and 8 to 10."""
+    """``5,5`` as rounds 1 to 5 and 6 to 10."""
     first = 1
     for size in sizes.split(","):
         yield range(first, first + int(size))
@@ -52,7 +57,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
     parser.add_argument("--home", type=Path, default=PROJECT / ".demo")
     parser.add_argument("--dags", type=Path, default=PROJECT / "dags")
-    parser.add_argument("--deliveries", default="4,3,3")
+    parser.add_argument("--deliveries", default="5,5")
     parser.add_argument("--seconds", type=float, default=600, help="give up after this long")
     parser.add_argument("--attach", default="", metavar="URL")
     wish = parser.parse_args(arguments)

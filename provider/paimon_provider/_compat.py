@@ -14,6 +14,8 @@ from airflow.sdk import (
     BaseSensorOperator,
     Connection,
     Context,
+    RetryDecision,
+    RetryPolicy,
     conf,
 )
 from airflow.sdk.bases.sensor import PokeReturnValue
@@ -35,6 +37,8 @@ __all__ = [
     "Connection",
     "Context",
     "PokeReturnValue",
+    "RetryDecision",
+    "RetryPolicy",
     "TriggerEvent",
     "conf",
     "mask_secret",

@@ -11,7 +11,6 @@ from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.kinds import Field
 from table_core.predicate import to_arrow
 from table_core.predicate.bind import bind, bind_term
-from table_core.predicate.sql import parse_value, parse_where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +24,16 @@ def evaluate(sql: str, rows: Mapping[str, pa.Table]) -> pa.Array:
     Raises:
         PredicateError: it does not parse, or names what is not there.
     """
+    from table_core.predicate.sql import parse_value  # brings an SQL parser along
+
     table = _nested(rows)
     return to_arrow.evaluate(bind_term(parse_value(sql), _fields(table)), table)
 
 
 def holds(sql: str, rows: Mapping[str, pa.Table]) -> Any:
     """Positions of the rows for which the condition ``sql`` is true."""
+    from table_core.predicate.sql import parse_where  # brings an SQL parser along
+
     table = _nested(rows)
     true = to_arrow.mask(bind(parse_where(sql), _fields(table)), table)
     return np.flatnonzero(true.fill_null(False).to_numpy(zero_copy_only=False))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import BaseOperator
 from paimon_provider.assets import TableIdentity, is_template, table_asset
 from paimon_provider.conditions import delivers_changes, event_document
-from paimon_provider.failures import airflow_failures
+from paimon_provider.failures import TableRetryPolicy, airflow_failures
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError
 
@@ -64,6 +64,8 @@ class PaimonTableOperator(BaseOperator):
         if "outlets" not in kwargs and not is_template(table):
             announced = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
             kwargs["outlets"] = [announced]
+        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
+            kwargs["retry_policy"] = TableRetryPolicy()
         super().__init__(**kwargs)
         if events not in EVENTS:
             raise ArgumentError(
