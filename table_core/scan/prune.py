@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.bucketing.fixed import bucket_ids
+from table_core.datatypes.kinds import Atomic, Field, Root
+from table_core.datatypes.row_kind import SEQUENCE_COLUMN
 from table_core.lsm.overlap import sections
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.ondisk.stats import covered_fields, decode_stats
@@ -41,6 +43,10 @@ __all__ = ["Explain", "Pruner", "value_ranges"]
 
 _WHOLE_ROWS: Final = frozenset({"deduplicate", "first-row"})
 """Engines whose result is one of the rows that were written."""
+_TRACKED: Final = tuple(
+    Field(at, name, Atomic(Root.BIGINT)) for at, name in enumerate(("_ROW_ID", SEQUENCE_COLUMN))
+)
+"""Columns that an UPDATE of a row-tracking table stores beside those of the table (spec 10.6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,10 +253,16 @@ class Pruner:
 
 def value_ranges(file: DataFile, written: TableSchema) -> dict[str, Range]:
     """What the statistics of ``file`` say of its columns, by their names in ``written``."""
-    fields = covered_fields(written.fields, file.value_stats_cols, path=file.file_name)
+    present: Sequence[Field] = written.fields
+    if file.write_cols is not None:  # not all columns, or row ids beside them
+        known = dict(written.by_name) | {f.name: f for f in _TRACKED}
+        present = [known[name] for name in file.write_cols if name in known]
+    fields = covered_fields(present, file.value_stats_cols, path=file.file_name)
     stats = decode_stats(file.value_stats, fields, path=file.file_name)
     return {
-        name: Range(low, high, nulls, file.row_count) for name, (low, high, nulls) in stats.items()
+        name: Range(low, high, nulls, file.row_count)
+        for name, (low, high, nulls) in stats.items()
+        if name in written.by_name
     }
 
 

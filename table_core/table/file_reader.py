@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.errors import FilesExpiredError, NotFoundError
+from table_core.errors import FilesExpiredError, NotFoundError, UnsupportedFeatureError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.options import keys_files
@@ -80,6 +80,12 @@ class FileReader:
             CorruptFileError: it does not decode.
         """
         access = self.access
+        if file.external_path is not None:
+            raise UnsupportedFeatureError(
+                f"{file.external_path} lies outside the table (data-file.external-paths), where "
+                "this release does not read",
+                feature="external paths",
+            )
         file_schema = access.metadata.schema(file.schema_id)
         stored = tuple(f for f in self.fields if f.name not in self._constants)
         projection = project(file_schema, stored, file.write_cols)
