@@ -154,9 +154,8 @@ def changes_of(case: Case) -> tuple[list[Call], list[object], list[object], int]
     return calls, before, state(catalog), snapshots(catalog)[-1]
 
 
-def crash(case: Case, nth: int, fault: Fault) -> Catalog:
-    """A table in which the verb died at its ``nth`` changing call; that call may not come."""
-    catalog = fresh(case)
+def at(nth: int, fault: Fault) -> Faults:
+    """``fault`` at the changing call ``nth``, counted from 0."""
     seen = 0
 
     def decide(call: Call) -> Fault | None:
@@ -166,12 +165,27 @@ def crash(case: Case, nth: int, fault: Fault) -> Catalog:
         seen += 1
         return fault if seen == nth + 1 else None
 
-    faults = Faults(decide)
+    return Faults(decide)
+
+
+def crash(case: Case, nth: int, fault: Fault) -> Catalog:
+    """A table in which the verb died at its changing call ``nth``; that call may not come."""
+    catalog = fresh(case)
+    faults = at(nth, fault)
     try:
         case.verb(opened(FaultyStorage(catalog.storage, faults), catalog))
     except Crash:
         assert faults.dead
     return catalog
+
+
+def failure(case: Case, catalog: Catalog, nth: int, fault: Fault) -> str | None:
+    """The kind of the error that the verb ends with."""
+    try:
+        case.verb(opened(FaultyStorage(catalog.storage, at(nth, fault)), catalog))
+    except tc.errors.TableError as error:
+        return error.kind
+    return None
 
 
 @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
@@ -207,21 +221,12 @@ def test_a_failing_call_leaves_the_old_rows_or_the_new(name: str) -> None:
     for nth, call in enumerate(calls):
         for fault in (Fault.ERROR_BEFORE, Fault.ERROR_AFTER):
             catalog = fresh(case)
-            seen = 0
-
-            def decide(call: Call, fault: Fault = fault, nth: int = nth) -> Fault | None:
-                nonlocal seen
-                seen += call.name in CHANGING
-                return fault if call.name in CHANGING and seen == nth + 1 else None
-
-            try:
-                case.verb(opened(FaultyStorage(catalog.storage, Faults(decide)), catalog))
-            except tc.errors.TableError as error:
-                assert error.kind in {"unavailable", "unknown-outcome"}, (nth, call, error)
-                assert state(catalog) in (before, after), (nth, call)
-                tidies_up = call.name not in {"delete", "open_output"} and "expire s" not in name
-                if error.kind == "unavailable" and tidies_up:
-                    assert not unnamed(catalog), (nth, call, fault)
+            error = failure(case, catalog, nth, fault)
+            assert error in {None, "unavailable", "unknown-outcome"}, (nth, call, error)
+            assert state(catalog) in (before, after), (nth, call)
+            tidies_up = call.name not in {"delete", "open_output"} and "expire s" not in name
+            if error == "unavailable" and tidies_up:
+                assert not unnamed(catalog), (nth, call, fault)
             case.verb(catalog)
             assert state(catalog) == after, (nth, call)
 
