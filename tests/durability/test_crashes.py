@@ -10,8 +10,9 @@ deletes nothing that a reader needs.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -35,6 +36,7 @@ CHANGING = {
     "sync",
 }
 SHORT = {"snapshot.time-retained": "1 ms", "snapshot.num-retained.min": "1"}
+Row = tuple[object, ...]
 AS = tc.CommitAs(user="task", identifier=7)
 
 
@@ -60,9 +62,9 @@ def dated(catalog: Catalog) -> tc.Table:
     return table
 
 
-def put(table: tc.Table, rows: dict[str, list[object]], **how: object) -> tc.Commit:
+def put(table: tc.Table, rows: Mapping[str, Sequence[object]], **how: Any) -> tc.Commit:
     with table.write(**how) as writer:
-        writer.write(pa.table(rows, schema=table.arrow_schema))
+        writer.write(pa.table(dict(rows), schema=table.arrow_schema))
         return writer.commit()
 
 
@@ -72,7 +74,7 @@ class Case:
     verb: Callable[[Catalog], object]
 
 
-def writes(rows: dict[str, list[object]], **how: object) -> Callable[[Catalog], object]:
+def writes(rows: Mapping[str, Sequence[object]], **how: Any) -> Callable[[Catalog], object]:
     return lambda catalog: put(catalog.table("d.t"), rows, commit=AS, **how)
 
 
@@ -114,7 +116,7 @@ def fresh(case: Case) -> Catalog:
     return catalog
 
 
-def state(catalog: Catalog) -> list[tuple[object, ...]]:
+def state(catalog: Catalog) -> list[Row]:
     rows = catalog.table("d.t").read().to_arrow().to_pydict()
     return sorted(zip(*rows.values(), strict=True), key=repr)
 
@@ -144,7 +146,7 @@ def unnamed(catalog: Catalog) -> set[str]:
     return {name for name in there if name.startswith(kinds)} - named
 
 
-def changes_of(case: Case) -> tuple[list[Call], list[object], list[object], int]:
+def changes_of(case: Case) -> tuple[list[Call], list[Row], list[Row], int]:
     """The changing calls of an undisturbed run; rows before and after; the last snapshot id."""
     catalog = fresh(case)
     before = state(catalog)

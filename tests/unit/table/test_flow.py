@@ -141,6 +141,8 @@ def test_rows_that_all_have_to_wait_are_taken_once_though_the_source_expires(sho
     shop.run()
     shop.order((3, 9, 9))
     shop.run()
+    newest = shop.snapshots("orders")[-1]
+    assert shop.table("sales").position("tc.flow.orders") == str(newest)
     shop.order((4, 1, 1))
     shop.expire()
     shop.run()
@@ -178,14 +180,15 @@ def test_two_runs_from_one_position_are_one_commit_and_one_conflict(shop: Shop) 
     assert shop.sales() == shop.expected()
 
 
-def crashes() -> Iterator[tuple[int, Shop]]:
+def crashes(*, runs_before: int) -> Iterator[tuple[int, Shop]]:
     """A flow that died at its nth changing call, for every n."""
     total = nth = 1
     while nth <= total:
         shop = Shop()
         shop.customer(1, "NL")
         shop.order((1, 1, 10), (2, 2, 20))
-        shop.run()
+        for _ in range(runs_before):
+            shop.run()
         shop.order((3, 1, 5), (4, 3, 7))
         shop.customer(2, "FR")
         seen = 0
@@ -204,10 +207,12 @@ def crashes() -> Iterator[tuple[int, Shop]]:
         nth += 1
 
 
-def test_a_run_that_dies_anywhere_is_finished_by_its_retry() -> None:
+@pytest.mark.parametrize("runs_before", [0, 1])
+def test_a_run_that_dies_anywhere_is_finished_by_its_retry(runs_before: int) -> None:
     steps = 0
-    for nth, shop in crashes():
+    for nth, shop in crashes(runs_before=runs_before):
         shop.order((5, 1, 100))  # the retry pins newer sources than the run that died
+        shop.order((6, 1, 200))
         shop.expire()
         shop.run(tc.CommitAs(user="run-2"))
         shop.expire()
