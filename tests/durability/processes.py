@@ -1,0 +1,103 @@
+"""Processes that tests start and kill: writers, compactors and readers of one sum table.
+
+A writer's commit n adds 1 to ``v`` and says n; so in every state of the table, for every writer,
+``v == n + 1``: a lost commit makes the sum too small, a repeated one too large.  What a process has
+to say it appends to a file, a line at a time, so that a kill loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+from pathlib import Path
+
+import pyarrow as pa
+
+import table_core as tc
+
+OPTIONS = {
+    "bucket": "2",
+    "merge-engine": "aggregation",
+    "fields.n.aggregate-function": "max",
+    "fields.v.aggregate-function": "sum",
+    "num-sorted-run.compaction-trigger": "3",
+    "commit.max-retries": "100",
+}
+SCHEMA = pa.schema(
+    [pa.field("writer", pa.string(), nullable=False), ("n", pa.int32()), ("v", pa.int64())]
+)
+FORK = multiprocessing.get_context("forkserver")
+FORK.set_forkserver_preload(
+    [
+        "pytest",
+        "table_core.storage.formats",
+        "table_core.storage.parquet",
+        "table_core.table.catalog",
+        "table_core.table.compact",
+        "table_core.table.overwriting",
+        "table_core.table.scan",
+    ]
+)
+
+
+def make_table(folder: Path, **options: str) -> tc.Table:
+    catalog = tc.open_catalog(str(folder))
+    catalog.create_database("d")
+    return catalog.create_table(
+        "d.sums", SCHEMA, primary_key=("writer",), options={**OPTIONS, **options}
+    )
+
+
+def sums(table: tc.Table) -> dict[str, tuple[int, int]]:
+    """Writer to (n, v)."""
+    rows = table.read().to_arrow()
+    found = dict(
+        zip(
+            rows["writer"].to_pylist(),
+            zip(rows["n"].to_pylist(), rows["v"].to_pylist(), strict=True),
+            strict=True,
+        )
+    )
+    assert len(found) == rows.num_rows, "a key twice"
+    return found
+
+
+def write(uri: str, user: str, first: int, count: int, log: Path) -> None:
+    """Commits ``first`` .. of ``user``: "n made|found snapshot:hash …" a line."""
+    table = tc.open_table(uri)
+    with log.open("a", buffering=1) as out:
+        for n in range(first, first + count):
+            with table.write(commit=tc.CommitAs(user=user, identifier=n)) as writer:
+                writer.write(pa.table({"writer": [user], "n": pa.array([n], pa.int32()), "v": [1]}))
+                done = writer.commit()
+            hashes = (f"{id}:{snapshot_hash(table, id)}" for id in done.snapshot_ids)
+            print(n, "found" if done.replayed else "made", *hashes, file=out)
+
+
+def snapshot_hash(table: tc.Table, id: int) -> str:
+    return hashlib.sha256(table.access.metadata.snapshot_body(id)).hexdigest()
+
+
+def compact(uri: str, rounds: int, log: Path) -> None:
+    """Full compactions; a lost race is said and is no failure."""
+    table = tc.open_table(uri)
+    with log.open("a", buffering=1) as out:
+        for _ in range(rounds):
+            try:
+                table.compact()
+                print("compacted", file=out)
+            except tc.errors.CommitConflictError:
+                print("conflict", file=out)
+
+
+def read(uri: str, stop: Path, log: Path) -> None:
+    """Read until ``stop`` is there: every state must add up, and none is older than the last."""
+    table = tc.open_table(uri)
+    before: dict[str, tuple[int, int]] = {}
+    with log.open("a", buffering=1) as out:
+        while not stop.exists():
+            now = sums(table)
+            wrong = {user: row for user, row in now.items() if row[1] != row[0] + 1}
+            back = {user for user, row in before.items() if now.get(user, (-1, 0)) < row}
+            print("wrong" if wrong or back else "right", wrong, back, file=out)
+            before = now
