@@ -72,7 +72,8 @@ class HashIndex:
 
     def hashes_of(self, bucket: int) -> Hashes:
         """Every hash in ``bucket``."""
-        return self._hashes[self._buckets == bucket]
+        found: Hashes = self._hashes[self._buckets == bucket]
+        return found
 
     def _room_for(self, hashes: Hashes) -> Buckets:
         count, start = len(hashes), 0
