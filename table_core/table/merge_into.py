@@ -17,18 +17,17 @@ import pyarrow.compute as pc
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError, UnsupportedFeatureError
-from table_core.options import keys_merge
 from table_core.table.coerce import batches_of, cast_column
 from table_core.table.committer import find_commit
 from table_core.table.expressions import evaluate, holds
 from table_core.table.overwriting import open_writer
 from table_core.table.results import ResultDocument
+from table_core.table.row_deletes import deletes_of
 from table_core.table.scan import batch_scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
     from table_core.table.results import CommitAs
 
@@ -257,21 +256,6 @@ def _value(clause: MergeClause, column: str, both: Mapping[str, pa.Table]) -> An
         return evaluate(values[column], both) if column in values else None
     source = both["source"]
     return source[column] if column in source.column_names else None
-
-
-def deletes_of(schema: TableSchema, rows: pa.Table) -> pa.Table:
-    """``rows`` as they are written to delete them.
-
-    An engine that builds a row from several takes the values of a ``-D`` into the row that comes
-    after it (spec 8.5, 8.6): there a delete carries nothing but the key and what is NOT NULL.
-    """
-    if schema.options.get(keys_merge.MERGE_ENGINE) not in {"aggregation", "partial-update"}:
-        return rows
-    emptied = [
-        pa.nulls(rows.num_rows, column.type) if field.type.nullable else column
-        for field, column in zip(schema.fields, rows.columns, strict=True)
-    ]
-    return pa.table(emptied, names=rows.column_names)
 
 
 def _with_kind(rows: pa.Table, kind: str) -> pa.Table:

@@ -276,6 +276,33 @@ class Table(Upkeep):
 
         return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
 
+    def delete(self, where: str | Expression, commit: CommitAs | None = None) -> ResultDocument:
+        """Delete the rows that ``where`` holds for, with one commit.
+
+        A key table gets ``-D`` rows; files of a table without key are written anew (OVERWRITE).
+
+        Raises:
+            UnsupportedFeatureError: the merge engine does not delete.
+            CommitConflictError: another writer changed the same files.
+        """
+        from table_core.table.statements import delete
+
+        return delete(self.access, where, commit or CommitAs())
+
+    def update(
+        self, values: Mapping[str, str], where: str | Expression, commit: CommitAs | None = None
+    ) -> ResultDocument:
+        """Set columns, each to SQL over the row as it was: ``{"qty": "qty + 1"}``.
+
+        Raises:
+            ArgumentError: a column of the key is to change.
+            DataError: a value does not fit.
+            CommitConflictError: another writer changed the same files.
+        """
+        from table_core.table.statements import update
+
+        return update(self.access, values, where, commit or CommitAs())
+
     def truncate(self, commit: CommitAs | None = None) -> ResultDocument:
         """Take every row out, with one OVERWRITE commit."""
         from table_core.table.overwriting import truncate

@@ -1,0 +1,55 @@
+"""How a row of a key table is deleted, and whether it can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from table_core.errors import UnsupportedFeatureError
+from table_core.options import keys_merge
+
+if TYPE_CHECKING:
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["deletes_of", "refuse_deletes"]
+
+_REMOVES: Final = {
+    "aggregation": keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE,
+    "partial-update": keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+}
+
+
+def refuse_deletes(schema: TableSchema) -> None:
+    """Refuse tables in which a ``-D`` does not take the row away.
+
+    Raises:
+        UnsupportedFeatureError: the merge engine does not delete, or deletes are ignored.
+    """
+    options = schema.options
+    engine = options.get(keys_merge.MERGE_ENGINE)
+    needed = _REMOVES.get(engine)
+    if options.get(keys_merge.IGNORE_DELETE):
+        why = "'ignore-delete' is true"
+    elif engine == "first-row":
+        why = "merge-engine 'first-row' keeps the first row of a key"
+    elif needed is not None and not options.get(needed):
+        why = f"merge-engine {engine!r} deletes rows only with {needed.key!r} = 'true'"
+    else:
+        return
+    raise UnsupportedFeatureError(f"rows cannot be deleted: {why}", feature=f"delete, {why}")
+
+
+def deletes_of(schema: TableSchema, rows: pa.Table) -> pa.Table:
+    """``rows`` as they are written to delete them.
+
+    An engine that builds a row from several takes the values of a ``-D`` into the row that comes
+    after it (spec 8.5, 8.6): there a delete carries nothing but the key and what is NOT NULL.
+    """
+    if schema.options.get(keys_merge.MERGE_ENGINE) not in {"aggregation", "partial-update"}:
+        return rows
+    emptied = [
+        pa.nulls(rows.num_rows, column.type) if field.type.nullable else column
+        for field, column in zip(schema.fields, rows.columns, strict=True)
+    ]
+    return pa.table(emptied, names=rows.column_names)
