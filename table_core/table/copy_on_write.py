@@ -77,8 +77,8 @@ class CopyOnWrite:
         """Add rows, which find their partition and bucket like any others."""
         self._new.write(rows)
 
-    def part(self) -> tuple[CommitPart | None, int]:
-        """Write the files; what to commit, None if nothing changes, and how many rows came."""
+    def part(self) -> CommitPart | None:
+        """Write the files; what to commit, None if nothing changes."""
         entries = [self._entries[key].deleted() for key in self._positions]
         try:
             self._keep_the_others()
@@ -93,8 +93,8 @@ class CopyOnWrite:
         ]
         entries += self._added
         if not entries:
-            return None, 0
-        return CommitPart(kind=CommitKind.APPEND, entries=tuple(entries)), result.rows
+            return None
+        return CommitPart(kind=CommitKind.APPEND, entries=tuple(entries))
 
     def abort(self) -> None:
         """Take away what was written."""

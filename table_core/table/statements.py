@@ -127,10 +127,10 @@ def _rewrite(
             change.take_out(bucket, file_name, found[POSITION_COLUMN].to_numpy())
             if changed is not None:
                 change.put_in(changed(found.drop_columns([POSITION_COLUMN])))
-        part, came = change.part()
+        part = change.part()
         rows = change.gone
         if part is not None:
-            done = commit_parts(access, commit, append=part, rows=came)
+            done = commit_parts(access, commit, append=part)
     return _document(access, action, head.id if head else None, done, rows, started_ms)
 
 
