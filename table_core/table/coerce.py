@@ -122,6 +122,8 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
     if not keeps_meaning(column.type, want):
         at = pc.index(column.is_valid(), True).as_py() if len(column) else 0
         raise _misfit(field, column, max(at, 0), first_row, want)
+    if pa.types.is_integer(column.type) and pa.types.is_decimal(want):
+        column = column.cast(pa.decimal256(76, want.scale))  # Arrow asks for room for any integer
     try:
         fitted = column.cast(want)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
