@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.lsm import universal
 from table_core.lsm.levels import Levels
 from table_core.lsm.triggers import number_of_levels
+from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.table.committer import commit_parts, compact_part, find_commit
 from table_core.table.compaction import compact_append_files, compact_key_bucket, rewritten_anyway
 from table_core.table.data_files import FileFactory
 from table_core.table.partition_spec import partition_matcher
+from table_core.table.postponed import spread_postponed
 from table_core.table.results import ResultDocument
 from table_core.table.state_plan import deletions_of
 from table_core.table.writer import refuse_unwritable
@@ -40,6 +42,8 @@ class Choice:
     full: bool
     buckets: Mapping[Bucket, tuple[DataFile, ...]]
     """Live files of each bucket with work to do."""
+    totals: Mapping[Bucket, int]
+    """Of how many buckets each is one: an old partition may have others than new ones."""
     files_before: int
     bytes_before: int
 
@@ -62,6 +66,7 @@ def compact(
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
     if not dry_run and landed is None:
+<<<<<<< HEAD
         changes = _compact_buckets(access, choice)
     return commit_compaction(
         access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
@@ -71,15 +76,29 @@ def compact(
 def _compact_buckets(access: TableAccess, choice: Choice) -> list[CompactChange]:
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     try:
+=======
+        if access.schema.bucket == POSTPONE_BUCKET:
+            changes = spread_postponed(access, choice.buckets, choice.totals)
+        spread = {(c.partition, c.bucket) for c in changes}
+        factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+>>>>>>> area/write
         with ThreadPoolExecutor(_THREADS) as pool:
             jobs = [
                 pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
                 for bucket, files in choice.buckets.items()
+                if bucket not in spread
             ]
+<<<<<<< HEAD
             return [change for job in jobs for change in job.result()]
     except BaseException:
         factory.discard()
         raise
+=======
+            changes += [change for job in jobs for change in job.result()]
+    return commit_compaction(
+        access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
+    )
+>>>>>>> area/write
 
 
 def choose(
@@ -107,11 +126,16 @@ def choose(
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
     full = strategy == "full"
     masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
-    due = {b: f for b, f in files.items() if not full or not _is_compact(access, f, masked)}
+    due = {
+        bucket: those
+        for bucket, those in files.items()
+        if bucket[1] == POSTPONE_BUCKET or not full or not _is_compact(access, those, masked)
+    }
     return Choice(
         snapshot_id=head.id if head else None,
         full=full,
         buckets=due,
+        totals={bucket: entries[0].total_buckets for bucket, entries in live.items()},
         files_before=sum(len(f) for f in files.values()),
         bytes_before=sum(file.file_size for f in files.values() for file in f),
     )
@@ -160,6 +184,10 @@ def commit_compaction(
     dry_run: bool,
 ) -> ResultDocument:
     """Commit ``changes`` as one COMPACT snapshot and describe what was done."""
+    changes = [
+        replace(c, total_buckets=choice.totals.get((c.partition, c.bucket), c.total_buckets))
+        for c in changes
+    ]
     part = compact_part(changes)
     landed = find_commit(access, commit) if part is None else None
     done = landed if part is None else commit_parts(access, commit, compact=part)

@@ -20,7 +20,7 @@ from table_core.errors import TableError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, EMPTY_STATS, DataFile, FileSource
-from table_core.ondisk.stats import SYSTEM_MODE, StatsBuilder, modes_for
+from table_core.ondisk.stats import SYSTEM_MODE, StatsBuilder, modes_for, parse_mode
 from table_core.options import keys_files
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
 from table_core.storage.data_format import WriterSettings, format_name
@@ -61,8 +61,15 @@ class FileFactory:
     def __post_init__(self) -> None:
         self._uuid = self.ids.uuid()
 
-    def name(self, *, level: int, changelog: bool) -> str:
-        """The next file name; its ending names the format."""
+    def name(self, *, level: int, changelog: bool, postponed: bool = False) -> str:
+        """The next file name; its ending names the format.
+
+        Postponed files name their writer: a compaction reads those of one writer in their order.
+        """
+        if postponed:
+            self._count += 1
+            own = self.schema.options.get(keys_files.DATA_FILE_PREFIX)
+            return f"{own}-u-{self._uuid}-s-0-w-{self._uuid}-{self._count - 1}.avro"
         options = self.schema.options
         ending = format_name(options, level=level, changelog=changelog)
         if options.get(keys_files.FILE_SUFFIX_INCLUDE_COMPRESSION):
@@ -96,6 +103,11 @@ class FileFactory:
         given = self.schema.options.get(keys_files.TARGET_FILE_SIZE)
         return given or (128 if self.schema.is_key_table else 256) * _MB
 
+    def target_rows(self, source: FileSource) -> int:
+        """Rows at which a file rolls: a limit for files that no compaction wrote (spec 5.2)."""
+        most = self.schema.options.get(keys_files.TARGET_FILE_ROW_NUM)
+        return most if source is FileSource.APPEND and most > 0 else 2**62
+
     def rolling(
         self,
         partition: bytes,
@@ -106,7 +118,10 @@ class FileFactory:
         changelog: bool = False,
         first_sequence: int = 0,
     ) -> RollingWriter:
-        """A writer of files for one bucket.  ``first_sequence`` numbers the rows of append files."""
+        """A writer of files for one bucket.  ``first_sequence`` numbers the rows of append files.
+
+        Files of the postpone bucket are what they are whatever the options say (spec 6.4).
+        """
         return RollingWriter(
             factory=self,
             folder=layout.bucket_path(self.schema, partition, bucket),
@@ -114,6 +129,7 @@ class FileFactory:
             source=source,
             changelog=changelog,
             next_sequence=first_sequence,
+            postponed=bucket == layout.POSTPONE_BUCKET,
         )
 
 
@@ -131,6 +147,7 @@ class RollingWriter:
     source: FileSource
     changelog: bool
     next_sequence: int
+    postponed: bool = False
     _open: _OpenFile | None = field(init=False, default=None)
     _done: list[DataFile] = field(init=False, default_factory=list)
 
@@ -143,11 +160,15 @@ class RollingWriter:
 
     def write(self, rows: pa.Table) -> None:
         """Write ``rows`` (KV rows for a key table); rolls as files fill up."""
-        for start in range(0, rows.num_rows, _SLICE_ROWS):
+        start, most = 0, self.factory.target_rows(self.source)
+        while start < rows.num_rows:
             if self._open is None:
                 self._open = _OpenFile.start(self)
-            self._open.write(rows.slice(start, _SLICE_ROWS))
-            if self._open.writer.size_estimate() >= self.factory.target_size():
+            count = min(_SLICE_ROWS, most - self._open.rows)
+            self._open.write(rows.slice(start, count))
+            start += count
+            full = self._open.writer.size_estimate() >= self.factory.target_size()
+            if full or self._open.rows >= most:
                 self._finish()
 
     def close(self) -> list[DataFile]:
@@ -190,9 +211,13 @@ class _OpenFile:
     def start(cls, roll: RollingWriter) -> _OpenFile:
         factory, schema = roll.factory, roll.factory.schema
         options = schema.options
+<<<<<<< HEAD
         name = factory.name(level=roll.level, changelog=roll.changelog)
         path = f"{roll.folder}/{name}"
         factory.begin(path)
+=======
+        name = factory.name(level=roll.level, changelog=roll.changelog, postponed=roll.postponed)
+>>>>>>> area/write
         writer = format_for(name.rpartition(".")[2]).open_writer(
             factory.storage,
             path,
@@ -201,6 +226,8 @@ class _OpenFile:
         )
         names = [f.name for f in schema.fields]
         modes = modes_for(options, names, default=_stats_mode(options, roll))
+        if roll.postponed:
+            modes = (parse_mode("none"),) * len(names)
         keys = schema.trimmed_key_fields
         key_stats = StatsBuilder(keys, [SYSTEM_MODE] * len(keys), dense=False) if keys else None
         dense = options.get(keys_files.METADATA_STATS_DENSE_STORE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -42,10 +42,14 @@ class InlineCompaction:
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
         """Compact what ``changes`` bring together with what is there."""
         buckets, full = self.due(changes)
+        totals = {(c.partition, c.bucket): c.total_buckets for c in changes}
 
         def compact(bucket: Bucket) -> CompactChange | None:
             files = buckets[bucket]
-            return compact_key_bucket(self.access, self.factory, bucket, files, full=full)
+            done = compact_key_bucket(self.access, self.factory, bucket, files, full=full)
+            if done is None or bucket not in totals:
+                return done
+            return replace(done, total_buckets=totals[bucket])
 
         with ThreadPoolExecutor(_THREADS) as pool:
             done = list(pool.map(compact, buckets))
@@ -58,7 +62,8 @@ class InlineCompaction:
             return {}, False
         touched: dict[Bucket, list[DataFile]] = {}
         for change in changes:
-            touched.setdefault((change.partition, change.bucket), []).extend(change.added)
+            if change.bucket >= 0:  # others wait for the verb ``compact``
+                touched.setdefault((change.partition, change.bucket), []).extend(change.added)
         if not touched:
             return {}, False
         if self.replaces:

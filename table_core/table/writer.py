@@ -84,7 +84,6 @@ def refuse_unwritable(access: TableAccess) -> None:
         "cross-partition upsert (bucket=-1, a key without partition columns)": schema.is_key_table
         and schema.bucket == -1
         and not set(schema.partition_keys).issubset(schema.primary_keys),
-        "postpone buckets (bucket=-2)": schema.bucket == -2,
     }
     for feature, used in features.items():
         if used:
@@ -276,6 +275,8 @@ class TableWriter:
     def _write_share(
         self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
     ) -> tuple[tuple[list[DataFile], list[DataFile]], Bucket]:
+        if bucket[1] == layout.POSTPONE_BUCKET:
+            return (self._write_postponed(rows, bucket, indices), []), bucket
         if self._access.schema.is_key_table:
             return self._write_keys(rows, bucket, indices), bucket
         mine = rows if indices is None else rows.take(indices)
@@ -285,6 +286,16 @@ class TableWriter:
         with self._factory.rolling(*bucket, first_sequence=first) as writer:
             writer.write(mine)
             return (writer.close(), []), bucket
+
+    def _write_postponed(
+        self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
+    ) -> list[DataFile]:
+        """Rows as they came: unsorted, unmerged, without number."""
+        mine = rows if indices is None else rows.take(indices)
+        unknown = pa.repeat(pa.scalar(-1, pa.int64()), mine.num_rows)
+        writer = self._factory.rolling(*bucket)
+        writer.write(mine.add_column(0, SEQUENCE_COLUMN, unknown))
+        return writer.close()
 
     def _write_keys(
         self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
