@@ -66,7 +66,6 @@ def compact(
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
     if not dry_run and landed is None:
-<<<<<<< HEAD
         changes = _compact_buckets(access, choice)
     return commit_compaction(
         access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
@@ -74,31 +73,22 @@ def compact(
 
 
 def _compact_buckets(access: TableAccess, choice: Choice) -> list[CompactChange]:
+    changes: list[CompactChange] = []
+    if access.schema.bucket == POSTPONE_BUCKET:
+        changes = spread_postponed(access, choice.buckets, choice.totals)
+    spread = {(c.partition, c.bucket) for c in changes}
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     try:
-=======
-        if access.schema.bucket == POSTPONE_BUCKET:
-            changes = spread_postponed(access, choice.buckets, choice.totals)
-        spread = {(c.partition, c.bucket) for c in changes}
-        factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
->>>>>>> area/write
         with ThreadPoolExecutor(_THREADS) as pool:
             jobs = [
                 pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
                 for bucket, files in choice.buckets.items()
                 if bucket not in spread
             ]
-<<<<<<< HEAD
-            return [change for job in jobs for change in job.result()]
+            return changes + [change for job in jobs for change in job.result()]
     except BaseException:
         factory.discard()
         raise
-=======
-            changes += [change for job in jobs for change in job.result()]
-    return commit_compaction(
-        access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
-    )
->>>>>>> area/write
 
 
 def choose(

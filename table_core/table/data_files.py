@@ -211,13 +211,9 @@ class _OpenFile:
     def start(cls, roll: RollingWriter) -> _OpenFile:
         factory, schema = roll.factory, roll.factory.schema
         options = schema.options
-<<<<<<< HEAD
-        name = factory.name(level=roll.level, changelog=roll.changelog)
+        name = factory.name(level=roll.level, changelog=roll.changelog, postponed=roll.postponed)
         path = f"{roll.folder}/{name}"
         factory.begin(path)
-=======
-        name = factory.name(level=roll.level, changelog=roll.changelog, postponed=roll.postponed)
->>>>>>> area/write
         writer = format_for(name.rpartition(".")[2]).open_writer(
             factory.storage,
             path,
