@@ -67,9 +67,8 @@ class FileFactory:
         Postponed files name their writer: a compaction reads those of one writer in their order.
         """
         if postponed:
-            self._count += 1
             own = self.schema.options.get(keys_files.DATA_FILE_PREFIX)
-            return f"{own}-u-{self._uuid}-s-0-w-{self._uuid}-{self._count - 1}.avro"
+            return f"{own}-u-{self._uuid}-s-0-w-{self._uuid}-{next(self._numbers)}.avro"
         options = self.schema.options
         ending = format_name(options, level=level, changelog=changelog)
         if options.get(keys_files.FILE_SUFFIX_INCLUDE_COMPRESSION):

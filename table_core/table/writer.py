@@ -20,6 +20,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted, engine_for
 from table_core.merge.sort import key_order
+from table_core.ondisk import layout
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_merge, keys_scan, keys_write
 from table_core.table.assigner import assigner_for
