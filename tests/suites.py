@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
-HEAVY = ("interop", "spark", "provider", "dags", "demo", "wheel")
+HEAVY = ("interop", "spark", "provider", "live", "demo", "wheel")
 """Folders that start a JVM, an Airflow or a build: one at a time, in this order."""
 ELSEWHERE = ("docs",)
 """Folders that ``make check`` runs."""

@@ -234,3 +234,82 @@ def test_mistakes_fail_without_a_retry(
     done = run(body.replace('task_id="t"', 'task_id="t", retries=3'))
     assert states(done) == {"t": "failed"}
     assert what in "".join(capfd.readouterr())
+
+
+CUSTOMERS = """
+create = PaimonCreateTableOperator(task_id="create", table="shop.customers",
+    columns={"id": "BIGINT NOT NULL"}, primary_key=["id"], options={"bucket": "1"})
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        pytest.param(
+            """
+PaimonSyncTableOperator(task_id="bad", table="shop.customers", engine="local",
+    source={"kind": "files", "uri": "{{ dag_run.conf['folder'] }}/*.jsonl",
+            "format": "debezium-json"}) << create
+""",
+            ["[invalid]", "2.jsonl, line 2: no JSON"],
+            id="an event that is no JSON",
+        ),
+        pytest.param(
+            """
+PaimonWriteOperator(task_id="bad", table="shop.customers", engine="local",
+    rows_uri="{{ dag_run.conf['folder'] }}/*.parquet") << create
+""",
+            ["[invalid]", "'id'", "NULL"],
+            id="a key that is NULL",
+        ),
+        pytest.param(
+            """
+PaimonWriteOperator(task_id="bad", table="shop.customers", sql="SELECT 1L AS id",
+    spark_conf={"spark.driver.extraJavaOptions": "-XX:NoSuchFlag"}) << create
+""",
+            ["[unavailable]", "Unrecognized VM option 'NoSuchFlag'"],
+            id="a Spark job that dies",
+        ),
+    ],
+)
+def test_a_fault_is_told_and_nothing_is_committed(
+    run: Callable[..., Any],
+    warehouse: Catalog,
+    tmp_path: Path,
+    body: str,
+    words: list[str],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    good = json.dumps({"before": None, "after": {"id": 1}, "op": "c"})
+    (tmp_path / "1.jsonl").write_text(good)
+    (tmp_path / "2.jsonl").write_text(f"{good}\nnonsense\n")
+    pq.write_table(pa.table({"id": pa.array([1, None], pa.int64())}), tmp_path / "1.parquet")
+    done = run(CUSTOMERS + body, folder=tmp_path.as_uri())
+    assert states(done) == {"create": "success", "bad": "failed"}
+    told = "".join(capfd.readouterr())
+    assert [word for word in words if word not in told] == []
+    assert warehouse.table("shop.customers").latest_snapshot() is None
+
+
+def test_an_unknown_option_makes_no_table(
+    run: Callable[..., Any], warehouse: Catalog, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = run(CUSTOMERS.replace('"bucket"', '"buckets"'))
+    assert states(done) == {"create": "failed"}
+    assert "[invalid]" in (told := "".join(capfd.readouterr()))
+    assert "buckets" in told
+    assert warehouse.tables("shop") == []
+
+
+def test_a_warehouse_that_cannot_be_written_is_named(
+    run: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    document = {"conn_type": "paimon", "host": f"file://{tmp_path}/file/wh"}
+    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+    done = run(CUSTOMERS)
+    assert states(done) == {"create": "failed"}
+    assert f"{tmp_path}/file" in "".join(capfd.readouterr())
