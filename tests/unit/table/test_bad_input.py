@@ -183,19 +183,19 @@ def test_a_scan_that_outlives_its_snapshot_says_so(catalog: tc.Catalog) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "feature"),
+    ("made", "feature"),
     [
-        ({"bucket": "1", "deletion-vectors.enabled": "true"}, "deletion-vectors"),
-        ({"bucket": "1", "changelog-producer": "lookup"}, "lookup"),
-        ({"bucket": "1", "merge-engine": "first-row"}, "first-row"),
-        ({"bucket": "-1"}, "dynamic buckets"),
-        ({"bucket": "-2"}, "postpone"),
+        ({"options": {"bucket": "-1", "deletion-vectors.enabled": "true"}}, "deletion-vectors"),
+        (
+            {"primary_key": ("id",), "partition_by": ("small",), "options": {"bucket": "-1"}},
+            "cross-partition",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_written_names_the_feature(
-    catalog: tc.Catalog, options: dict[str, str], feature: str
+    catalog: tc.Catalog, made: dict[str, Any], feature: str
 ) -> None:
-    table = catalog.create_table("d.u", COLUMNS, primary_key=("id",), options=options)
+    table = catalog.create_table("d.u", COLUMNS, **made)
     with unchanged(table), pytest.raises(errors.UnsupportedFeatureError, match=feature) as told:
         put(table, pa.table({"id": pa.array([1], pa.int32())}))
     assert feature in str(told.value.facts["feature"])
