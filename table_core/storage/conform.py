@@ -131,7 +131,9 @@ def read_batch(
     for field, target in zip(fields, schema, strict=True):
         column = batch.column(batch.schema.get_field_index(field.name))
         try:
-            columns.append(conformed(column, target.type))
+            found = conformed(column, target.type)
+            found.validate(full=True)  # a damaged file may give text that is no UTF-8
+            columns.append(found)
         except pa.ArrowException as error:
             raise misfit(field, error, path=path) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -95,3 +95,17 @@ def test_flipped_bits_in_parquet_pages_are_found_by_checksum():
         except CorruptFileError:
             continue
         assert pa.Table.from_batches(batches).to_pylist() == rows
+
+
+def test_text_that_is_no_utf8_is_corrupt():
+    """Found by flipping bytes: Arrow's ORC reader does not look, and every later reader fails."""
+    name = "orc"
+    storage = MemoryStorage()
+    settings = WriterSettings(compression="none")
+    writer = format_for(name).open_writer(storage, "f", (FIELDS[1],), settings)
+    writer.write(pa.table({"s": ["only this text"]}))
+    writer.close()
+    body = storage.read("f").replace(b"only this", b"only\xff\xfe\xff\xff\xff")
+    storage.write("f", body)
+    with pytest.raises(CorruptFileError, match="f: column 's'"):
+        list(format_for(name).read(storage, "f", len(body), (FIELDS[1],), batch_rows=10))
