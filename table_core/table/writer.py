@@ -294,9 +294,9 @@ class TableWriter:
         """Rows as they came: unsorted, unmerged, without number."""
         mine = rows if indices is None else rows.take(indices)
         unknown = pa.repeat(pa.scalar(-1, pa.int64()), mine.num_rows)
-        writer = self._factory.rolling(*bucket)
-        writer.write(mine.add_column(0, SEQUENCE_COLUMN, unknown))
-        return writer.close()
+        with self._factory.rolling(*bucket) as writer:
+            writer.write(mine.add_column(0, SEQUENCE_COLUMN, unknown))
+            return writer.close()
 
     def _write_keys(
         self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
