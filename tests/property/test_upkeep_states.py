@@ -33,6 +33,13 @@ SCHEMA = pa.schema(
 )
 Rows = list[tuple[Any, ...]]
 NAMES = st.sampled_from(["a", "b", "c"])
+WRITE = {
+    "where": st.sampled_from(["main", "main", "b1"]),
+    "key": st.integers(0, 5),
+    "part": st.sampled_from(["x", "y"]),
+    "overwrite": st.sampled_from(["table", "partitions", None]),
+    "tag": st.one_of(st.none(), NAMES),
+}
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,14 @@ class UpkeepStates(RuleBasedStateMachine):
     """One table with its branches, and what was promised of it."""
 
     @initialize(
-        partitioned=st.booleans(), producer=st.sampled_from(["none", "input"]), kept=st.booleans()
+        partitioned=st.booleans(),
+        producer=st.sampled_from(["none", "input"]),
+        kept=st.booleans(),
+        history=st.lists(st.fixed_dictionaries(WRITE), min_size=3, max_size=7),
     )
-    def create(self, partitioned: bool, producer: str, kept: bool) -> None:
+    def create(
+        self, partitioned: bool, producer: str, kept: bool, history: list[dict[str, Any]]
+    ) -> None:
         options = {
             "bucket": "1",
             "changelog-producer": producer,
@@ -79,6 +91,7 @@ class UpkeepStates(RuleBasedStateMachine):
             "snapshot.time-retained": "1 ms",
             "snapshot.num-retained.min": "1",
             "manifest.full-compaction-threshold-size": "1 b",  # names leave the head at once
+            "manifest.merge-min-count": "1",
         }
         if kept:
             options |= {"changelog.num-retained.max": "1000", "changelog.num-retained.min": "1000"}
@@ -97,6 +110,8 @@ class UpkeepStates(RuleBasedStateMachine):
         self.tags: dict[str, dict[str, Rows]] = {"main": {}}
         self.changes: dict[int, Rows] = {}
         self.value = 0
+        for write in history:  # sequences of rules are often short
+            self.write(**write)
 
     def table(self, branch: str = "main") -> Any:
         return self.catalog.table("d.t", branch=None if branch == "main" else branch)
@@ -111,13 +126,10 @@ class UpkeepStates(RuleBasedStateMachine):
                 if branch == "main":
                     self.changes[id] = changes(table, id)
 
-    @rule(
-        where=st.sampled_from(["main", "main", "b1"]),
-        key=st.integers(0, 5),
-        part=st.sampled_from(["x", "y"]),
-        overwrite=st.sampled_from([None, None, "table", "partitions"]),
-    )
-    def write(self, where: str, key: int, part: str, overwrite: str | None) -> None:
+    @rule(**WRITE)
+    def write(
+        self, where: str, key: int, part: str, overwrite: str | None, tag: str | None
+    ) -> None:
         if where not in self.snapshots:
             return
         self.value += 1
@@ -125,13 +137,14 @@ class UpkeepStates(RuleBasedStateMachine):
             writer.write(pa.table({"p": [part], "k": [key], "v": [self.value]}, schema=SCHEMA))
             writer.commit()
         self.note(where)
+        if tag and where == "main":
+            self.tag(tag)
 
     @rule(strategy=st.sampled_from(["full", "minor"]))
     def compact(self, strategy: str) -> None:
         self.table().compact(strategy)
         self.note("main")
 
-    @rule(name=NAMES)
     def tag(self, name: str) -> None:
         head = self.table().latest_snapshot()
         if head is not None and name not in self.tags["main"]:
@@ -219,8 +232,8 @@ class UpkeepStates(RuleBasedStateMachine):
 TestUpkeepStates = UpkeepStates.TestCase
 TestUpkeepStates.settings = settings(
     settings.default,
-    max_examples=max(10, settings.default.max_examples // 5),
-    stateful_step_count=20,
+    max_examples=max(20, settings.default.max_examples // 5),
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
