@@ -181,8 +181,8 @@ def _rewrite(
                 change.take_out(bucket, file_name, position[gone[place == number]])
         if not isinstance(clause, _DELETES):
             change.put_in(pairs.rows(clause, chosen).drop_columns([ROW_KIND_COLUMN]))
-    part, came = change.part()
-    return None if part is None else commit_parts(access, commit, append=part, rows=came)
+    part = change.part()
+    return None if part is None else commit_parts(access, commit, append=part)
 
 
 def _count(counts: dict[str, int], clause: MergeClause, chosen: Any) -> None:

@@ -118,7 +118,7 @@ def test_a_file_changed_meanwhile_is_a_conflict() -> None:
     change = CopyOnWrite(access, access.metadata.head())
     for bucket, name, found in change.rows(bound_where(access.schema, "k = 5")):
         change.take_out(bucket, name, found["_POSITION"].to_numpy())
-    part, _ = change.part()
+    part = change.part()
     table.delete("k = 6")
     assert isinstance(part, CommitPart)
     with pytest.raises(CommitConflictError):
