@@ -39,6 +39,8 @@ class Aggregation:
     order: KeyOrder
     folds: Mapping[str, Fold]
     remove_on_delete: bool = False
+    alone: bool = False
+    """Fold keys with one version too, where others pass them through."""
 
     def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
         """``projected`` and what orders the versions."""
@@ -47,7 +49,7 @@ class Aggregation:
     def merge(self, rows: pa.Table) -> pa.Table:
         """Fold ``rows``, which are in order, to one row a key.
 
-        A key with one version passes through unchanged, whatever its kind.
+        A key with one version passes through unchanged, whatever its kind, unless ``alone``.
 
         Shape: ``rows[n]`` to ``result[r]``, same columns.
 
@@ -58,7 +60,7 @@ class Aggregation:
 
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
-        several = np.flatnonzero(runs.ends > runs.starts)
+        several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
         versions, lengths = runs.versions_of(several), runs.lengths[several]

@@ -9,14 +9,16 @@ LookupChangelogMergeFunctionWrapper,FirstRowMergeFunctionWrapper}``; spec 8, 9.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from table_core.merge.aggregate import Aggregation
 from table_core.merge.first_row import FirstRow
 from table_core.merge.ordinal import comparable, single_chunk
+from table_core.merge.partial_update import PartialUpdate
 from table_core.merge.runs import Runs
 from table_core.merge.sort import KeyOrder, key_order, runs_of
 
@@ -100,6 +102,8 @@ class LowestLevel:
 class LookupMerge:
     """An engine for compaction: keys that come from level 0 alone meet their old value.
 
+    A key with one version goes through the engine like any other: it leaves level 0 finished.
+
     ``find`` gives the newest version, above the levels that are merged, of each of the given keys
     that has one: KV rows in key order.  ``changed`` is told what was there before and what is
     after, of all keys that came from level 0.
@@ -126,7 +130,7 @@ class LookupMerge:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         met = _Candidates.of(rows, runs)
         if not met.fresh.any():
-            return self.engine.fold(met.rows, met.runs)
+            return self._merged(met, met.rows.slice(0, 0))
         key = list(self.order.key)
         firsts = met.rows.select(key).take(pa.array(met.runs.starts))
         lone = firsts.filter(pa.array(met.fresh & ~met.settled))
@@ -143,10 +147,13 @@ class LookupMerge:
         return merged
 
     def _merged(self, met: _Candidates, found: pa.Table) -> pa.Table:
+        engine = self.engine
+        if isinstance(engine, Aggregation | PartialUpdate):
+            engine = replace(engine, alone=True)
         if not found.num_rows:
-            return self.engine.fold(met.rows, met.runs)
+            return engine.fold(met.rows, met.runs)
         rows = pa.concat_tables([met.rows, found.select(met.rows.column_names)]).combine_chunks()
-        return self.engine.fold(rows, runs_of(rows, self.order))
+        return engine.fold(rows, runs_of(rows, self.order))
 
     def _first(self, met: _Candidates, lone: pa.Table, found: pa.Table) -> pa.Table:
         """Keys that a higher level has are no news: they are dropped."""

@@ -39,6 +39,8 @@ class PartialUpdate:
     groups: tuple[SequenceGroup, ...] = ()
     ignore_delete: bool = False
     remove_on_delete: bool = False
+    alone: bool = False
+    """Fold keys with one version too, where others pass them through."""
 
     def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
         """``projected``, what orders the versions, and the sequences that decide about them."""
@@ -51,7 +53,7 @@ class PartialUpdate:
     def merge(self, rows: pa.Table) -> pa.Table:
         """Fold ``rows``, which are in order, to one row a key.
 
-        A key with one version passes through unchanged, whatever its kind.
+        A key with one version passes through unchanged, whatever its kind, unless ``alone``.
 
         Shape: ``rows[n]`` to ``result[r]``, same columns.
 
@@ -62,7 +64,7 @@ class PartialUpdate:
 
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
-        several = np.flatnonzero(runs.ends > runs.starts)
+        several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
         versions = runs.versions_of(several)

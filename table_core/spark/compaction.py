@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.spark.failures import translated
 from table_core.spark.session import parallelism
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
@@ -47,7 +48,8 @@ def compact(
         JobFailedError: Spark gave up; nothing is visible.
     """
     access, commit = table.access, commit or CommitAs()
-    if order_by or dry_run:  # refuses the first, needs no task for the second
+    # The first is refused, the second needs no task, the third spreads rows with one writer.
+    if order_by or dry_run or access.schema.bucket == POSTPONE_BUCKET:
         return table.compact(strategy, partitions, where, order_by, dry_run, commit)
     started_ms = access.clock.now_ms()
     choice = choose(access, strategy=strategy, partitions=partitions, where=where)

@@ -1,8 +1,8 @@
-"""MERGE INTO: brings a source into a key table, clause by clause.
+"""MERGE INTO: brings a source into a table, clause by clause.
 
 Every pair of source and target row, and every row without partner, goes through the clauses of its
-case in their order; the first whose condition holds decides (SQL's rule).  What comes out is a
-set of row kinds, written and committed like any other write.
+case in their order; the first whose condition holds decides (SQL's rule).  What comes out is
+written like any other rows; in a table without key the files of changed rows are written anew.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import ArgumentError, DataError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, DataError
 from table_core.table.coerce import batches_of, cast_column
-from table_core.table.committer import find_commit
+from table_core.table.committer import commit_parts, find_commit
+from table_core.table.copy_on_write import CopyOnWrite
 from table_core.table.expressions import evaluate, holds
+from table_core.table.file_reader import POSITION_COLUMN
 from table_core.table.overwriting import open_writer
 from table_core.table.results import ResultDocument
 from table_core.table.row_deletes import deletes_of
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from table_core.table.access import TableAccess
-    from table_core.table.results import CommitAs
+    from table_core.table.results import Commit, CommitAs
 
 __all__ = [
     "MatchedDelete",
@@ -110,11 +113,6 @@ def merge_into(
         ArgumentError: no clause, or ``on`` names an unknown column.
     """
     started_ms = access.clock.now_ms()
-    if not access.schema.is_key_table:
-        raise UnsupportedFeatureError(
-            f"merge_into needs a primary key, which {access.name} has not",
-            feature="merge_into on a table without primary key",
-        )
     if not when:
         raise ArgumentError("merge_into without a clause changes nothing", argument="when")
     head = access.metadata.head()
@@ -122,13 +120,11 @@ def merge_into(
     counts: dict[str, int] = {}
     done = landed
     if landed is None:
-        pairs = _Pairs.of(access, _source_table(source), _columns(access, on))
-        with open_writer(access, commit, None) as writer:
-            for clause, rows in pairs.through(when):
-                name = type(clause).__name__
-                counts[name] = counts.get(name, 0) + rows.num_rows
-                writer.write(rows)
-            done = writer.commit()
+        columns, rows = _columns(access, on), _source_table(source)
+        if access.schema.is_key_table:
+            done = _write_versions(access, rows, columns, when, commit, counts)
+        else:
+            done = _rewrite(access, rows, columns, when, commit, counts)
     return ResultDocument(
         action="merge-into",
         table=access.name,
@@ -138,6 +134,60 @@ def merge_into(
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         details={"rows_by_clause": counts, "replayed": bool(done and done.replayed)},
     )
+
+
+def _write_versions(
+    access: TableAccess,
+    source: pa.Table,
+    on: Mapping[str, str],
+    when: tuple[MergeClause, ...],
+    commit: CommitAs,
+    counts: dict[str, int],
+) -> Commit:
+    """Key table: what the clauses say is written as new versions of the rows."""
+    pairs = _Pairs.of(access, batch_scan(access).to_arrow(), source, on)
+    with open_writer(access, commit, None) as writer:
+        for clause, chosen in pairs.through(when):
+            _count(counts, clause, chosen)
+            writer.write(pairs.rows(clause, chosen))
+        return writer.commit()
+
+
+def _rewrite(
+    access: TableAccess,
+    source: pa.Table,
+    on: Mapping[str, str],
+    when: tuple[MergeClause, ...],
+    commit: CommitAs,
+    counts: dict[str, int],
+) -> Commit | None:
+    """Table without key: files whose rows change are written anew, the new rows beside them."""
+    change = CopyOnWrite(access, access.metadata.head())
+    places, tables = [], [arrow_schema(access.schema.fields).empty_table()]
+    positions: list[Any] = [np.zeros(0, np.int64)]
+    for bucket, file_name, rows in change.rows():
+        places.append((bucket, file_name, rows.num_rows))
+        positions.append(rows[POSITION_COLUMN].to_numpy())
+        tables.append(rows.drop_columns([POSITION_COLUMN]))
+    position, stops = np.concatenate(positions), np.cumsum([count for *_, count in places])
+    pairs = _Pairs.of(access, pa.concat_tables(tables), source, on)
+    for clause, chosen in pairs.through(when):
+        _count(counts, clause, chosen)
+        if not isinstance(clause, NotMatchedInsert):
+            gone = pairs.target_at[chosen]
+            place = np.searchsorted(stops, gone, "right")
+            for number in np.unique(place).tolist():
+                bucket, file_name, _ = places[number]
+                change.take_out(bucket, file_name, position[gone[place == number]])
+        if not isinstance(clause, _DELETES):
+            change.put_in(pairs.rows(clause, chosen).drop_columns([ROW_KIND_COLUMN]))
+    part = change.part()
+    return None if part is None else commit_parts(access, commit, append=part)
+
+
+def _count(counts: dict[str, int], clause: MergeClause, chosen: Any) -> None:
+    name = type(clause).__name__
+    counts[name] = counts.get(name, 0) + len(chosen)
 
 
 def _source_table(source: Any) -> pa.Table:
@@ -169,7 +219,9 @@ class _Pairs:
     source_at: Any
 
     @classmethod
-    def of(cls, access: TableAccess, source: pa.Table, on: Mapping[str, str]) -> _Pairs:
+    def of(
+        cls, access: TableAccess, target: pa.Table, source: pa.Table, on: Mapping[str, str]
+    ) -> _Pairs:
         missing = [name for name in on.values() if name not in source.column_names]
         if missing:
             raise ArgumentError(
@@ -177,7 +229,6 @@ class _Pairs:
                 argument="on",
                 value=missing,
             )
-        target = batch_scan(access).to_arrow()
         left = pa.table({n: target[n] for n in on}).append_column("_t", _numbers(target))
         right = pa.table({n: cast_column(access.schema.field(n), source[s]) for n, s in on.items()})
         joined = left.join(
@@ -203,8 +254,8 @@ class _Pairs:
                 value=key,
             )
 
-    def through(self, when: tuple[MergeClause, ...]) -> list[tuple[MergeClause, pa.Table]]:
-        """The rows that each clause writes."""
+    def through(self, when: tuple[MergeClause, ...]) -> list[tuple[MergeClause, Any]]:
+        """The pairs that each clause decides, by number."""
         waiting = np.ones(len(self.target_at), dtype=bool)
         found = []
         for clause in when:
@@ -214,7 +265,7 @@ class _Pairs:
                 chosen = chosen[holds(clause.condition, self._both(chosen))]
             waiting[chosen] = False
             if len(chosen):
-                found.append((clause, self._rows(clause, chosen)))
+                found.append((clause, chosen))
         return found
 
     def _case(self, clause: MergeClause) -> Any:
@@ -233,7 +284,8 @@ class _Pairs:
             both[name] = rows.take(where)
         return both
 
-    def _rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
+    def rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
+        """What ``clause`` writes for the pairs ``chosen``, with ``_ROW_KIND``."""
         if isinstance(clause, _DELETES):
             rows = self.target.take(pa.array(self.target_at[chosen]))
             return _with_kind(deletes_of(self.access.schema, rows), "-D")

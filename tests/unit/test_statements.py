@@ -118,8 +118,33 @@ def test_a_file_changed_meanwhile_is_a_conflict() -> None:
     change = CopyOnWrite(access, access.metadata.head())
     for bucket, name, found in change.rows(bound_where(access.schema, "k = 5")):
         change.take_out(bucket, name, found["_POSITION"].to_numpy())
-    part, _ = change.part()
+    part = change.part()
     table.delete("k = 6")
     assert isinstance(part, CommitPart)
     with pytest.raises(CommitConflictError):
         commit_parts(access, tc.CommitAs(), append=part)
+
+
+def test_a_merge_into_a_table_without_key_does_what_it_does_to_a_key_table() -> None:
+    source = pa.table({"k": pa.array([3, 4, 50], pa.int32()), "v": ["x", "y", "z"], "n": [0, 1, 2]})
+    results = []
+    for key in (True, False):
+        table = make(key=key)
+        done = table.merge_into(
+            source,
+            on=["k"],
+            when=[
+                tc.MatchedDelete(condition="source.n = 0"),
+                tc.MatchedUpsert(values={"v": "source.v", "n": "target.n + 100"}),
+                tc.NotMatchedInsert(),
+                tc.NotMatchedBySourceDelete(condition="target.k > 15"),
+                tc.NotMatchedBySourceUpsert(values={"v": "'left'"}, condition="target.k = 0"),
+            ],
+        )
+        results.append((rows(table), done.details["rows_by_clause"]))
+    assert results[0] == results[1]
+    found = {row[0]: row[1:] for row in results[0][0]}
+    assert found[4] == ("y", 104)
+    assert found[50] == ("z", 2)
+    assert found[0] == ("left", 0)
+    assert set(found) == {0, 1, 2, *range(4, 16), 50}
