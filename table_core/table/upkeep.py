@@ -130,3 +130,12 @@ class Upkeep:
         from table_core.table.health import health
 
         return health(self.access, thresholds)
+
+    def mark_done(self, partitions: Sequence[Mapping[str, object]]) -> ResultDocument:
+        """Say that whole partitions are complete, e.g. ``[{"dt": "2026-01-01"}]``.
+
+        Writes a ``_SUCCESS`` file into each; marking again only moves its modification time.
+        """
+        from table_core.table.mark_done import mark_done
+
+        return mark_done(self.access, partitions)
