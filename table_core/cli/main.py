@@ -212,6 +212,25 @@ def remove_orphan_files(
     output.show_result(result, as_json=as_json)
 
 
+@app.command("expire-tags")
+def expire_tags(
+    warehouse: Warehouse,
+    table: TableName,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete tags whose time is over."""
+    output.show_result(_table(warehouse, table).expire_tags(dry_run=dry_run), as_json=as_json)
+
+
+@app.command()
+def health(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
+    """Say what a table needs: ok, due or urgent, with reasons."""
+    output.show_health(_table(warehouse, table).health(), as_json=as_json)
+
+
 def main() -> None:
     """Run the command line; the entry point of ``table-core``."""
     try:

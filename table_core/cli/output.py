@@ -19,12 +19,14 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from table_core.table.health import Health
     from table_core.table.results import ResultDocument
     from table_core.table.scan import Scan
     from table_core.table.table import Table
 
 __all__ = [
     "show_description",
+    "show_health",
     "show_records",
     "show_result",
     "show_rows",
@@ -92,6 +94,23 @@ def show_description(table: Table, *, as_json: bool) -> None:
     show_records(
         [{"option": k, "value": v} for k, v in sorted(table.options.items())], as_json=False
     )
+
+
+def show_health(found: Health, *, as_json: bool) -> None:
+    """Verdicts first, then the numbers."""
+    document = found.to_document()
+    if as_json:
+        _print(json.dumps(document, default=str))
+        return
+    show_records(
+        [
+            {"action": v.action, "verdict": v.urgency.value, "reasons": "; ".join(v.reasons)}
+            for v in found.verdicts
+        ],
+        as_json=False,
+    )
+    plain = {k: v for k, v in document.items() if not isinstance(v, dict | list)}
+    show_records([{"number": k, "value": v} for k, v in plain.items()], as_json=False)
 
 
 def show_rows(scan: Scan, format: str, file: str | None) -> None:

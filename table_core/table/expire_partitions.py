@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit
 
-__all__ = ["expire_partitions"]
+__all__ = ["expire_partitions", "partitions_of"]
 
 
 def expire_partitions(
@@ -46,7 +46,7 @@ def expire_partitions(
     live = access.live_entries(head)
     now_ms = access.clock.now_ms()
     plan = plan_partitions(
-        _partitions(access, live),
+        partitions_of(access, live),
         expiry,
         now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
     )
@@ -117,7 +117,8 @@ def _nth(commit: CommitAs, number: int) -> CommitAs:
     return CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
 
 
-def _partitions(access: TableAccess, live: list[ManifestEntry]) -> list[Partition]:
+def partitions_of(access: TableAccess, live: list[ManifestEntry]) -> list[Partition]:
+    """The partitions of the ``live`` files, with the time of their last update."""
     updated: dict[bytes, int | None] = {}
     for entry in live:
         created = entry.file.creation_time_ms

@@ -9,14 +9,15 @@ import pyarrow as pa
 from table_core.commit.overwrite import matcher
 from table_core.datatypes.arrow import arrow_type
 from table_core.errors import ArgumentError
-from table_core.ondisk.binary_row import decode_row, values_of
+from table_core.ondisk.binary_row import decode_row, encode_row, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from table_core.ondisk.binary_row import Value
     from table_core.table.access import TableAccess
 
-__all__ = ["partition_matcher", "partition_row"]
+__all__ = ["encoded_partition", "partition_matcher", "partition_row"]
 
 
 def partition_matcher(
@@ -40,7 +41,27 @@ def partition_row(access: TableAccess, partition: bytes) -> dict[str, Any]:
     return dict(zip(access.schema.partition_keys, values, strict=True))
 
 
-def _value(access: TableAccess, name: str, value: object) -> object:
+def encoded_partition(access: TableAccess, spec: Mapping[str, object]) -> bytes:
+    """The serialized partition that ``spec`` names whole.
+
+    Raises:
+        ArgumentError: a partition column is missing, or unknown, or its value does not fit.
+    """
+    schema = access.schema
+    values = {name: _value(access, name, value) for name, value in spec.items()}
+    missing = [name for name in schema.partition_keys if name not in values]
+    if missing or not values:
+        raise ArgumentError(
+            f"{dict(spec)} names no single partition of {access.name}; it needs "
+            f"{list(schema.partition_keys)}",
+            argument="partition",
+            value=dict(spec),
+        )
+    types = [field.type for field in schema.partition_fields]
+    return encode_row(types, [values[name] for name in schema.partition_keys])
+
+
+def _value(access: TableAccess, name: str, value: object) -> Value:
     if name not in access.schema.partition_keys:
         raise ArgumentError(
             f"{name!r} is no partition column of {access.name}; those are "

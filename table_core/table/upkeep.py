@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
     from table_core.table.access import TableAccess
+    from table_core.table.health import Health
     from table_core.table.results import ResultDocument
     from table_core.table.times import PointInTime
 
@@ -107,3 +108,34 @@ class Upkeep:
         return remove_orphan_files(
             self.access, older_than=older_than, allow_young=allow_young, dry_run=dry_run
         )
+
+    def expire_tags(
+        self, older_than: PointInTime | None = None, dry_run: bool = False
+    ) -> ResultDocument:
+        """Delete tags whose ``time_retained`` is over.
+
+        With ``older_than`` also those with a ``time_retained`` that were made before; one without
+        stays for ever.  Files that only they needed stay until ``remove_orphan_files``.
+        """
+        from table_core.table.expire_tags import expire_tags
+
+        return expire_tags(self.access, older_than=older_than, dry_run=dry_run)
+
+    def health(self, **thresholds: float) -> Health:
+        """What needs compacting or expiring, from metadata alone: no data file is touched.
+
+        ``thresholds`` are the members of ``health.verdict.Thresholds``, e.g.
+        ``sorted_runs_due=10``.
+        """
+        from table_core.table.health import health
+
+        return health(self.access, thresholds)
+
+    def mark_done(self, partitions: Sequence[Mapping[str, object]]) -> ResultDocument:
+        """Say that whole partitions are complete, e.g. ``[{"dt": "2026-01-01"}]``.
+
+        Writes a ``_SUCCESS`` file into each; marking again only moves its modification time.
+        """
+        from table_core.table.mark_done import mark_done
+
+        return mark_done(self.access, partitions)

@@ -50,8 +50,15 @@ class Judge:
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENS]
         with log.open("wb") as errors:
             self.process = subprocess.Popen(
-                ["java", "-Xmx1g", f"-Djava.io.tmpdir={log.parent}", *opens]
-                + ["-cp", _classpath(), "Judge"],
+                [
+                    "java",
+                    "-Xmx1g",
+                    f"-Djava.io.tmpdir={log.parent}",
+                    *opens,
+                    "-cp",
+                    _classpath(),
+                    "Judge",
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -1,0 +1,1 @@
+"""What a table needs, from its numbers."""

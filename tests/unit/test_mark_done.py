@@ -1,0 +1,73 @@
+"""Partitions are marked by ``_SUCCESS`` files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+
+SCHEMA = pa.schema(
+    [pa.field("dt", pa.date32()), pa.field("h", pa.string()), pa.field("v", pa.int32())]
+)
+
+
+def create(**options: str) -> Any:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    given = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
+    return catalog.create_table("d.t", SCHEMA, partition_by=("dt", "h"), options=given)
+
+
+def marks(table: Any) -> dict[str, dict[str, int]]:
+    storage = table.access.storage
+    found = [i.path for i in storage.walk("") if i.path.endswith("_SUCCESS")]
+    return {path: json.loads(storage.read(path)) for path in found}
+
+
+def test_a_mark_says_when_and_a_second_one_only_moves_on() -> None:
+    table = create()
+    spec = {"dt": dt.date(2026, 1, 1), "h": "a/b"}
+    done = table.mark_done([spec])
+    path = "dt=20454/h=a%2Fb/_SUCCESS"
+    assert done.details["marked"] == [{"path": path, "again": False}]
+    first = marks(table)[path]
+    assert set(first) == {"creationTime", "modificationTime"}
+    assert table.mark_done([spec, {"h": "x", "dt": "2026-01-02"}]).details["marked"] == [
+        {"path": path, "again": True},
+        {"path": "dt=20455/h=x/_SUCCESS", "again": False},
+    ]
+    again = marks(table)[path]
+    assert again["creationTime"] == first["creationTime"] <= again["modificationTime"]
+
+
+def test_a_mark_is_no_orphan_and_no_row() -> None:
+    table = create()
+    with table.write() as writer:
+        rows = pa.table({"dt": [dt.date(2026, 1, 1)], "h": ["x"], "v": [1]}, schema=SCHEMA)
+        writer.write(rows)
+        writer.commit()
+    table.mark_done([{"dt": "2026-01-01", "h": "x"}])
+    soon = table.access.clock.now_ms() + 60_000
+    done = table.remove_orphan_files(older_than=soon, allow_young=True)
+    assert (done.files_deleted, done.details["foreign"]) == (0, [])
+    assert len(marks(table)) == 1
+    assert table.read().to_arrow().num_rows == 1
+
+
+@pytest.mark.parametrize("spec", [{}, {"dt": "2026-01-01"}, {"dt": "x", "h": "1"}, {"z": 1}])
+def test_what_names_no_partition_is_refused(spec: dict[str, object]) -> None:
+    with pytest.raises(tc.errors.ArgumentError, match="partition"):
+        create().mark_done([spec])
+
+
+def test_other_actions_are_refused_by_name() -> None:
+    table = create(partition__mark_done_action="success-file, mark-event")
+    with pytest.raises(tc.errors.UnsupportedFeatureError, match="mark-event"):
+        table.mark_done([{"dt": "2026-01-01", "h": "x"}])
+    assert not marks(table)
