@@ -7,6 +7,7 @@ Ends with one line of totals.  A folder that is new here runs with the light one
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -17,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
 HEAVY = ("interop", "spark", "provider", "live", "demo", "wheel")
 """Folders that start a JVM, an Airflow or a build: one at a time, in this order."""
+SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Java that lives for seconds: compiling deeply would take most of its time."""
 ELSEWHERE = ("docs",)
 """Folders that ``make check`` runs."""
 
@@ -35,7 +38,10 @@ def run(name: str, arguments: list[str]) -> dict[str, int]:
     print(f"\n=== {name}", flush=True)
     started = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-q", "--durations=5", f"--junit-xml={report}"]
-    status = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
+    environment = {**SHORT_JVM, **os.environ}
+    status = subprocess.run(
+        [*command, *arguments], cwd=ROOT, env=environment, check=False
+    ).returncode
     counted = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     if report.exists():
         for suite in ET.parse(report).getroot().iter("testsuite"):
