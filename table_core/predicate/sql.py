@@ -189,7 +189,9 @@ class _Reader:
 
     def minus(self, node: Any) -> Term:
         value = self.term(node.this)
-        if isinstance(value, Literal) and isinstance(value.value, int | float | Decimal):
+        if isinstance(value, Literal) and isinstance(value.value, Decimal):
+            return Literal(value.value.copy_negate(), value.type)  # minus would round to 28 digits
+        if isinstance(value, Literal) and isinstance(value.value, int | float):
             return Literal(-value.value, value.type)
         return Arithmetic("-", Literal(0), value)
 

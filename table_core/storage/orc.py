@@ -27,6 +27,7 @@ from table_core.storage.data_format import (
     own_option,
 )
 from table_core.storage.orc_chars import has_chars, trimmed
+from table_core.storage.orc_sink import OrcSink
 from table_core.storage.orc_stripes import check_lengths, read_tail
 from table_core.storage.orc_timestamps import read_timestamps
 from table_core.storage.stored_schema import ORC_ID, schema_with_ids
@@ -185,7 +186,7 @@ class _OrcFileWriter:
         )
         stride = own_option(settings, "orc.row.index.stride", parse.integer, 10_000)
         self._collected = self._told = 0
-        self._sink = storage.open_output(path)
+        self._sink = OrcSink(storage.open_output(path))
         self._writer = orc.ORCWriter(
             self._sink,
             compression=codec,
@@ -213,6 +214,7 @@ class _OrcFileWriter:
             for column, target in zip(rows.columns, self._schema, strict=True)
         ]
         self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+        self._sink.check()
         self._empty = False
         told = self._sink.tell()
         self._collected = 0 if told != self._told else self._collected + rows.nbytes
@@ -228,13 +230,14 @@ class _OrcFileWriter:
             if self._empty:
                 self._writer.write(self._schema.empty_table())
             self._writer.close()
-            size: int = self._sink.tell()
-            self._sink.close()
-        return size
+            self._sink.check()
+            self._sink.file.close()
+        return self._sink.tell()
 
     def abort(self) -> None:
         """Close and delete the file."""
-        close_quietly(self._sink)
+        self._sink.give_up()
+        close_quietly(self._sink.file)
         self._storage.delete([self._path])
 
 

@@ -10,6 +10,8 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
+import java.time.temporal.ChronoField;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -82,6 +84,13 @@ public final class Judge {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final DateTimeFormatter MOMENT =
             DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.nnnnnnnnn");
+
+    private static final DateTimeFormatter TIME =
+            new DateTimeFormatterBuilder()
+                    .appendPattern("HH:mm:ss")
+                    .optionalStart()
+                    .appendFraction(ChronoField.NANO_OF_SECOND, 0, 6, true)
+                    .toFormatter();
 
     private Judge() {}
 
@@ -254,7 +263,7 @@ public final class Judge {
             case DATE:
                 return text(LocalDate.ofEpochDay((Integer) value));
             case TIME_WITHOUT_TIME_ZONE:
-                return text(LocalTime.ofNanoOfDay((Integer) value * 1_000_000L));
+                return text(TIME.format(LocalTime.ofNanoOfDay((Integer) value * 1_000_000L)));
             case TIMESTAMP_WITHOUT_TIME_ZONE:
             case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
                 return text(MOMENT.format(((Timestamp) value).toLocalDateTime()));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 import os
@@ -234,6 +235,8 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return format(value, "f")
     if isinstance(value, bytes):
         return f"0x{value.hex()}"
+    if isinstance(value, dt.time):
+        return str(value).rstrip("0") if value.microsecond else str(value)
     return value if isinstance(value, bool | int | str) else str(value)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import decimal
-import math
 import random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from judge import cells
 
 import table_core as tc
@@ -32,7 +32,7 @@ def condition(chance: random.Random, rows: pa.Table, depth: int = 2) -> Wish | N
         parts = [condition(chance, rows, depth - 1) for _ in range(chance.randint(2, 3))]
         kept = [part for part in parts if part is not None]
         return {"op": chance.choice(["and", "or"]), "parts": kept} if len(kept) > 1 else None
-    flat = [f for f in rows.schema if not pa.types.is_nested(f.type)]
+    flat = [f for f in rows.schema if not pa.types.is_nested(f.type) and not _nans(rows[f.name])]
     if not flat:
         return None
     field = chance.choice(flat)
@@ -64,8 +64,13 @@ def names_in(wish: Wish | None) -> list[str]:
 
 
 def _comparable(cell: Any, kind: pa.DataType) -> bool:
-    """Whether the three mean the same by comparing with it: they differ on NaN and on signed zero."""
-    return not pa.types.is_floating(kind) or (math.isfinite(float(cell)) and float(cell) != 0)
+    """Whether the three mean the same by comparing with it: they differ on signed zero."""
+    return not pa.types.is_floating(kind) or float(cell) != 0
+
+
+def _nans(column: Any) -> bool:
+    """Whether it holds NaN: the jar loses such rows, as statistics do not count them; pypaimon too."""
+    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
 
 
 def ours(wish: Wish, schema: pa.Schema) -> Any:

@@ -353,3 +353,8 @@ def test_bounds_say_when_every_row_meets_a_condition() -> None:
     bound = bind(parse_where("id >= 1 AND s = 'a'"), FIELDS)
     assert must_match(bound, {"id": Range(1, 3, 0, 2), "s": Range("a", "a", 0, 2)})
     assert not must_match(bound, {"id": Range(1, 3, 1, 2), "s": Range("a", "a", 0, 2)})
+
+
+def test_a_negative_literal_keeps_all_its_digits():
+    digits = "31683683462913415785.5852158580"
+    assert parse_value(f"-{digits}").value == Decimal(f"-{digits}")
