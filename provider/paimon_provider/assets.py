@@ -5,6 +5,7 @@ The catalog is the connection's ``catalog_name``, else the connection's id.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
@@ -28,6 +29,7 @@ __all__ = [
 
 SCHEME: Final = "paimon"
 _TEMPLATE_MARKS: Final = ("{{", "{%")
+_WATCHED: Final = re.compile(r"on=[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,10 @@ def watched_table(
     poll_seconds: float = 10.0,
     **more: Any,
 ) -> Asset:
-    """The asset of ``database.table`` with a watcher: new snapshots become events.
+    """What a watcher sees of ``database.table``: new snapshots become events.
+
+    An asset of its own (``paimon://…/table?on=changes``), not the one that operators announce: a Dag
+    file that names an asset without watchers takes away those that another file gave it.
 
     A Dag with ``schedule=[watched_table("shop.orders")]`` runs when anybody commits changes to
     the table: Airflow, Spark, Flink or another Paimon client.  ``on`` and ``start`` are those of
@@ -122,25 +127,26 @@ def watched_table(
     identity = TableIdentity.of(table, catalog=catalog or paimon_conn_id)
     trigger = PaimonSnapshotTrigger(
         table=table,
-        asset_uri=identity.uri,
+        asset_uri=f"{identity.uri}?on={on}",
         paimon_conn_id=paimon_conn_id,
         on=on,
         start=start,
         poll_seconds=poll_seconds,
     )
-    return identity.to_asset(
-        watchers=[AssetWatcher(name=f"snapshots-{on}", trigger=trigger)], **more
-    )
+    watcher = AssetWatcher(name=f"snapshots-{on}", trigger=trigger)
+    return Asset(name=trigger.asset_uri, uri=trigger.asset_uri, watchers=[watcher], **more)
 
 
 def normalize_uri(uri: SplitResult) -> SplitResult:
     """Check and lower-case a ``paimon://`` URI; Airflow calls this for every such asset.
 
     Raises:
-        ValueError: not of the form ``paimon://<catalog>/<database>/<table>``.
+        ValueError: not of the form ``paimon://<catalog>/<database>/<table>``, with ``?on=…`` for
+            what a watcher sees of it.
     """
     parts = [unquote(part) for part in uri.path.removeprefix("/").split("/")]
-    if not uri.netloc or uri.query or len(parts) != 2 or not all(parts):
+    watched = not uri.query or _WATCHED.fullmatch(uri.query)
+    if not uri.netloc or not watched or len(parts) != 2 or not all(parts):
         raise ValueError(f"expected paimon://<catalog>/<database>/<table>, got {uri.geturl()!r}")
     return uri._replace(netloc=uri.netloc.lower(), path=uri.path.lower())
 

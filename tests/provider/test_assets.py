@@ -20,12 +20,18 @@ def test_all_ways_to_an_asset_agree() -> None:
     made = [
         table_asset("Shop.Orders", paimon_conn_id="Wh"),
         table_asset("shop.orders", paimon_conn_id="other", catalog="wh"),
-        watched_table("shop.orders", paimon_conn_id="wh"),
         create_asset(catalog="WH", database="shop", table="orders"),
     ]
     assert {(asset.name, asset.uri) for asset in made} == {
         ("paimon://wh/shop/orders", "paimon://wh/shop/orders")
     }
+
+
+def test_what_a_watcher_sees_is_an_asset_of_its_own() -> None:
+    """A file that names an asset without watchers takes away those that another file gave it."""
+    watched = watched_table("shop.orders", paimon_conn_id="wh")
+    assert watched.name == watched.uri == "paimon://wh/shop/orders?on=changes"
+    assert watched.uri != table_asset("shop.orders", paimon_conn_id="wh").uri
 
 
 def test_the_watcher_of_two_assets_differs() -> None:
