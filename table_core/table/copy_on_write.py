@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.commit.request import CommitPart
-from table_core.ondisk import layout
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.predicate.to_arrow import mask
@@ -46,13 +45,16 @@ class CopyOnWrite:
     _positions: dict[tuple[bytes, int, str], list[Any]] = field(init=False)
     _added: list[ManifestEntry] = field(init=False, default_factory=list)
     _new: TableWriter = field(init=False)
+    _factory: FileFactory = field(init=False)
 
     def __post_init__(self) -> None:
         refuse_unwritable(self.access)
         live = self.access.live_entries(self.head)
         self._entries = {(e.partition, e.bucket, e.file.file_name): e for e in live}
         self._positions = defaultdict(list)
-        self._new = TableWriter(self.access, _never, compact=False)
+        access = self.access
+        self._new = TableWriter(access, _never, compact=False)
+        self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
 
     def rows(self, where: Bound | None = None) -> Iterator[tuple[Bucket, str, pa.Table]]:
         """The rows that ``where`` holds for, with ``_POSITION``: bucket, file, rows."""
@@ -99,32 +101,29 @@ class CopyOnWrite:
     def abort(self) -> None:
         """Take away what was written."""
         self._new.abort()
-        self.access.storage.delete(
-            layout.data_file_path(self.access.schema, e.partition, e.bucket, e.file)
-            for e in self._added
-        )
+        self._factory.discard()
 
     def _keep_the_others(self) -> None:
         """Write the rows that stay.  Files of a bucket with an order are not joined."""
         access = self.access
-        factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
         groups: dict[tuple[Any, ...], list[ManifestEntry]] = defaultdict(list)
         for key in self._positions:
             groups[key if access.schema.bucket > 0 else key[:2]].append(self._entries[key])
         for members in groups.values():
             first = members[0]
             bucket = (first.partition, first.bucket)
-            writer = factory.rolling(
+            writer = self._factory.rolling(
                 *bucket,
                 source=FileSource.APPEND,
                 first_sequence=min(e.file.min_sequence_number for e in members),
             )
-            for entry in members:
-                for rows in self._kept(bucket, entry.file):
-                    writer.write(rows)
+            with writer:
+                for entry in members:
+                    for rows in self._kept(bucket, entry.file):
+                        writer.write(rows)
+                files = writer.close()
             self._added += [
-                ManifestEntry(EntryKind.ADD, *bucket, first.total_buckets, file)
-                for file in writer.close()
+                ManifestEntry(EntryKind.ADD, *bucket, first.total_buckets, file) for file in files
             ]
 
     def _kept(self, bucket: Bucket, file: DataFile) -> Iterator[pa.Table]:

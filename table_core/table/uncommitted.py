@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import ErrorKind, TableError
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
+from table_core.table.state_plan import index_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from table_core.commit.request import CommitPart
-    from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
@@ -40,26 +40,31 @@ def discard(
     A failure is logged and no more: what the caller has to say matters more than what is left over.
     """
     try:
-        named = {
-            entry.file.file_name
-            for snapshot in landed
-            for which in (access.metadata.delta, access.metadata.changelog)
-            for entry in which(snapshot)
-        }
+        named = {name for snapshot in landed for name in _named(access, snapshot)}
         access.storage.delete(
-            layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
+            path
             for part in parts
             if part is not None
-            for entry in _made(part)
-            if entry.file.file_name not in named
+            for name, path in _made(access, part)
+            if name not in named
         )
     except TableError as error:
         _log.warning("%s: uncommitted files are left over: %s", access.name, error)
 
 
-def _made(part: CommitPart) -> Iterator[ManifestEntry]:
-    """New files; one that only moves to another level is none."""
+def _named(access: TableAccess, snapshot: Snapshot) -> Iterator[str]:
+    """Names of the data and index files that ``snapshot`` brings or keeps."""
+    for which in (access.metadata.delta, access.metadata.changelog):
+        yield from (entry.file.file_name for entry in which(snapshot))
+    yield from (entry.file_name for entry in index_entries(access, snapshot))
+
+
+def _made(access: TableAccess, part: CommitPart) -> Iterator[tuple[str, str]]:
+    """New files, names and paths; one that only moves to another level is none."""
+    schema = access.schema
     old = {e.file.file_name for e in part.entries if e.kind is EntryKind.DELETE}
-    for entry in (*part.entries, *part.changelog):
-        if entry.kind is EntryKind.ADD and entry.file.file_name not in old:
-            yield entry
+    for e in (*part.entries, *part.changelog):
+        if e.kind is EntryKind.ADD and e.file.file_name not in old:
+            yield e.file.file_name, layout.data_file_path(schema, e.partition, e.bucket, e.file)
+    for i in part.index_added:
+        yield i.file_name, layout.index_file_path(schema, i.partition, i.bucket, i.file_name)
