@@ -6,7 +6,7 @@ the run: whatever was done stays done, and the next run finishes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "Changelogs",
     "Delete",
+    "DeleteChangelog",
     "DeleteSnapshot",
     "Effect",
     "Expired",
@@ -31,7 +33,10 @@ __all__ = [
     "Metadata",
     "Pins",
     "Promise",
+    "PromiseChangelog",
     "ReadBounds",
+    "ReadChangelog",
+    "ReadChangelogs",
     "ReadConsumers",
     "ReadEntries",
     "ReadKept",
@@ -87,6 +92,21 @@ class Retention:
             dry_run=dry_run,
         )
 
+    @classmethod
+    def of_changelogs(
+        cls, options: TableOptions, *, has_producer: bool, dry_run: bool = False
+    ) -> Retention:
+        """How long decoupled changelogs live: ``changelog.*``, by default as snapshots."""
+        keys = keys_retention
+        found = cls.of(options, has_producer=has_producer, dry_run=dry_run)
+        return replace(
+            found,
+            retained_min=options.get(keys.CHANGELOG_NUM_RETAINED_MIN) or found.retained_min,
+            retained_max=options.get(keys.CHANGELOG_NUM_RETAINED_MAX) or found.retained_max,
+            time_retained_ms=options.get(keys.CHANGELOG_TIME_RETAINED) or found.time_retained_ms,
+            appends_are_changelog=not has_producer,
+        )
+
 
 class HeldBy(StrEnum):
     """What keeps the oldest snapshot that stays."""
@@ -97,6 +117,8 @@ class HeldBy(StrEnum):
     LIMIT = "snapshot.expire.limit"
     POSITION = "position"
     """It is the newest that holds a ``tc.`` property."""
+    NEWEST = "newest changelog"
+    """One changelog always stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +262,44 @@ class DeleteSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Changelogs:
+    """Which changelogs there are, and the newest snapshot."""
+
+    ids: tuple[int, ...]
+    """Ascending, at least one; those below ``earliest`` are left from a run cut short."""
+    earliest: int
+    """``changelog/EARLIEST`` if that changelog exists, else the smallest id."""
+    latest_snapshot: int
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChangelogs:
+    """Reply ``Changelogs``, or None without any.  Never from a cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChangelog:
+    """Reply the ``Snapshot`` in ``changelog/changelog-<id>``, or None if there is no such file."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseChangelog:
+    """Write ``changelog/EARLIEST``: ``end``.  Durable; reply None."""
+
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteChangelog:
+    """Delete ``changelog/changelog-<id>``; reply None."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expired:
     """What a run did, or with ``dry_run`` would do."""
 
@@ -267,5 +327,9 @@ Effect: TypeAlias = (
     | Delete
     | KeepChangelog
     | DeleteSnapshot
+    | ReadChangelogs
+    | ReadChangelog
+    | PromiseChangelog
+    | DeleteChangelog
 )
-Reply: TypeAlias = "Bounds | Snapshot | Pins | Metadata | Iterator[ManifestEntry] | frozenset[FileKey] | int | None"
+Reply: TypeAlias = "Bounds | Changelogs | Snapshot | Pins | Metadata | Iterator[ManifestEntry] | frozenset[FileKey] | int | None"

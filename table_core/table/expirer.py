@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from table_core.commit.protocol import drive
 from table_core.errors import ArgumentError, CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.expire import plan as fx
+from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.expire.protocol import key_of
 from table_core.ondisk import layout
+from table_core.ondisk.hints import EARLIEST, decode_hint, encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.ondisk.tag import Tag
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.table.access import TableAccess
 
-__all__ = ["expire_snapshots"]
+__all__ = ["expire_changelogs", "expire_snapshots"]
 
 
 def expire_snapshots(
@@ -73,6 +75,47 @@ def expire_snapshots(
     )
 
 
+def expire_changelogs(
+    access: TableAccess,
+    *,
+    retain_max: int | None,
+    retain_min: int | None,
+    older_than: PointInTime | None,
+    max_deletes: int | None,
+    dry_run: bool,
+) -> ResultDocument:
+    """See ``Table.expire_changelogs``.
+
+    Raises:
+        ArgumentError: as ``expire_snapshots``.
+    """
+    started_ms = access.clock.now_ms()
+    producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
+    own = fx.Retention.of_changelogs(
+        access.options, has_producer=producer != "none", dry_run=dry_run
+    )
+    retention = _given(own, retain_max, retain_min, older_than, max_deletes)
+    done = drive(changelog_steps_of(retention), _Performer(access).perform)
+    head = access.metadata.head_id()
+    return ResultDocument(
+        action="expire-changelogs",
+        table=access.name,
+        snapshot_before=head,
+        snapshot_after=head,
+        files_deleted=done.files_deleted,
+        bytes_deleted=done.bytes_deleted,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "changelogs_expired": list(done.snapshots),
+            "earliest_changelog": done.end or None,
+            "metadata_files_deleted": done.metadata_deleted,
+            "held_by": done.held_by.value if done.held_by else None,
+            "unreadable": list(done.unreadable),
+        },
+    )
+
+
 def _retention(
     access: TableAccess,
     retain_max: int | None,
@@ -83,6 +126,17 @@ def _retention(
 ) -> fx.Retention:
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     found = fx.Retention.of(access.options, has_producer=producer != "none", dry_run=dry_run)
+    return _given(found, retain_max, retain_min, older_than, max_deletes)
+
+
+def _given(
+    found: fx.Retention,
+    retain_max: int | None,
+    retain_min: int | None,
+    older_than: PointInTime | None,
+    max_deletes: int | None,
+) -> fx.Retention:
+    """``found`` with what the caller gave on top."""
     found = replace(
         found,
         retained_max=found.retained_max if retain_max is None else retain_max,
@@ -221,6 +275,44 @@ class _Performer:
     @perform.register(fx.DeleteSnapshot)
     def _delete_snapshot(self, effect: fx.DeleteSnapshot) -> None:
         self.access.storage.delete([layout.snapshot_path(effect.id, self.access.branch)])
+
+    @perform.register(fx.ReadChangelogs)
+    def _changelogs(self, _: fx.ReadChangelogs) -> fx.Changelogs | None:
+        access = self.access
+        listed = access.storage.list(layout.changelog_folder(access.branch))
+        names = (info.path.rpartition("/")[2] for info in listed)
+        ids = sorted(id for n in names if (id := layout.numbered(n, "changelog-")) is not None)
+        latest = access.metadata.head_id()
+        if not ids or latest is None:
+            return None
+        try:
+            path = layout.hint_path("changelog", EARLIEST, access.branch)
+            hinted = decode_hint(access.storage.read(path))
+        except NotFoundError:
+            hinted = None
+        return fx.Changelogs(
+            ids=tuple(ids),
+            earliest=hinted if hinted in ids else ids[0],
+            latest_snapshot=latest,
+            now_ms=access.clock.now_ms(),
+        )
+
+    @perform.register(fx.ReadChangelog)
+    def _changelog(self, effect: fx.ReadChangelog) -> Snapshot | None:
+        path = layout.changelog_path(effect.id, self.access.branch)
+        try:
+            return Snapshot.from_json(self.access.storage.read(path), path=path)
+        except NotFoundError:
+            return None
+
+    @perform.register(fx.PromiseChangelog)
+    def _promise_changelog(self, effect: fx.PromiseChangelog) -> None:
+        path = layout.hint_path("changelog", EARLIEST, self.access.branch)
+        self.access.storage.write(path, encode_hint(effect.end))
+
+    @perform.register(fx.DeleteChangelog)
+    def _delete_changelog(self, effect: fx.DeleteChangelog) -> None:
+        self.access.storage.delete([layout.changelog_path(effect.id, self.access.branch)])
 
 
 def _tags(access: TableAccess, branch: str) -> Iterator[Snapshot]:

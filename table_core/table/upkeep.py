@@ -109,6 +109,29 @@ class Upkeep:
             self.access, older_than=older_than, allow_young=allow_young, dry_run=dry_run
         )
 
+    def expire_changelogs(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: PointInTime | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Forget changelogs that were kept when their snapshots expired (options ``changelog.*``).
+
+        Arguments are as in ``expire_snapshots``; counts are back from the newest snapshot.
+        """
+        from table_core.table.expirer import expire_changelogs
+
+        return expire_changelogs(
+            self.access,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than=older_than,
+            max_deletes=max_deletes,
+            dry_run=dry_run,
+        )
+
     def expire_tags(
         self, older_than: PointInTime | None = None, dry_run: bool = False
     ) -> ResultDocument:

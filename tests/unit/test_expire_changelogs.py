@@ -1,0 +1,165 @@
+"""Changelogs that outlive their snapshots go in their own time (spec 11.3).
+
+Mutants: the promise written last; a tag's or branch's files not kept; the newest changelog deleted.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.ondisk import layout
+from table_core.table.branches import Branches, branch_access
+from table_core.table.tags import Tags
+
+SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
+OPTIONS = {
+    "bucket": "1",
+    "write-only": "true",
+    "snapshot.time-retained": "1 ms",
+    "snapshot.num-retained.min": "1",
+    "changelog.num-retained.max": "100",
+    "changelog.num-retained.min": "1",
+    "changelog.time-retained": "2 ms",
+    "manifest.merge-min-count": "1",
+    "manifest.full-compaction-threshold-size": "1 b",
+}
+
+
+def create(producer: str) -> Any:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    given = OPTIONS | {"changelog-producer": producer}
+    return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=given)
+
+
+def put(table: Any, key: int) -> None:
+    with table.write() as writer:
+        writer.write(pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
+        writer.commit()
+
+
+def kept(table: Any) -> list[int]:
+    names = [i.path.rpartition("/")[2] for i in table.access.storage.list("changelog")]
+    return sorted(id for n in names if (id := layout.numbered(n, "changelog-")) is not None)
+
+
+def delivered(table: Any, after: int, to: int) -> list[int]:
+    return sorted(table.changes(after=after, to=to).to_arrow()["k"].to_pylist())
+
+
+def paths(table: Any) -> set[str]:
+    return {info.path for info in table.access.storage.walk("")}
+
+
+def copied(table: Any) -> Any:
+    """The same files under a root of which nothing is remembered."""
+    uri = f"memory://{uuid.uuid4().hex}/t"
+    target = tc.open_catalog(uri).storage
+    for path in paths(table):
+        target.write(path, table.access.storage.read(path))
+    return tc.open_table(uri)
+
+
+def worn(producer: str) -> Any:
+    """Six writes and a compaction; of the snapshots only the newest is left."""
+    table = create(producer)
+    for key in range(1, 4):
+        put(table, key)
+    table.compact()
+    for key in range(4, 7):
+        put(table, key)
+    table.expire_snapshots(retain_max=1)
+    return table
+
+
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_what_stays_is_delivered_and_what_goes_leaves_nothing(producer: str) -> None:
+    table = worn(producer)
+    assert kept(table) == [1, 2, 3, 4, 5, 6]
+    assert delivered(copied(table), 0, 7) == [1, 2, 3, 4, 5, 6]
+    before = paths(table)
+    said = table.expire_changelogs(retain_min=4, dry_run=True)
+    assert paths(table) == before
+    done = table.expire_changelogs(retain_min=4)
+    assert (done.files_deleted, done.bytes_deleted) == (said.files_deleted, said.bytes_deleted)
+    assert done.details["changelogs_expired"] == said.details["changelogs_expired"] == [1, 2, 3]
+    assert kept(table) == [4, 5, 6]
+    assert table.access.storage.read("changelog/EARLIEST") == b"4"
+    assert delivered(copied(table), 3, 7) == [4, 5, 6]
+    assert sorted(copied(table).read().to_arrow()["k"].to_pylist()) == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(tc.errors.TableError):
+        table.changes(after=0, to=7).to_arrow()
+
+
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_when_all_may_go_one_stays_and_no_rest_is_left(producer: str) -> None:
+    table = worn(producer)
+    done = table.expire_changelogs(retain_max=1)
+    assert done.details["held_by"] == "newest changelog"
+    assert kept(table) == [6]
+    soon = table.access.clock.now_ms() + 60_000
+    left = table.remove_orphan_files(older_than=soon, allow_young=True, dry_run=True)
+    assert left.details["deleted"] == []
+    assert table.expire_changelogs(retain_max=1).details["changelogs_expired"] == []
+
+
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_a_tag_and_a_branch_keep_what_they_name(producer: str) -> None:
+    table = create(producer)
+    for key in range(1, 4):
+        put(table, key)
+    Tags(table.access).create("early")
+    Tags(table.access).create("for-branch", snapshot=2)
+    Branches(table.access).create("b", tag="for-branch")
+    Tags(table.access).delete("for-branch")
+    table.compact()
+    for key in range(4, 7):
+        put(table, key)
+    table.expire_snapshots(retain_max=1)
+    table.expire_changelogs(retain_max=1)
+    cold = copied(table)
+    assert sorted(cold.read(tag="early").to_arrow()["k"].to_pylist()) == [1, 2, 3]
+    branch = tc.Table(branch_access(cold.access, "b"))
+    assert sorted(branch.read().to_arrow()["k"].to_pylist()) == [1, 2]
+
+
+def test_a_consumer_and_the_limit_hold() -> None:
+    table = worn("input")
+    assert table.expire_changelogs(retain_max=1, max_deletes=2).details["held_by"] == (
+        "snapshot.expire.limit"
+    )
+    assert kept(table) == [3, 4, 5, 6]
+    table.access.storage.write("consumer/consumer-c", b'{"nextSnapshot": 5}')
+    done = table.expire_changelogs(retain_max=1)
+    assert done.details["held_by"] == "consumer"
+    assert kept(table) == [5, 6]
+    assert delivered(copied(table), 4, 7) == [4, 5, 6]
+
+
+def test_a_run_cut_short_is_finished_by_the_next() -> None:
+    table = worn("none")
+    storage = table.access.storage
+    documents = {id: storage.read(f"changelog/changelog-{id}") for id in (1, 2, 3)}
+    table.expire_changelogs(retain_min=4)
+    for id, body in documents.items():
+        storage.write(f"changelog/changelog-{id}", body)
+    done = table.expire_changelogs(retain_min=4)
+    assert done.details["changelogs_expired"] == [1, 2, 3]
+    assert kept(table) == [4, 5, 6]
+    assert delivered(copied(table), 3, 7) == [4, 5, 6]
+
+
+def test_young_ones_stay_by_the_options() -> None:
+    table = worn("input")
+    patient = tc.open_table(table.uri, options={"changelog.time-retained": "1 d"})
+    done = patient.expire_changelogs()
+    assert (done.details["changelogs_expired"], done.details["held_by"]) == (
+        [],
+        "snapshot.time-retained",
+    )
+    assert create("input").expire_changelogs().details["changelogs_expired"] == []
