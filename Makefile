@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean
+	simulate wheel clean test-live
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ docs: $(STAMP)
 
 test: java-build check ## Everything: checks, then every suite, light ones two at a time
 	$(BIN)/python tests/suites.py
+
+test-live: java $(STAMP) ## The streamhouse in a live Airflow: killed task by task, two runs at once
+	$(BIN)/python tests/suites.py live
 
 java:
 	@demo/java.sh

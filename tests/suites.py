@@ -20,8 +20,8 @@ HEAVY = ("interop", "spark", "provider", "live", "demo", "wheel")
 """Folders that start a JVM, an Airflow or a build: one at a time, in this order."""
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
-ELSEWHERE = ("docs",)
-"""Folders that ``make check`` runs."""
+ELSEWHERE = ("docs", "live")
+"""Folders that ``make check`` and ``make test-live`` run."""
 
 
 def folders() -> list[str]:
