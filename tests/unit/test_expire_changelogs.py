@@ -128,7 +128,11 @@ def test_a_tag_or_a_branch_keeps_what_it_names(by: str) -> None:
 
 
 def test_manifests_that_are_still_named_stay() -> None:
-    table = create("none", **{"manifest.merge-min-count": "100"})
+    merge_late = {
+        "manifest.merge-min-count": "100",
+        "manifest.full-compaction-threshold-size": "16 mb",
+    }
+    table = create("none", **merge_late)
     for key in range(1, 8):
         put(table, key)
     table.expire_snapshots(retain_max=1)
