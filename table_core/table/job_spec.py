@@ -38,6 +38,7 @@ ACTIONS: Final = (
     "expire-changelogs",
     "expire-tags",
     "mark-done",
+    "analyze",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -162,6 +162,10 @@ def _mark_done(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Resu
     return _table(catalog, spec).mark_done(**_given(spec))
 
 
+def _analyze(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).analyze(commit=commit, **_given(spec))
+
+
 def _drop_partitions(
     catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
 ) -> ResultDocument:
@@ -201,4 +205,5 @@ _ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], Resu
     "expire-changelogs": _expire_changelogs,
     "expire-tags": _expire_tags,
     "mark-done": _mark_done,
+    "analyze": _analyze,
 }
