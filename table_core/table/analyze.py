@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from table_core.datatypes.kinds import Field
+    from table_core.ondisk.binary_row import Value
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit, CommitAs
@@ -158,7 +159,7 @@ class _Column:
             hashed = row_hash([pc.drop_null(column)], [self.of.type]).view(np.uint32)
             self.hashes = np.unique(np.concatenate((self.hashes, hashed)))[:_SKETCH_HASHES]
 
-    def finish(self, bounds: tuple[object, object, int | None]) -> ColumnStatistics:
+    def finish(self, bounds: tuple[Value, Value, int | None]) -> ColumnStatistics:
         low, high = (self._text(value) for value in bounds[:2])
         root = self.root
         average = longest = _BYTES.get(root) if root is not None else None
@@ -185,9 +186,9 @@ class _Column:
         share = (int(self.hashes[-1]) + 1) / _HASHES
         return min(round((_SKETCH_HASHES - 1) / share), self.values)
 
-    def _text(self, value: object) -> str | None:
+    def _text(self, value: Value) -> str | None:
         if value is None:
             return None
         # As Paimon's serializers write it: days and milliseconds stay numbers, timestamps do not.
         stamps = self.root in {Root.TIMESTAMP, Root.TIMESTAMP_LTZ}
-        return value_text(self.of.type, value, legacy=not stamps)  # type: ignore[arg-type] # a Value
+        return value_text(self.of.type, value, legacy=not stamps)
