@@ -212,6 +212,24 @@ def remove_orphan_files(
     output.show_result(result, as_json=as_json)
 
 
+@app.command("expire-changelogs")
+def expire_changelogs(
+    warehouse: Warehouse,
+    table: TableName,
+    retain_max: Annotated[int | None, typer.Option(help="Keep at most so many.")] = None,
+    retain_min: Annotated[int | None, typer.Option(help="Keep at least so many.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget changelogs that were kept when their snapshots expired."""
+    result = _table(warehouse, table).expire_changelogs(
+        retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
+    )
+    output.show_result(result, as_json=as_json)
+
+
 @app.command("expire-tags")
 def expire_tags(
     warehouse: Warehouse,

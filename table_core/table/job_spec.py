@@ -35,6 +35,10 @@ ACTIONS: Final = (
     "expire-partitions",
     "drop-partitions",
     "remove-orphan-files",
+    "expire-changelogs",
+    "expire-tags",
+    "mark-done",
+    "analyze",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

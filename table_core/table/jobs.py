@@ -150,6 +150,22 @@ def _remove_orphans(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) ->
     return _table(catalog, spec).remove_orphan_files(**_given(spec))
 
 
+def _expire_changelogs(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    return _table(catalog, spec).expire_changelogs(**_given(spec))
+
+
+def _expire_tags(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    return _table(catalog, spec).expire_tags(**_given(spec))
+
+
+def _mark_done(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    return _table(catalog, spec).mark_done(**_given(spec))
+
+
+def _analyze(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).analyze(commit=commit, **_given(spec))
+
+
 def _drop_partitions(
     catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
 ) -> ResultDocument:
@@ -186,4 +202,8 @@ _ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], Resu
     "expire-partitions": _expire_partitions,
     "drop-partitions": _drop_partitions,
     "remove-orphan-files": _remove_orphans,
+    "expire-changelogs": _expire_changelogs,
+    "expire-tags": _expire_tags,
+    "mark-done": _mark_done,
+    "analyze": _analyze,
 }

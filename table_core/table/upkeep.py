@@ -162,3 +162,14 @@ class Upkeep:
         from table_core.table.mark_done import mark_done
 
         return mark_done(self.access, partitions)
+
+    def analyze(
+        self, columns: Sequence[str] | None = None, commit: CommitAs | None = None
+    ) -> ResultDocument:
+        """Count rows, and for ``columns`` (default: all) distinct values, NULLs, bounds, lengths.
+
+        Reads the newest snapshot once and commits an ANALYZE snapshot that names the result.
+        """
+        from table_core.table.analyze import analyze
+
+        return analyze(self.access, columns, commit or CommitAs())

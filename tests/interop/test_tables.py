@@ -221,3 +221,20 @@ def test_upkeep_of_a_table_of_either_side_leaves_what_paimon_reads(
     theirs.write(judged(rows))
     model.take(rows)
     agree(catalog.table(NAME).read().to_arrow(), model.state())
+
+
+def test_paimon_reads_our_statistics_and_our_marks_do_no_harm(
+    catalog: Any, paimon: Judge, tmp_path: Path
+) -> None:
+    shape = SHAPES[3]
+    table, theirs, model = shape.create(catalog, NAME), paimon.table(tmp_path, NAME), Model(shape)
+    rows = batch(shape, 1)
+    write(table, rows)
+    model.take(rows)
+    table.analyze()
+    agree_rows(model.state(), theirs.read())
+    found = paimon.table(tmp_path, f"{NAME}$statistics").read()
+    assert [row[1:4] for row in found] == [[1, 0, len(model.state())]]
+    theirs.write(judged(rows))
+    assert catalog.table(NAME).latest_snapshot().statistics is not None
+    assert len(paimon.table(tmp_path, f"{NAME}$statistics").read()) == 1

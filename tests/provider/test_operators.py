@@ -11,8 +11,10 @@ from airflow.sdk import BaseOperator
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.expire import (
+    PaimonExpireChangelogsOperator,
     PaimonExpirePartitionsOperator,
     PaimonExpireSnapshotsOperator,
+    PaimonExpireTagsOperator,
     PaimonRemoveOrphanFilesOperator,
 )
 from paimon_provider.operators.report import PaimonChangeReportOperator
@@ -28,8 +30,10 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonChangeReportOperator: {"label_column": "k", "value_column": "v"},
     PaimonCompactOperator: {},
     PaimonCreateTableOperator: {"columns": {"id": "BIGINT"}},
+    PaimonExpireChangelogsOperator: {},
     PaimonExpirePartitionsOperator: {},
     PaimonExpireSnapshotsOperator: {"older_than": "2026-01-01T00:00:00Z"},
+    PaimonExpireTagsOperator: {},
     PaimonMergeIntoOperator: {
         "source": {"table": "a.c"},
         "on": ["id"],

@@ -30,10 +30,10 @@ OPTIONS = {
 }
 
 
-def create(producer: str) -> Any:
+def create(producer: str, **options: str) -> Any:
     catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
     catalog.create_database("d")
-    given = OPTIONS | {"changelog-producer": producer}
+    given = OPTIONS | {"changelog-producer": producer} | options
     return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=given)
 
 
@@ -108,24 +108,37 @@ def test_when_all_may_go_one_stays_and_no_rest_is_left(producer: str) -> None:
     assert table.expire_changelogs(retain_max=1).details["changelogs_expired"] == []
 
 
-@pytest.mark.parametrize("producer", ["none", "input"])
-def test_a_tag_and_a_branch_keep_what_they_name(producer: str) -> None:
-    table = create(producer)
+@pytest.mark.parametrize("by", ["tag", "branch"])
+def test_a_tag_or_a_branch_keeps_what_it_names(by: str) -> None:
+    table = create("none")
     for key in range(1, 4):
         put(table, key)
     Tags(table.access).create("early")
-    Tags(table.access).create("for-branch", snapshot=2)
-    Branches(table.access).create("b", tag="for-branch")
-    Tags(table.access).delete("for-branch")
+    if by == "branch":
+        Branches(table.access).create("b", tag="early")
+        Tags(table.access).delete("early")
     table.compact()
     for key in range(4, 7):
         put(table, key)
     table.expire_snapshots(retain_max=1)
     table.expire_changelogs(retain_max=1)
-    cold = copied(table)
-    assert sorted(cold.read(tag="early").to_arrow()["k"].to_pylist()) == [1, 2, 3]
-    branch = tc.Table(branch_access(cold.access, "b"))
-    assert sorted(branch.read().to_arrow()["k"].to_pylist()) == [1, 2]
+    access = copied(table).access
+    held = tc.Table(access if by == "tag" else branch_access(access, "b"))
+    assert sorted(held.read(tag="early").to_arrow()["k"].to_pylist()) == [1, 2, 3]
+
+
+def test_manifests_that_are_still_named_stay() -> None:
+    merge_late = {
+        "manifest.merge-min-count": "100",
+        "manifest.full-compaction-threshold-size": "16 mb",
+    }
+    table = create("none", **merge_late)
+    for key in range(1, 8):
+        put(table, key)
+    table.expire_snapshots(retain_max=1)
+    table.expire_changelogs(retain_min=4)
+    assert delivered(copied(table), 3, 7) == [4, 5, 6, 7]
+    assert sorted(copied(table).read().to_arrow()["k"].to_pylist()) == list(range(1, 8))
 
 
 def test_a_consumer_and_the_limit_hold() -> None:

@@ -188,3 +188,19 @@ def test_shapes_count_what_a_list_counts(files: list[tuple[int, int, int]], keye
         runs = len({(level, i if level == 0 else 0) for level, i in mine})
         assert b.sorted_runs == (runs if keyed else 1)
         assert b.files == len(mine)
+
+
+def test_the_command_line_shows_them(tmp_path: Any) -> None:
+    from typer.testing import CliRunner
+
+    from table_core.cli.main import app
+
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    catalog.create_table("d.t", SCHEMA, primary_key=("dt", "k"), options={"bucket": "1"})
+    run = CliRunner()
+    for command in ("health", "remove-orphan-files", "expire-tags", "expire-changelogs"):
+        done = run.invoke(app, [command, "d.t", "-w", str(tmp_path), "--json"])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["action"] == command
+        assert run.invoke(app, [command, "d.t", "-w", str(tmp_path)]).exit_code == 0

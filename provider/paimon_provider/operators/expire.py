@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 __all__ = [
+    "PaimonExpireChangelogsOperator",
     "PaimonExpirePartitionsOperator",
     "PaimonExpireSnapshotsOperator",
+    "PaimonExpireTagsOperator",
     "PaimonRemoveOrphanFilesOperator",
 ]
 
@@ -60,6 +62,47 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
             "retain_min": self.retain_min,
             "older_than": epoch_ms(self.older_than, "older_than"),
             "max_deletes": self.max_deletes,
+            "dry_run": self.dry_run_only,
+        }
+
+
+class PaimonExpireChangelogsOperator(PaimonExpireSnapshotsOperator):
+    """Delete changelogs that were kept when their snapshots expired.
+
+    Parameters are those of :class:`PaimonExpireSnapshotsOperator`; what is not given comes from
+    the table's options ``changelog.*``.
+    """
+
+    action = "expire-changelogs"
+
+
+class PaimonExpireTagsOperator(PaimonTableOperator):
+    """Delete tags whose retention is over.
+
+    :param older_than: also those with a retention that were made before this point in time: ISO
+        8601 with a zone, an aware datetime, or epoch milliseconds.  (templated)
+    :param dry_run: only report what would be deleted.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "older_than")
+    action = "expire-tags"
+
+    def __init__(
+        self,
+        *,
+        older_than: str | int | datetime | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.older_than = older_than
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.expire_tags``."""
+        return {
+            "older_than": epoch_ms(self.older_than, "older_than"),
             "dry_run": self.dry_run_only,
         }
 
