@@ -49,10 +49,10 @@ class Judge:
     def __init__(self, log: Path) -> None:
         self.log = log
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENS]
+        memory = ("-Xmx1g", f"-Djava.io.tmpdir={log.parent}")
         with log.open("wb") as errors:
             self.process = subprocess.Popen(
-                ["java", "-Xmx1g", f"-Djava.io.tmpdir={log.parent}", *opens]
-                + ["-cp", _classpath(), "Judge"],
+                ["java", *memory, *opens, "-cp", _classpath(), "Judge"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
