@@ -29,10 +29,18 @@ class Engine(Protocol):
     """One way to use Paimon tables from Python.  Tables are named without their database."""
 
     def create(
-        self, name: str, schema: pa.Schema, key: Sequence[str], options: Mapping[str, str]
+        self,
+        name: str,
+        schema: pa.Schema,
+        key: Sequence[str],
+        options: Mapping[str, str],
+        parts: Sequence[str] = (),
     ) -> None: ...
     def write(self, name: str, rows: pa.Table) -> None: ...
-    def read(self, name: str, columns: Sequence[str] | None) -> pa.Table: ...
+    def read(
+        self, name: str, columns: Sequence[str] | None, equal: tuple[str, object] | None = None
+    ) -> pa.Table: ...
+    def files(self, name: str) -> list[str]: ...
     def plan(self, name: str) -> int: ...
     def compact(self, name: str) -> None: ...
     def expire(self, name: str, keep: int) -> None: ...
@@ -48,10 +56,19 @@ class Ours:
         self.catalog.create_database(DATABASE, if_not_exists=True)
 
     def create(
-        self, name: str, schema: pa.Schema, key: Sequence[str], options: Mapping[str, str]
+        self,
+        name: str,
+        schema: pa.Schema,
+        key: Sequence[str],
+        options: Mapping[str, str],
+        parts: Sequence[str] = (),
     ) -> None:
         self.catalog.create_table(
-            f"{DATABASE}.{name}", schema, primary_key=tuple(key), options=dict(options)
+            f"{DATABASE}.{name}",
+            schema,
+            primary_key=tuple(key),
+            partition_by=tuple(parts),
+            options=dict(options),
         )
 
     def write(self, name: str, rows: pa.Table) -> None:
@@ -59,9 +76,26 @@ class Ours:
             writer.write(rows)
             writer.commit()
 
-    def read(self, name: str, columns: Sequence[str] | None) -> pa.Table:
+    def read(
+        self, name: str, columns: Sequence[str] | None, equal: tuple[str, object] | None = None
+    ) -> pa.Table:
+        from table_core import col
+
         wanted = None if columns is None else list(columns)
-        return self.catalog.table(f"{DATABASE}.{name}").read(columns=wanted).to_arrow()
+        where = None if equal is None else col(equal[0]) == equal[1]
+        return self.catalog.table(f"{DATABASE}.{name}").read(columns=wanted, where=where).to_arrow()
+
+    def files(self, name: str) -> list[str]:
+        """Where the data files are that a reader of the table opens."""
+        from table_core.ondisk.layout import data_file_path
+
+        table = self.catalog.table(f"{DATABASE}.{name}")
+        root = table.uri.removeprefix("file://")
+        return [
+            f"{root}/{data_file_path(table.definition, split.partition, split.bucket, file)}"
+            for split in table.read().splits()
+            for file in split.files
+        ]
 
     def plan(self, name: str) -> int:
         return len(self.catalog.table(f"{DATABASE}.{name}").read().splits())
@@ -89,12 +123,19 @@ class PyPaimon:
         return table.copy(self.dynamic) if self.dynamic else table
 
     def create(
-        self, name: str, schema: pa.Schema, key: Sequence[str], options: Mapping[str, str]
+        self,
+        name: str,
+        schema: pa.Schema,
+        key: Sequence[str],
+        options: Mapping[str, str],
+        parts: Sequence[str] = (),
     ) -> None:
         from pypaimon import Schema
 
         stated = pa.schema([f.with_nullable(f.name not in key) for f in schema])
-        made = Schema.from_pyarrow_schema(stated, primary_keys=list(key), options=dict(options))
+        made = Schema.from_pyarrow_schema(
+            stated, partition_keys=list(parts), primary_keys=list(key), options=dict(options)
+        )
         self.catalog.create_table(f"{DATABASE}.{name}", made, False)
 
     def write(self, name: str, rows: pa.Table) -> None:
@@ -105,11 +146,18 @@ class PyPaimon:
         writing.close()
         commit.close()
 
-    def read(self, name: str, columns: Sequence[str] | None) -> pa.Table:
+    def read(
+        self, name: str, columns: Sequence[str] | None, equal: tuple[str, object] | None = None
+    ) -> pa.Table:
         builder = self._table(name).new_read_builder()
+        if equal is not None:
+            builder = builder.with_filter(builder.new_predicate_builder().equal(*equal))
         if columns is not None:
             builder = builder.with_projection(list(columns))
         return builder.new_read().to_arrow(builder.new_scan().plan().splits())
+
+    def files(self, name: str) -> list[str]:
+        raise CannotError(f"{name}: measured once, on our files")
 
     def plan(self, name: str) -> int:
         return len(self._table(name).new_read_builder().new_scan().plan().splits())

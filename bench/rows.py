@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["KEYED", "NARROW", "SALES", "Rows"]
+__all__ = ["DAYS", "KEYED", "NARROW", "SALES", "Rows"]
 
 BASE, UPSERT, UPSERTS = 1_000_000, 50_000, 5
 APPENDED = 5_000_000
@@ -27,6 +28,7 @@ KEYED = pa.schema(
     ]
 )
 NARROW = pa.schema([("id", pa.int64()), ("kind", pa.int32()), ("value", pa.float64())])
+DAYS = pa.schema([("day", pa.string()), ("id", pa.int64()), ("value", pa.float64())])
 SALES = pa.schema(
     [
         ("id", pa.int64()),
@@ -65,6 +67,38 @@ class Rows:
     def folds(self) -> list[pa.Table]:
         """Five times a quarter of a million rows to add up by key."""
         return [self._fold(number) for number in range(FOLDS)]
+
+    def patches(self) -> list[pa.Table]:
+        """Three times a quarter of a million rows, each with a third of the columns."""
+        return [self._patch(number) for number in range(3)]
+
+    def days(self, count: int) -> pa.Table:
+        """Ten rows for each of ``count`` days."""
+        n = count * 10
+        days = pa.array([f"d{number // 10:05}" for number in range(n)])
+        return pa.table([days, np.arange(n), np.ones(n)], schema=DAYS)
+
+    def keyed_otherwise(self, rows: pa.Table, key: str) -> pa.Table:
+        """``rows`` with ``id`` as text, or split in two (``key``: ``string`` or ``composite``)."""
+        if key == "string":
+            text = pc.binary_join_element_wise("customer-", rows["id"].cast(pa.string()), "")
+            return rows.set_column(0, "id", text)
+        ids = rows["id"].to_numpy()
+        split = rows.set_column(0, "id", pa.array(ids // 1000))
+        text = pa.array(ids % 1000).cast(pa.string())
+        return split.add_column(1, "line", pc.binary_join_element_wise("line", text, "-"))
+
+    def _patch(self, number: int) -> pa.Table:
+        n = self._size(FOLDED)
+
+        def made(random: np.random.Generator) -> pa.Table:
+            table = keyed(random, random.choice(2 * n, n, replace=False))
+            for at in range(1, len(KEYED)):
+                if at % 3 != number:
+                    table = table.set_column(at, KEYED[at], pa.nulls(n, KEYED[at].type))
+            return table
+
+        return self._kept(f"patch-{number}", made)
 
     def _upsert(self, number: int) -> pa.Table:
         base, n = self._size(BASE), self._size(UPSERT)
@@ -105,7 +139,7 @@ def keyed(random: np.random.Generator, keys: np.ndarray) -> pa.Table:
     n = len(keys)
     words = pa.array([f"{word:012x}" for word in random.integers(0, 1 << 48, 4096)])
     left, right = (words.take(pa.array(random.integers(0, 4096, n))) for _ in range(2))
-    notes = pa.compute.binary_join_element_wise(left, right, "")
+    notes = pc.binary_join_element_wise(left, right, "")
     return pa.table(
         [
             keys.astype(np.int64),

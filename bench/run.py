@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parent.parent
 CACHE = PROJECT / ".cache"
 PINS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
-DEFAULT = "W1,W2,W3,W4,W4r,W8,W8r"
+DEFAULT = "W1,W2,W3,W4,W4r,W4f,S3,C3,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
 
 Measured = dict[str, Any]
 
@@ -115,7 +115,14 @@ def report(
     """Print the table of ratios; whether all checksums agree and nothing failed."""
     others = [name for name in engines if name != "ours"]
     grid = Table(title="fastest run, seconds", title_justify="left")
-    for heading in ("", "workload", *engines, *(f"ours / {o}" for o in others), "peak MB"):
+    for heading in (
+        "",
+        "workload",
+        *engines,
+        *(f"ours / {o}" for o in others),
+        "peak MB",
+        "above MB",
+    ):
         grid.add_column(heading, justify="left" if heading in ("", "workload") else "right")
     good = True
     for workload in workloads:
@@ -132,14 +139,19 @@ def report(
         ratios = [
             f"{best['ours'] / best[o]:.2f}" if best.get("ours") and best[o] else "" for o in others
         ]
-        peaks = [
-            str(max((r["peak_mb"] for r in found[workload.name, e] if "peak_mb" in r), default="-"))
-            for e in engines
-        ]
+        peaks, above = (
+            " / ".join(_most(found[workload.name, e], member) for e in engines)
+            for member in ("peak_mb", "above_mb")
+        )
         differ = "" if len(sums) <= 1 else f"  CHECKSUMS DIFFER: {sorted(sums)}"
-        grid.add_row(workload.name, workload.title + differ, *cells, *ratios, " / ".join(peaks))
+        grid.add_row(workload.name, workload.title + differ, *cells, *ratios, peaks, above)
     out.print(grid)
     return good
+
+
+def _most(runs: Sequence[Measured], member: str) -> str:
+    """The greatest of what the runs measured, ``-`` if none did."""
+    return str(max((r[member] for r in runs if r.get(member) is not None), default="-"))
 
 
 def main(arguments: list[str]) -> int:

@@ -26,7 +26,16 @@ def main(name: str, workload: str, warehouse: str, rows: str, scale: str) -> Non
         print(json.dumps({"missing": str(reason)}))
         return
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({"seconds": watch.seconds, "checksum": checksum, "peak_mb": peak}))
+    print(
+        json.dumps(
+            {
+                "seconds": watch.seconds,
+                "checksum": checksum,
+                "peak_mb": peak,
+                "above_mb": watch.above_mb,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -6,30 +6,44 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as dataset
 
 from bench.engines import Engine
-from bench.rows import KEYED, NARROW, SALES, Rows
+from bench.rows import DAYS, KEYED, NARROW, SALES, Rows
 
 __all__ = ["WORKLOADS", "Stopwatch", "Workload"]
 
 KEY_TABLE = {"bucket": "4", "write-only": "true", "file.compression": "zstd"}
+RESET = Path("/proc/self/clear_refs")
 COMMITS = 500
+PARTITIONS = 2000
 
 
 @dataclass
 class Stopwatch:
-    """Seconds between the ``with`` lines of a workload."""
+    """Seconds between the ``with`` lines of a workload, and memory above what was there before."""
 
     seconds: float = 0.0
+    above_mb: int | None = None
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
+        before = _resident("VmRSS")
+        RESET.write_text("5")  # the peak starts anew
         started = time.perf_counter()
         yield
         self.seconds += time.perf_counter() - started
+        self.above_mb = (_resident("VmHWM") - before) >> 10
+
+
+def _resident(name: str) -> int:
+    """KiB, of the line ``name`` of what Linux knows of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 
 Run = Callable[[Engine, Rows, Stopwatch], str]
@@ -61,12 +75,54 @@ def upserts(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     return str(sum(part.num_rows for part in parts))
 
 
-def group(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+def group(engine: Engine, rows: Rows, watch: Stopwatch, name: str = "keyed") -> str:
     del rows
     with watch():
-        table = engine.read("keyed", ["country", "amount"])
-        sums = table.group_by("country").aggregate([("amount", "sum"), ("amount", "count")])
+        sums = _by_country(engine.read(name, ["country", "amount"]))
     return _sums(sums)
+
+
+def group_files(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    paths = engine.files("keyed")
+    with watch():
+        table = dataset.dataset(paths).to_table(columns=["country", "amount"])
+        sums = _by_country(table)
+    return _sums(sums)
+
+
+def otherwise(key: str) -> tuple[Run, Run]:
+    """Load and read of the table of W1 and W2 under another kind of key."""
+    names = ["id", "line"] if key == "composite" else ["id"]
+
+    def load(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+        parts = [rows.keyed_otherwise(part, key) for part in (rows.base(), *rows.upserts())]
+        engine.create(key, parts[0].schema, names, KEY_TABLE)
+        with watch():
+            for part in parts:
+                engine.write(key, part)
+        return str(sum(part.num_rows for part in parts))
+
+    def read(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+        return group(engine, rows, watch, key)
+
+    return load, read
+
+
+def lookup(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    """The median of nine lookups of one key each, after three to warm up."""
+    size = rows.base().num_rows
+    keys = [size * number // 13 for number in range(1, 13)]
+    for key in keys[:3]:
+        engine.read("keyed", None, ("id", key))
+    found, taken = 0, []
+    for key in keys[3:]:
+        one = Stopwatch()
+        with one():
+            found += engine.read("keyed", None, ("id", key)).num_rows
+        taken.append(one.seconds)
+    watch.seconds = sorted(taken)[len(taken) // 2]
+    return str(found)
 
 
 def compaction(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
@@ -88,6 +144,18 @@ def scan(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     del rows
     with watch():
         table = engine.read("narrow", None)
+    return _totals(table)
+
+
+def scan_files(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    paths = engine.files("narrow")
+    with watch():
+        table = dataset.dataset(paths).to_table()
+    return _totals(table)
+
+
+def _totals(table: pa.Table) -> str:
     return f"{table.num_rows} {pc.sum(table['id'])} {pc.sum(table['kind'])}"
 
 
@@ -108,6 +176,45 @@ def fold_read(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
         table = engine.read("sales", None)
     sums = [str(pc.sum(table[name])) for name in ("id", "revenue", "orders")]
     return f"{table.num_rows} {' '.join(sums)} {pc.max(table['last'])}"
+
+
+def patch_write(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    parts = rows.patches()
+    engine.create("patched", KEYED, ["id"], {**KEY_TABLE, "merge-engine": "partial-update"})
+    with watch():
+        for part in parts:
+            engine.write("patched", part)
+    return str(sum(part.num_rows for part in parts))
+
+
+def patch_read(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    with watch():
+        table = engine.read("patched", None)
+    sums = [str(pc.sum(table[name])) for name in ("id", "country", "amount", "qty")]
+    return f"{table.num_rows} {' '.join(sums)} {pc.count(table['note'])}"
+
+
+def days_write(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    days = rows.days(PARTITIONS)
+    engine.create("days", DAYS, [], {"bucket": "-1"}, ["day"])
+    with watch():
+        engine.write("days", days)
+    return str(days.num_rows)
+
+
+def days_point(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    with watch():
+        table = engine.read("days", None, ("day", f"d{PARTITIONS // 2:05}"))
+    return f"{table.num_rows} {pc.sum(table['id'])}"
+
+
+def days_list(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    with watch():
+        count = engine.plan("days")
+    return str(count)
 
 
 def many_commits(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
@@ -146,6 +253,10 @@ def _few(number: int) -> pa.Table:
     return pa.table([ids, kinds, values], schema=NARROW)
 
 
+def _by_country(table: pa.Table) -> pa.Table:
+    return table.group_by("country").aggregate([("amount", "sum"), ("amount", "count")])
+
+
 def _sums(table: pa.Table) -> str:
     rows = sorted(
         zip(*(table[name].to_pylist() for name in table.column_names), strict=True), key=str
@@ -153,18 +264,33 @@ def _sums(table: pa.Table) -> str:
     return f"{len(rows)} {sum(hash(row) for row in rows)}" if rows else "0"
 
 
+load_string, read_string = otherwise("string")
+load_composite, read_composite = otherwise("composite")
 WORKLOADS = (
     Workload("W1", "bulk load 1 M rows, one commit", bulk_load),
     Workload("W2", "five upsert commits of 50 k", upserts, ("W1",)),
     Workload("W3", "merge on read, group by", group, ("W1", "W2")),
+    Workload("W3k", "lookup by key, warm, in what W2 left", lookup, ("W1", "W2")),
     Workload("W4", "full compaction", compaction, ("W1", "W2")),
     Workload("W4r", "group by after compaction", group, ("W1", "W2", "W4")),
+    Workload("W4f", "pyarrow.dataset on its files", group_files, ("W1", "W2", "W4")),
+    Workload("W4k", "lookup by key, warm", lookup, ("W1", "W2", "W4")),
+    Workload("S1", "text key: load and upserts", load_string),
+    Workload("S3", "text key: merge on read", read_string, ("S1",)),
+    Workload("C1", "composite key: load and upserts", load_composite),
+    Workload("C3", "composite key: merge on read", read_composite, ("C1",)),
     Workload("W8", "append 5 M narrow rows", append),
     Workload("W8r", "scan them", scan, ("W8",)),
+    Workload("W8f", "pyarrow.dataset on its files", scan_files, ("W8",)),
     Workload("W9", "aggregation, 5 x 250 k: write", fold_write),
     Workload("W9r", "aggregation: read", fold_read, ("W9",)),
+    Workload("W9u", "partial-update, 3 x 250 k: write", patch_write),
+    Workload("W9v", "partial-update: read", patch_read, ("W9u",)),
     Workload("W10", "500 commits of 10 rows", many_commits),
-    Workload("W10p", "plan of 500 snapshots", many_plan, ("W10",)),
+    Workload("W10r", "plan of 500 snapshots", many_plan, ("W10",)),
     Workload("W10c", "one more commit", many_commit, ("W10",)),
     Workload("W10e", "expire to 10", many_expire, ("W10",)),
+    Workload("W10w", "2,000 partitions: write", days_write),
+    Workload("W10p", "2,000 partitions: point query", days_point, ("W10w",)),
+    Workload("W10l", "2,000 partitions: plan of all", days_list, ("W10w",)),
 )

@@ -85,10 +85,16 @@ COMMIT_DISCARD_DUPLICATE_FILES: Final[Option[bool]] = Option(
     "commit.discard-duplicate-files", parse.boolean, False, "drop already committed files on APPEND"
 )
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT: Final[Option[int | None]] = Option(
-    "commit.strict-mode.last-safe-snapshot", parse.integer, None, "see 10.3"
+    "commit.strict-mode.last-safe-snapshot",
+    parse.integer,
+    None,
+    "refuse to commit past OVERWRITE snapshots of others after this one",
 )
 DYNAMIC_PARTITION_OVERWRITE: Final[Option[bool]] = Option(
-    "dynamic-partition-overwrite", parse.boolean, True, "see 10.5"
+    "dynamic-partition-overwrite",
+    parse.boolean,
+    True,
+    "an overwrite replaces only the partitions that occur in the rows",
 )
 OVERWRITE_UPGRADE: Final[Option[bool]] = Option(
     "overwrite-upgrade", parse.boolean, True, "overwrite files to max level"

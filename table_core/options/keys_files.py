@@ -152,7 +152,10 @@ PARTITION_DEFAULT_NAME: Final[Option[str]] = Option(
     "partition.default-name", parse.text, "__DEFAULT_PARTITION__", "path name for NULL/blank"
 )
 PARTITION_LEGACY_NAME: Final[Option[bool]] = Option(
-    "partition.legacy-name", parse.boolean, True, "toString() names (1.4)"
+    "partition.legacy-name",
+    parse.boolean,
+    True,
+    "partition folders are named by toString() of their values",
 )
 READ_MEMORY_LIMIT: Final[Option[int]] = Option(
     "read.memory-limit",

@@ -49,7 +49,7 @@ BUCKET_FUNCTION_TYPE: Final[Option[str]] = Option(
     "bucket-function.type",
     parse.choice("default", "mod", "hive"),
     "default",
-    "default / mod / hive (6.1)",
+    "how rows find their bucket: default (hash), mod or hive",
     immutable=True,
 )
 BUCKET_APPEND_ORDERED: Final[Option[bool]] = Option(

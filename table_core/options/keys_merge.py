@@ -77,21 +77,21 @@ PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE: Final[Option[bool]] = Option(
     "partial-update.remove-record-on-delete",
     parse.boolean,
     False,
-    "see 8.5; immutable",
+    "-D removes the row",
     immutable=True,
 )
 PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP: Final[Option[tuple[str, ...]]] = Option(
     "partial-update.remove-record-on-sequence-group",
     parse.column_list,
     (),
-    "see 8.5; immutable",
+    "sequence groups whose -D removes the row",
     immutable=True,
 )
 AGGREGATION_REMOVE_RECORD_ON_DELETE: Final[Option[bool]] = Option(
     "aggregation.remove-record-on-delete",
     parse.boolean,
     False,
-    "see 8.6; immutable",
+    "-D removes the row instead of retracting its values",
     immutable=True,
 )
 FIELDS_DEFAULT_AGGREGATE_FUNCTION: Final[Option[str | None]] = Option(

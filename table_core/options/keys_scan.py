@@ -86,7 +86,7 @@ SCAN_MODE: Final[Option[str]] = Option(
         "incremental",
     ),
     "default",
-    "see 9.2",
+    "where a read begins; see reading.md",
     aliases=("log.scan",),
 )
 SCAN_SNAPSHOT_ID: Final[Option[int | None]] = Option(

@@ -28,12 +28,10 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize(
-    ("path", "number", "code"), EXAMPLES, ids=[f"{named(p)}-{n}" for p, n, _ in EXAMPLES]
-)
-def test_the_example_runs(path: Path, number: int, code: str, tmp_path: Path) -> None:
-    script = tmp_path / f"{path.stem}_{number}.py"
-    script.write_text(code)
+@pytest.mark.parametrize("path", sorted({path for path, _, _ in EXAMPLES}), ids=named)
+def test_the_examples_run_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
+    script = tmp_path / f"{path.stem}.py"
+    script.write_text("\n".join(code for where, _, code in EXAMPLES if where == path))
     run(tmp_path, str(script))
 
 

@@ -164,6 +164,8 @@ class RandomTable:
             moved = chance.choice(self.columns)
             others = [c for c in self.columns if c is not moved]
             at = chance.randint(0, len(others))
+            if self.columns.index(moved) == at:
+                return []
             self.columns = [*others[:at], moved, *others[at:]]
             return [["move", moved[0], others[at - 1][0] if at else None]]
         if what == "type":

@@ -1,0 +1,33 @@
+"""Goal: the pages that list errors and options list those that there are.
+
+Method: the page of errors against the classes; the page of options against what would be written.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from table_core import errors
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROW = re.compile(r"^\| `([^`]+)` \| (.+?) \|", re.MULTILINE)
+
+
+def test_each_error_stands_on_its_page_with_its_kind_and_what_to_do() -> None:
+    kinds, classes = (DOCS / "errors.md").read_text().split("| class |")
+    told = {name: kind.strip("`") for name, kind in ROW.findall(classes)}
+    assert told == {cls.__name__: cls.kind.value for cls in errors.TableError.__subclasses__()}
+    assert list(told) == sorted(told)
+    assert {name for name, _ in ROW.findall(kinds)} == {kind.value for kind in errors.ErrorKind}
+    assert all(row.count(" | ") == 3 for row in classes.splitlines()[2:] if row)
+
+
+def test_the_page_of_options_is_what_the_options_give() -> None:
+    sys.path.insert(0, str(DOCS))
+    try:
+        import options_page
+    finally:
+        sys.path.remove(str(DOCS))
+    assert options_page.PAGE.read_text() == options_page.page(), "run python docs/options_page.py"
