@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -108,6 +109,11 @@ def _grid(
         number = pa.types.is_integer(kinds[name]) or pa.types.is_decimal(kinds[name])
         grid.add_column(name, justify="right" if number else "left")
     for n, row in enumerate(rows):
-        cells = ["" if row[name] is None else str(row[name]) for name in names]
-        grid.add_row(*cells, style=styles[n] if styles else "")
+        grid.add_row(*(_cell(row[name]) for name in names), style=styles[n] if styles else "")
     return grid
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds")
+    return "" if value is None else str(value)

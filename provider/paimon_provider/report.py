@@ -165,7 +165,7 @@ def _svg(title: str, height: int, parts: Sequence[str]) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
+    return f"{value:,.2f}".removesuffix(".00")
 
 
 def _moment(time_millis: int) -> str:

@@ -39,7 +39,7 @@ def parsed(report: ChangeReport) -> ET.Element:
 def test_it_says_all_there_is_to_say() -> None:
     page = parsed(FULL)
     text = " ".join(page.itertext())
-    for word in ("Snapshot 9; 500 changed rows", "1,234.5", "4 smaller rows", "and 498 more", "expired before"):  # fmt: skip
+    for word in ("Snapshot 9; 500 changed rows", "1,234.50", "4 smaller rows", "and 498 more", "expired before"):  # fmt: skip
         assert word in text
     charts = page.findall(".//svg")
     assert [c.get("aria-label") for c in charts] == [
