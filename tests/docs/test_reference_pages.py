@@ -18,7 +18,8 @@ ROW = re.compile(r"^\| `([^`]+)` \| (.+?) \|", re.MULTILINE)
 def test_each_error_stands_on_its_page_with_its_kind_and_what_to_do() -> None:
     kinds, classes = (DOCS / "errors.md").read_text().split("| class |")
     told = {name: kind.strip("`") for name, kind in ROW.findall(classes)}
-    assert told == {cls.__name__: cls.kind.value for cls in errors.TableError.__subclasses__()}
+    ours = [c for c in errors.TableError.__subclasses__() if c.__module__ == errors.__name__]
+    assert told == {cls.__name__: cls.kind.value for cls in ours}
     assert list(told) == sorted(told)
     assert {name for name, _ in ROW.findall(kinds)} == {kind.value for kind in errors.ErrorKind}
     assert all(row.count(" | ") == 3 for row in classes.splitlines()[2:] if row)
