@@ -7,7 +7,8 @@ import resource
 import sys
 from pathlib import Path
 
-import pyarrow.compute  # noqa: F401 - loaded before any clock runs
+import pyarrow as pa
+import pyarrow.compute
 
 from bench.engines import CannotError, engine
 from bench.rows import Rows
@@ -19,6 +20,7 @@ def main(name: str, workload: str, warehouse: str, rows: str, scale: str) -> Non
     warehouse_folder = Path(warehouse)
     warehouse_folder.mkdir(parents=True, exist_ok=True)
     watch = Stopwatch()
+    pa.array([0])  # loads pandas where it is installed: pyarrow's doing, and pypaimon has it anyway
     try:
         contender = engine(name, warehouse_folder)
         checksum = run(contender, Rows(Path(rows), float(scale)), watch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from table_core.merge.lookup import LEVEL_COLUMN, LowestLevel
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.options import keys_merge
+from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
@@ -132,7 +134,7 @@ class SplitReader:
 
     def _plain(self, split: Split) -> Iterator[pa.Table]:
         """Rows as they lie: of append tables, and where every key occurs once and none is -D."""
-        reader = self._reader(split, self._needed, prunes=True)
+        reader = self._reader(split, self._needed, prunes=self.where)
         for file in split.files:
             for batch in reader.read(file):
                 yield pa.Table.from_batches([batch])
@@ -162,7 +164,7 @@ class SplitReader:
             if len(section) == 1:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
-            reader = self._reader(split, fields, system=True)
+            reader = self._reader(split, fields, system=True, prunes=self._of_key())
             runs = [_batches(reader, run, levels=levels) for run in section]
             yield from merge_runs(runs, engine)
 
@@ -170,8 +172,8 @@ class SplitReader:
         self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool
     ) -> Iterator[pa.Table]:
         """A section of one run: nothing to merge."""
-        with_kind = self._reader(split, fields, system=True, prunes=True)
-        without = self._reader(split, self._needed, prunes=True)
+        with_kind = self._reader(split, fields, system=True, prunes=self.where)
+        without = self._reader(split, self._needed, prunes=self.where)
         for file in run.files:
             plain = file.delete_row_count == 0 and not with_system
             for batch in (without if plain else with_kind).read(file):
@@ -179,8 +181,14 @@ class SplitReader:
 
     # --------------------------------------------------------------------------------- parts
     def _reader(
-        self, split: Split, fields: tuple[Field, ...], *, system: bool = False, prunes: bool = False
+        self,
+        split: Split,
+        fields: tuple[Field, ...],
+        *,
+        system: bool = False,
+        prunes: Bound | None = None,
     ) -> FileReader:
+        """``prunes``: what a row group must possibly fulfil to be read."""
         return FileReader(
             access=self.access,
             partition=split.partition,
@@ -188,13 +196,22 @@ class SplitReader:
             fields=fields,
             system=system,
             deletions=self._deletions(split) if split.deletions else None,
-            prunes=self._row_groups if prunes and self.where is not None else None,
+            prunes=None if prunes is None else partial(self._row_groups, prunes),
         )
 
-    def _row_groups(self, schema_id: int) -> Callable[[Mapping[str, Any]], bool] | None:
+    def _of_key(self) -> Bound | None:
+        """The part of the condition that tests keys alone: it holds for all versions or for none."""
+        if self.where is None:
+            return None
+        keys = frozenset(self.access.schema.trimmed_primary_keys)
+        parts = tuple(part for part in conjuncts(self.where) if part.columns <= keys)
+        return AllOf(parts) if parts else None
+
+    def _row_groups(
+        self, where: Bound, schema_id: int
+    ) -> Callable[[Mapping[str, Any]], bool] | None:
         """A test of row groups of files written under ``schema_id``."""
-        where, schema = self.where, self.access.schema
-        assert where is not None
+        schema = self.access.schema
         written = self.access.metadata.schema(schema_id)
 
         def keep(ranges: Mapping[str, Any]) -> bool:
