@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live
+	simulate wheel clean test-live test-memory
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,9 @@ bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
 
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
+
+test-memory: $(STAMP) ## Writes of 4 and 16 million rows in bounded memory
+	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .

@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy.typing as npt
+
     Hashes: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
     Buckets: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -31,22 +33,34 @@ class HashIndex:
     target_rows: int
     buckets_max: int = -1
     """-1: as many as there can be."""
+    assigners: int = 1
+    """Who deals out buckets: each the keys whose hash is its own, to each ``assigners``-th bucket."""
     touched: set[int] = field(init=False, default_factory=set)
     """Buckets that got new hashes."""
     _hashes: Hashes = field(init=False)
-    _buckets: Buckets = field(init=False)
+    _buckets: npt.NDArray[np.int16] = field(init=False)
     _counts: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._hashes, self._buckets = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        self._hashes, self._buckets = np.zeros(0, np.int32), np.zeros(0, np.int16)
 
     @classmethod
-    def of(cls, buckets: Mapping[int, Hashes], target_rows: int, buckets_max: int) -> HashIndex:
+    def of(
+        cls,
+        buckets: Mapping[int, Hashes],
+        target_rows: int,
+        buckets_max: int,
+        assigners: int = 1,
+    ) -> HashIndex:
         """The index that has ``buckets``: bucket number to the hashes in it."""
-        index = cls(target_rows, buckets_max)
-        for bucket, hashes in sorted(buckets.items()):
-            index._add(hashes, np.full(len(hashes), bucket))
-            index._counts.setdefault(bucket, 0)
+        index = cls(target_rows, buckets_max, assigners)
+        index._counts = {bucket: len(hashes) for bucket, hashes in sorted(buckets.items())}
+        if index._counts:
+            together = np.concatenate([buckets[bucket] for bucket in index._counts])
+            numbers = np.array(list(index._counts), np.int16)
+            order = np.argsort(together, kind="stable")
+            index._hashes = together[order]
+            index._buckets = np.repeat(numbers, list(index._counts.values()))[order]
         return index
 
     def assign(self, hashes: Hashes) -> Buckets:
@@ -60,31 +74,42 @@ class HashIndex:
         known = np.zeros(len(unique), np.bool_)
         if len(self._hashes):
             known = self._hashes[inside] == unique
-        found = np.zeros(len(unique), np.int64)
+        found = np.zeros(len(unique), np.int16)
         found[known] = self._buckets[inside[known]]
         new = np.flatnonzero(~known)
-        new = new[np.argsort(first[new], kind="stable")]
         if len(new):
-            found[new] = self._room_for(unique[new])
-            self._add(unique[new], found[new])
-        dealt: Buckets = found[inverse]
-        return dealt
+            turn = np.argsort(first[new], kind="stable")
+            found[new[turn]] = self._deal(unique[new[turn]])
+            self._hashes = np.insert(self._hashes, place[new], unique[new])
+            self._buckets = np.insert(self._buckets, place[new], found[new])
+        return found[inverse].astype(np.int64)
 
     def hashes_of(self, bucket: int) -> Hashes:
         """Every hash in ``bucket``."""
         found: Hashes = self._hashes[self._buckets == bucket]
         return found
 
-    def _room_for(self, hashes: Hashes) -> Buckets:
+    def _deal(self, hashes: Hashes) -> npt.NDArray[np.int16]:
+        """A bucket for each of ``hashes``, which are new: of those that belong to its assigner."""
+        found = np.zeros(len(hashes), np.int16)
+        assigner = np.abs(hashes.astype(np.int64)) % self.assigners
+        for number in np.unique(assigner).tolist():
+            mine = assigner == number
+            found[mine] = self._room_for(hashes[mine], number)
+        self.touched |= set(np.unique(found).tolist())
+        return found
+
+    def _room_for(self, hashes: Hashes, assigner: int) -> npt.NDArray[np.int16]:
         count, start = len(hashes), 0
-        found = np.zeros(count, np.int64)
+        found = np.zeros(count, np.int16)
         limit = BUCKETS_MAX if self.buckets_max < 0 else min(self.buckets_max, BUCKETS_MAX)
-        there = sorted(self._counts)
-        fresh = (number for number in range(limit) if number not in self._counts)
+        own = range(assigner, max(limit, assigner + 1), self.assigners)
+        there = [bucket for bucket in sorted(self._counts) if bucket % self.assigners == assigner]
+        fresh = (number for number in own if number not in self._counts)
         while start < count:
             bucket = there.pop(0) if there else next(fresh, None)
             if bucket is None:  # all are full: spread over what there is
-                known = np.array(sorted(self._counts), np.int64)
+                known = np.array([b for b in sorted(self._counts) if b in own], np.int16)
                 found[start:] = known[np.abs(hashes[start:].astype(np.int64)) % len(known)]
                 break
             room = self.target_rows - self._counts.get(bucket, 0)
@@ -93,16 +118,7 @@ class HashIndex:
                 found[start : start + taken] = bucket
                 self._counts[bucket] = self._counts.get(bucket, 0) + taken
                 start += taken
-        self.touched |= set(np.unique(found).tolist())
         return found
-
-    def _add(self, hashes: Hashes, buckets: Buckets) -> None:
-        together = np.concatenate([self._hashes, hashes])
-        order = np.argsort(together, kind="stable")
-        self._hashes = together[order]
-        self._buckets = np.concatenate([self._buckets, buckets])[order]
-        numbers, counts = np.unique(self._buckets, return_counts=True)
-        self._counts |= dict(zip(numbers.tolist(), counts.tolist(), strict=True))
 
 
 def encode_hashes(hashes: Hashes) -> bytes:

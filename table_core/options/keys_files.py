@@ -167,7 +167,7 @@ WRITE_MEMORY_LIMIT: Final[Option[int | None]] = Option(
     "write.memory-limit",
     parse.size_bytes,
     None,
-    "memory of all write buffers of one writer together (an option of this library)",
+    "an upper bound of write-buffer-size (an option of this library)",
 )
 FILE_OPERATION_THREAD_NUM: Final[Option[int | None]] = Option(
     "file-operation.thread-num",

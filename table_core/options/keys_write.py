@@ -49,16 +49,21 @@ __all__ = [
     "NUM_SORTED_RUN_STOP_TRIGGER",
     "SINK_PARALLELISM",
     "SORT_SPILL_THRESHOLD",
+    "SPILL_COMPRESSION",
+    "SPILL_COMPRESSION_ZSTD_LEVEL",
     "WRITE_BUFFER_SIZE",
     "WRITE_BUFFER_SPILLABLE",
     "WRITE_BUFFER_SPILL_MAX_DISK_SIZE",
 ]
 
 WRITE_BUFFER_SIZE: Final[Option[int]] = Option(
-    "write-buffer-size", parse.size_bytes, 268435456, "memory buffer per writer"
+    "write-buffer-size",
+    parse.size_bytes,
+    268435456,
+    "memory of a writer for buffering and sorting rows",
 )
 WRITE_BUFFER_SPILLABLE: Final[Option[bool]] = Option(
-    "write-buffer-spillable", parse.boolean, True, "spill buffer to disk"
+    "write-buffer-spillable", parse.boolean, True, "a full buffer goes to the local disk"
 )
 NUM_SORTED_RUN_COMPACTION_TRIGGER: Final[Option[int]] = Option(
     "num-sorted-run.compaction-trigger", parse.integer, 5, "runs that trigger compaction"
@@ -209,5 +214,14 @@ WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "disk for spilled write buffers, none = unlimited",
 )
 SORT_SPILL_THRESHOLD: Final[Option[int | None]] = Option(
-    "sort-spill-threshold", parse.integer, None, "runs merged at once before spilling"
+    "sort-spill-threshold",
+    parse.integer,
+    None,
+    "spilled runs of a bucket that are merged at once, none = 64",
+)
+SPILL_COMPRESSION: Final[Option[str]] = Option(
+    "spill-compression", parse.text, "zstd", "codec of spilled rows: zstd, lz4 or none"
+)
+SPILL_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(
+    "spill-compression.zstd-level", parse.integer, 1, "its level"
 )

@@ -21,6 +21,7 @@ from table_core.table.state_plan import index_entries
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.options.table import TableOptions
     from table_core.table.access import Bucket, TableAccess
 
 __all__ = ["Assigner", "DynamicBuckets", "FixedBuckets", "assigner_for", "partitions_of"]
@@ -131,6 +132,7 @@ class DynamicBuckets:
                 },
                 options.get(keys_identity.DYNAMIC_BUCKET_TARGET_ROW_NUM),
                 options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS),
+                _assigners(options),
             )
             self._indexes[partition] = found
         return found
@@ -153,6 +155,15 @@ class DynamicBuckets:
             what = f"{len(body)} bytes for {entry.row_count} hashes"
             raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
         return decode_hashes(body)
+
+
+def _assigners(options: TableOptions) -> int:
+    """How many assigners deal out dynamic buckets; as in Paimon not more than initial buckets."""
+    given = (
+        options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM),
+        options.get(keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS),
+    )
+    return max(min((count for count in given if count is not None), default=1), 1)
 
 
 def partitions_of(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any]:

@@ -1,35 +1,33 @@
 """Takes rows, makes files, asks for a commit.
 
-Rows are buffered across buckets up to ``write-buffer-size``, then every bucket's share is sorted,
-merged and written as level-0 files, several buckets at a time.  An append table without partitions
-and buckets needs no buffer: its rows go straight into a file.  Nothing is visible before
-``commit``; whatever fails before that takes the files of this writer away.
+Rows are buffered across buckets.  When ``write-buffer-size`` is reached every bucket's share goes to
+the local disk as a sorted run, and in the end the runs of a bucket are merged to level-0 files; what
+fits into the buffer is sorted, merged and written at once.  Several buckets at a time.  An append
+table without partitions and buckets needs no buffer: its rows go straight into a file.  Nothing is
+visible before ``commit``; whatever fails before that takes the files of this writer away.
 """
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
-from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.merge.engine import counted, engine_for
-from table_core.merge.sort import key_order
-from table_core.ondisk import layout
+from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
-from table_core.options import keys_merge, keys_scan, keys_write
+from table_core.options import keys_write
 from table_core.table.assigner import assigner_for
+from table_core.table.bucket_writer import BucketWriter, Numbering
+from table_core.table.buffering import BufferLimits, SpilledRuns, joined
 from table_core.table.coerce import batches_of, coerce
 from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from table_core.ondisk.index_manifest import IndexEntry
     from table_core.table.access import Bucket, TableAccess
@@ -39,7 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BucketChange", "Numbering", "TableWriter", "WriteResult", "refuse_unwritable"]
 
-_THREADS: Final = min(4, os.cpu_count() or 1)
+_Stored: TypeAlias = "tuple[Bucket, list[DataFile], list[DataFile]]"
+"""A bucket with new data and changelog files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +60,6 @@ class WriteResult:
 
     changes: tuple[BucketChange, ...] = ()
     compactions: tuple[CompactChange, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbering:
-    """Which sequence numbers a writer gives out: of ``step`` writers at once, each ``step``-th.
-
-    Writers that share a bucket and do not know of each other never give out the same number.
-    """
-
-    offset: int = 0
-    step: int = 1
 
 
 def refuse_unwritable(access: TableAccess) -> None:
@@ -121,14 +109,12 @@ class TableWriter:
         self._buffered_bytes = 0
         self._rows = 0
         self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
-        self._writes_changelog = (
-            not replaces and access.options.get(keys_scan.CHANGELOG_PRODUCER) == "input"
-        )
+        self._buckets = BucketWriter.of(access, self._factory, numbering, replaces=replaces)
+        self._limits = BufferLimits.of(access.options)
+        self._spilled: SpilledRuns | None = None
         self._direct: RollingWriter | None = None
         inline = InlineCompaction(access, self._factory, replaces=replaces)
         self._compaction = inline if compact else None
-        self._next_sequence: dict[Bucket, int] = {}
-        self._numbering = numbering or Numbering()
         self._done = False
 
     def __enter__(self) -> Self:
@@ -152,7 +138,7 @@ class TableWriter:
             return  # this very commit has landed: a retry writes nothing
         schema = self._access.schema
         try:
-            for given in batches_of(data):
+            for given in self._limits.pieces(batches_of(data)):
                 self._take(counted(schema, coerce(schema, given, first_row=self._rows)))
                 self._rows += given.num_rows
         except BaseException:
@@ -173,7 +159,12 @@ class TableWriter:
     def _prepared(self) -> WriteResult:
         if self._direct is not None:
             self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
-        self._flush()
+        if self._spilled is None:
+            self._flush()
+        else:
+            self._spill()
+        if self._spilled is not None:
+            self._store_spilled(self._spilled)
         changes = tuple(
             self._change(bucket, added, changelog)
             for bucket, (added, changelog) in self._files.items()
@@ -200,6 +191,8 @@ class TableWriter:
         self._done = True
         if self._direct is not None:
             self._direct.abort()
+        if self._spilled is not None:
+            self._spilled.close()
         self._factory.discard()
 
     def _refuse_done(self) -> None:
@@ -213,8 +206,11 @@ class TableWriter:
             return
         self._buffer.append(rows)
         self._buffered_bytes += rows.nbytes
-        if self._buffered_bytes >= self._access.options.get(keys_write.WRITE_BUFFER_SIZE):
-            self._flush()
+        if self._buffered_bytes >= self._limits.buffer_bytes:
+            if self._limits.spills:
+                self._spill()
+            else:
+                self._flush()
 
     def _change(
         self, bucket: Bucket, added: list[DataFile], changelog: list[DataFile]
@@ -241,94 +237,61 @@ class TableWriter:
 
     def _flush(self) -> None:
         """Turn the buffer into files, a bucket at a time, a few buckets at once."""
+
+        def store(rows: pa.Table, bucket: Bucket, indices: pa.Array | None) -> _Stored:
+            run, changelog = self._buckets.run(rows, bucket, indices, whole=True)
+            return bucket, self._buckets.store(bucket, [run]), changelog
+
+        self._each_share(store)
+
+    def _spill(self) -> None:
+        """Put the buffer to the disk, as one sorted run a bucket."""
+        spilled = self._spilled = self._spilled or SpilledRuns(self._access.options)
+
+        def put(rows: pa.Table, bucket: Bucket, indices: pa.Array | None) -> _Stored:
+            run, changelog = self._buckets.run(rows, bucket, indices, whole=False)
+            spilled.put(bucket, run)
+            return bucket, [], changelog
+
+        self._each_share(put)
+        if self._access.schema.is_key_table:
+            spilled.join(self._buckets)
+        if spilled.is_full:
+            self._store_spilled(spilled)
+
+    def _each_share(self, write: Callable[[pa.Table, Bucket, pa.Array | None], _Stored]) -> None:
         if not self._buffer:
             return
-        rows = pa.concat_tables(self._buffer)
-        self._buffer, self._buffered_bytes = [], 0
+        rows = joined(self._buffer)
+        self._buffered_bytes = 0
         if not rows.num_rows:
             return
         shares = list(self._assigner.shares(rows))
-        self._prepare_sequences([bucket for bucket, _ in shares])
-        with ThreadPoolExecutor(_THREADS) as pool:
-            jobs = [pool.submit(self._write_share, rows, *share) for share in shares]
-            for job in jobs:
-                (added, changelog), bucket = job.result()
+        self._buckets.number_on(bucket for bucket, _ in shares)
+        self._at_once(lambda share: write(rows, *share), shares)
+
+    def _store_spilled(self, spilled: SpilledRuns) -> None:
+        """Turn what is on the disk into files."""
+
+        def store(bucket: Bucket) -> _Stored:
+            runs = spilled.runs(bucket)
+            return bucket, self._buckets.store(bucket, self._buckets.merged(bucket, runs)), []
+
+        self._at_once(store, spilled.buckets)
+        spilled.close()
+        self._spilled = None
+
+    def _at_once(self, job: Callable[[Any], _Stored], each: Sequence[Any]) -> None:
+        """Do ``job`` for ``each``; what a thread has freed, the system gets back."""
+
+        def tidied(one: Any) -> _Stored:
+            done = job(one)
+            pa.default_memory_pool().release_unused()
+            return done
+
+        with ThreadPoolExecutor(self._limits.threads) as pool:
+            for bucket, added, changelog in pool.map(tidied, each):
                 old = self._files.setdefault(bucket, ([], []))
                 old[0].extend(added)
                 old[1].extend(changelog)
-
-    def _prepare_sequences(self, buckets: list[Bucket]) -> None:
-        """Where the numbering of each bucket goes on: after the largest number in it."""
-        schema = self._access.schema
-        unknown = {b for b in buckets if b not in self._next_sequence}
-        offset = self._numbering.offset
-        self._next_sequence.update(dict.fromkeys(unknown, offset))
-        if not unknown or (not schema.is_key_table and schema.bucket < 0):
-            return
-        head = self._access.metadata.head()
-        live = self._access.files_by_bucket(
-            head, keep=lambda entry: (entry.partition, entry.bucket) in unknown
-        )
-        for bucket, entries in live.items():
-            newest = max(e.file.max_sequence_number for e in entries)
-            self._next_sequence[bucket] = newest + 1 + offset
-
-    def _write_share(
-        self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
-    ) -> tuple[tuple[list[DataFile], list[DataFile]], Bucket]:
-        if bucket[1] == layout.POSTPONE_BUCKET:
-            return (self._write_postponed(rows, bucket, indices), []), bucket
-        if self._access.schema.is_key_table:
-            return self._write_keys(rows, bucket, indices), bucket
-        mine = rows if indices is None else rows.take(indices)
-        first = self._next_sequence[bucket]
-        if self._access.schema.bucket > 0:
-            self._next_sequence[bucket] += mine.num_rows
-        with self._factory.rolling(*bucket, first_sequence=first) as writer:
-            writer.write(mine)
-            return (writer.close(), []), bucket
-
-    def _write_postponed(
-        self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
-    ) -> list[DataFile]:
-        """Rows as they came: unsorted, unmerged, without number."""
-        mine = rows if indices is None else rows.take(indices)
-        unknown = pa.repeat(pa.scalar(-1, pa.int64()), mine.num_rows)
-        with self._factory.rolling(*bucket) as writer:
-            writer.write(mine.add_column(0, SEQUENCE_COLUMN, unknown))
-            return writer.close()
-
-    def _write_keys(
-        self, rows: pa.Table, bucket: Bucket, indices: pa.Array | None
-    ) -> tuple[list[DataFile], list[DataFile]]:
-        """Number, sort, merge and write one bucket's rows: one gather of every column."""
-        schema, options = self._access.schema, self._access.options
-        count = rows.num_rows if indices is None else len(indices)
-        step = self._numbering.step
-        first = self._next_sequence[bucket]
-        self._next_sequence[bucket] = first + count * step
-        sequence = pa.array(np.arange(first, first + count * step, step, dtype=np.int64))
-        user_order = options.get(keys_merge.SEQUENCE_FIELD)
-        ordering = rows.select(
-            list(dict.fromkeys([*schema.trimmed_primary_keys, *user_order, KIND_COLUMN]))
-        )
-        if indices is not None:
-            ordering = ordering.take(indices)
-        ordering = ordering.append_column(SEQUENCE_COLUMN, sequence)
-        positions = key_order(
-            ordering,
-            schema.trimmed_primary_keys,
-            user_order,
-            descending=options.get(keys_merge.SEQUENCE_FIELD_SORT_ORDER) == "descending",
-        )
-        order = pa.array(positions)
-        chosen = order if indices is None else indices.take(order)
-        ordered = rows.take(chosen).add_column(0, SEQUENCE_COLUMN, sequence.take(order))
-        changelog: list[DataFile] = []
-        if self._writes_changelog:
-            with self._factory.rolling(*bucket, changelog=True) as writer:
-                writer.write(ordered)
-                changelog = writer.close()
-        with self._factory.rolling(*bucket) as writer:
-            writer.write(engine_for(schema).merge(ordered))
-            return writer.close(), changelog
+        pa.default_memory_pool().release_unused()
