@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from table_core.expire import plan as fx
-from table_core.expire.protocol import BATCH_MAX, key_of
+from table_core.expire.live_keys import LiveKeys, key_of
+from table_core.expire.protocol import BATCH_MAX, unpinned
 from table_core.ondisk.data_file import EntryKind, FileSource
 from table_core.ondisk.snapshot import Snapshot
 
@@ -126,10 +127,14 @@ def _begin(retention: fx.Retention, found: fx.Changelogs, end: int) -> Steps[_Ru
         id = min(i for i in found.ids if i >= end)
         oldest = yield fx.ReadChangelog(id)
         assert isinstance(oldest, Snapshot), f"changelog {id} was listed and is gone"
-        for snapshot in (*pins.tags, *pins.branches, oldest):
+        for snapshot in (*pins.tags, oldest):
             names = yield fx.ReadMetadata(snapshot, must_read=True)
             assert isinstance(names, fx.Metadata)
             kept.update(names.state)
+    if pins.branches:
+        named = yield fx.ReadNeededPaths()
+        assert isinstance(named, frozenset)
+        kept.update(str(path) for path in named)
     return _Run(retention, pins, frozenset(kept))
 
 
@@ -138,15 +143,17 @@ def _expire_one(run: _Run, document: Snapshot) -> Steps[None]:
     if document.changelog_manifest_list is not None:
         added = yield fx.ReadEntries(document, EntryKind.ADD, changelog=True)
         if isinstance(added, Iterator):
+            others = fx.Pins((), branches=run.pins.branches)
             while batch := tuple(itertools.islice(added, BATCH_MAX)):
-                yield from _delete(run, batch)
+                whole = {key_of(entry): entry for entry in batch}
+                yield from _delete(run, (yield from unpinned(others, document.id, whole)))
         else:
             run.unreadable.append(document.id)
     if run.retention.appends_are_changelog:
         yield from _delete_taken_out(run, document)
     names = yield fx.ReadMetadata(document, must_read=False)
     assert isinstance(names, fx.Metadata)
-    going = dict(names.changelog)
+    going = {path: size for path, size in names.changelog.items() if path not in run.kept}
     if run.retention.appends_are_changelog:
         going |= {path: size for path, size in names.state.items() if path not in run.kept}
     fresh = going.keys() - run.gone
@@ -166,25 +173,21 @@ def _delete_taken_out(run: _Run, document: Snapshot) -> Steps[None]:
     if not isinstance(added, Iterator) or not isinstance(deleted, Iterator):
         run.unreadable.append(document.id)
         return
-    back = {key_of(entry) for entry in added}
-    tags = [tag for tag in run.pins.tags if tag.id < document.id][-1:]
+    back = LiveKeys()
+    back.take_added(added)
     while batch := tuple(itertools.islice(deleted, BATCH_MAX)):
+        again = back.among(map(key_of, batch))
         going = {
             key_of(e): e
             for e in batch
-            if e.file.file_source is FileSource.APPEND and key_of(e) not in back
+            if e.file.file_source is FileSource.APPEND and key_of(e) not in again
         }
-        for pin in (*tags, *run.pins.branches):
-            if not going:
-                break
-            kept = yield fx.ReadKept(pin, frozenset(going))
-            assert isinstance(kept, frozenset)
-            going = {k: e for k, e in going.items() if k not in kept}
-        if going:
-            yield from _delete(run, tuple(going.values()))
+        yield from _delete(run, (yield from unpinned(run.pins, document.id - 1, going)))
 
 
 def _delete(run: _Run, entries: tuple[ManifestEntry, ...]) -> Steps[None]:
+    if not entries:
+        return
     run.files += sum(1 + len(e.file.extra_files) for e in entries)
     run.bytes += sum(e.file.file_size for e in entries)
     if not run.retention.dry_run:

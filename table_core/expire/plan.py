@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from table_core.options import keys_retention
+from table_core.options import keys_retention, keys_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounds",
+    "BucketKey",
     "Changelogs",
+    "CleanFolders",
     "Delete",
     "DeleteChangelog",
     "DeleteSnapshot",
+    "DeleteTag",
     "Effect",
     "Expired",
     "FileKey",
@@ -40,7 +43,10 @@ __all__ = [
     "ReadConsumers",
     "ReadEntries",
     "ReadKept",
+    "ReadLive",
     "ReadMetadata",
+    "ReadNeeded",
+    "ReadNeededPaths",
     "ReadPins",
     "ReadSnapshot",
     "Reply",
@@ -50,6 +56,10 @@ __all__ = [
 FileKey: TypeAlias = "tuple[bytes, int, str, str | None]"
 """Where a file is: partition, bucket, name, external path.  Unlike a manifest entry's identity it has
 no level: an upgraded file is the same file (spec T52)."""
+
+
+BucketKey: TypeAlias = "tuple[bytes, int]"
+"""Partition and bucket: a folder of data files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +79,8 @@ class Retention:
     """Decoupled, and without a changelog producer: files of appends are the changelog, and stay."""
     consumers_hold: bool = True
     """False with ``consumer.changelog-only``."""
+    clean_folders: bool = False
+    """Delete buckets and partitions whose last file went (``snapshot.clean-empty-directories``)."""
     dry_run: bool = False
 
     @classmethod
@@ -89,6 +101,8 @@ class Retention:
             deletes_max=options.get(keys_retention.SNAPSHOT_EXPIRE_LIMIT),
             changelog_decoupled=decoupled,
             appends_are_changelog=decoupled and not has_producer,
+            consumers_hold=not options.get(keys_scan.CONSUMER_CHANGELOG_ONLY),
+            clean_folders=options.get(keys_retention.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES),
             dry_run=dry_run,
         )
 
@@ -105,6 +119,7 @@ class Retention:
             retained_max=options.get(keys.CHANGELOG_NUM_RETAINED_MAX) or found.retained_max,
             time_retained_ms=options.get(keys.CHANGELOG_TIME_RETAINED) or found.time_retained_ms,
             appends_are_changelog=not has_producer,
+            consumers_hold=True,
         )
 
 
@@ -162,14 +177,29 @@ class Pins:
     """Snapshots outside ``snapshot/`` whose files must stay."""
 
     tags: tuple[Snapshot, ...]
-    """Ascending by id."""
-    branches: tuple[Snapshot, ...] = ()
-    """Every tag, and the earliest snapshot, of every branch that began from a tag."""
+    """Of this branch, ascending by id."""
+    branches: bool = False
+    """Whether there are other branches: they share files with this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPins:
     """Reply ``Pins``, read afresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNeeded:
+    """Reply a frozenset: those of ``among`` that a document of another branch needs.
+
+    What cannot be read is an error: throw it.
+    """
+
+    among: frozenset[FileKey]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNeededPaths:
+    """Reply a frozenset: the metadata files that documents of other branches name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +274,13 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanFolders:
+    """Delete the folders of ``buckets`` that are empty, and empty partitions above; reply how many."""
+
+    buckets: frozenset[BucketKey]
+
+
+@dataclass(frozen=True, slots=True)
 class KeepChangelog:
     """Copy the document of ``snapshot`` to ``changelog/changelog-<id>``; reply None.
 
@@ -299,6 +336,23 @@ class DeleteChangelog:
     id: int
 
 
+@dataclass(frozen=True, slots=True)
+class ReadLive:
+    """Reply an iterator over the entries of the live files of ``snapshot``; hold a manifest at a time.
+
+    What cannot be read is an error: throw it.
+    """
+
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTag:
+    """Delete the tag ``name``, with its success file; reply None."""
+
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expired:
     """What a run did, or with ``dry_run`` would do."""
@@ -310,6 +364,7 @@ class Expired:
     """Data and changelog files, with their extra files."""
     bytes_deleted: int = 0
     metadata_deleted: int = 0
+    folders_deleted: int = 0
     held_by: HeldBy | None = None
     unreadable: tuple[int, ...] = ()
     """Snapshots whose manifests could not be read: their data files stay for orphan removal."""
@@ -324,12 +379,17 @@ Effect: TypeAlias = (
     | ReadEntries
     | ReadKept
     | ReadMetadata
+    | ReadNeeded
+    | ReadNeededPaths
     | Delete
+    | CleanFolders
     | KeepChangelog
     | DeleteSnapshot
     | ReadChangelogs
     | ReadChangelog
     | PromiseChangelog
     | DeleteChangelog
+    | ReadLive
+    | DeleteTag
 )
-Reply: TypeAlias = "Bounds | Changelogs | Snapshot | Pins | Metadata | Iterator[ManifestEntry] | frozenset[FileKey] | int | None"
+Reply: TypeAlias = "Bounds | Changelogs | Snapshot | Pins | Metadata | Iterator[ManifestEntry] | frozenset[FileKey] | frozenset[str] | int | None"

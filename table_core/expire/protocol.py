@@ -14,7 +14,8 @@ promised snapshot names is touched, so the table reads right at every moment.  A
 raised before, so a commit that finds or re-uses an id below it knows better than to trust it
 (docs/adr/0002).
 
-Memory: the metadata file names of ``end``, tags and branches, and one batch of one snapshot's entries.
+Memory: the metadata file names of ``end``, tags and branches, one batch of one snapshot's entries, and
+8 bytes a file of the delta, of the tag and of the branches that are asked whether they need it.
 """
 
 from __future__ import annotations
@@ -25,23 +26,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from table_core.expire import plan as fx
+from table_core.expire.live_keys import LiveKeys, key_of
 from table_core.expire.snapshots import choose_end
 from table_core.ondisk.data_file import EntryKind, FileSource
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from table_core.expire.snapshots import Steps
     from table_core.ondisk.data_file import DataFile, ManifestEntry
 
-__all__ = ["BATCH_MAX", "expire_snapshots", "key_of"]
+__all__ = ["BATCH_MAX", "expire_snapshots", "unneeded", "unpinned"]
 
 BATCH_MAX: Final = 10_000
 """Data files that are held at once."""
-
-
-def key_of(entry: ManifestEntry) -> fx.FileKey:
-    """Where the file of ``entry`` is."""
-    return entry.partition, entry.bucket, entry.file.file_name, entry.file.external_path
 
 
 @dataclass(slots=True)
@@ -56,6 +55,8 @@ class _Run:
     files: int = 0
     bytes: int = 0
     metadata: int = 0
+    buckets: set[fx.BucketKey] = field(default_factory=set)
+    """Where files went, if empty folders are to go."""
     gone: set[str] = field(default_factory=set)
     """Metadata paths that were counted: neighbours name the same ones."""
 
@@ -91,12 +92,17 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
         snapshot = yield fx.ReadSnapshot(id)
         if isinstance(snapshot, Snapshot):
             yield from _expire_one(run, snapshot)
+    folders: fx.Reply = 0
+    if run.buckets and not retention.dry_run:
+        folders = yield fx.CleanFolders(frozenset(run.buckets))
+    assert isinstance(folders, int)
     return fx.Expired(
         end=end,
         snapshots=tuple(run.snapshots),
         files_deleted=run.files,
         bytes_deleted=run.bytes,
         metadata_deleted=run.metadata,
+        folders_deleted=folders,
         held_by=held,
         unreadable=tuple(run.unreadable),
     )
@@ -108,7 +114,7 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[_Run]:
     assert isinstance(pins, fx.Pins)
     first = min((*bounds.leftovers, bounds.earliest))
     before = [t for t in pins.tags if t.id < first][-1:]
-    staying = [*before, *(t for t in pins.tags if first <= t.id < end), *pins.branches]
+    staying = [*before, *(t for t in pins.tags if first <= t.id < end)]
     survivor = yield fx.ReadSnapshot(end)
     assert isinstance(survivor, Snapshot), f"snapshot {end} is promised and gone"
     kept: set[str] = set()
@@ -116,6 +122,10 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[_Run]:
         names = yield fx.ReadMetadata(snapshot, must_read=True)
         assert isinstance(names, fx.Metadata)
         kept.update(names.state, names.other)  # its changelog is its own, nobody else names it
+    if pins.branches:
+        named = yield fx.ReadNeededPaths()
+        assert isinstance(named, frozenset)
+        kept.update(str(path) for path in named)
     return _Run(retention, pins, frozenset(kept))
 
 
@@ -142,22 +152,41 @@ def _delete_data(run: _Run, snapshot: Snapshot, successor: Snapshot) -> Steps[No
         run.unreadable.append(successor.id)
         return
     # A file that comes back in the same delta was upgraded to another level (spec T52).
-    back = {key_of(e) for e in _entries(added)}
-    tags = [t for t in run.pins.tags if t.id <= snapshot.id][-1:]
+    back = LiveKeys()
+    back.take_added(_entries(added))
     for batch in _batches(_entries(deleted)):
+        again = back.among(map(key_of, batch))
         going = {
             key_of(e): e
             for e in batch
-            if key_of(e) not in back
+            if key_of(e) not in again
             and not (run.retention.appends_are_changelog and _is_append(e.file))
         }
-        for pin in (*tags, *run.pins.branches):
-            if not going:
-                break
-            kept = yield fx.ReadKept(pin, frozenset(going))
+        yield from _delete(run, (yield from unpinned(run.pins, snapshot.id, going)))
+
+
+def unpinned(
+    pins: fx.Pins, id: int, going: dict[fx.FileKey, ManifestEntry]
+) -> Steps[tuple[ManifestEntry, ...]]:
+    """Those of ``going``, last needed by snapshot ``id``, that no tag and no branch needs."""
+    tags = [tag for tag in pins.tags if tag.id <= id][-1:]
+    return (yield from unneeded(tags, going, branches=pins.branches))
+
+
+def unneeded(
+    states: Iterable[Snapshot], going: dict[fx.FileKey, ManifestEntry], *, branches: bool
+) -> Steps[tuple[ManifestEntry, ...]]:
+    """Those of ``going`` that are in none of ``states`` and needed by no other branch."""
+    for state in states:
+        if going:
+            kept = yield fx.ReadKept(state, frozenset(going))
             assert isinstance(kept, frozenset)
             going = {k: e for k, e in going.items() if k not in kept}
-        yield from _delete(run, tuple(going.values()))
+    if going and branches:
+        kept = yield fx.ReadNeeded(frozenset(going))
+        assert isinstance(kept, frozenset)
+        going = {k: e for k, e in going.items() if k not in kept}
+    return tuple(going.values())
 
 
 def _delete_changelog(run: _Run, snapshot: Snapshot) -> Steps[None]:
@@ -169,7 +198,9 @@ def _delete_changelog(run: _Run, snapshot: Snapshot) -> Steps[None]:
         run.unreadable.append(snapshot.id)
         return
     for batch in _batches(_entries(added)):
-        yield from _delete(run, batch)
+        going = {key_of(entry): entry for entry in batch}
+        others = fx.Pins((), branches=run.pins.branches)
+        yield from _delete(run, (yield from unpinned(others, snapshot.id, going)))
 
 
 def _delete_metadata(run: _Run, snapshot: Snapshot) -> Steps[None]:
@@ -195,6 +226,8 @@ def _delete(run: _Run, entries: tuple[ManifestEntry, ...]) -> Steps[None]:
         return
     run.files += sum(1 + len(e.file.extra_files) for e in entries)
     run.bytes += sum(e.file.file_size for e in entries)
+    if run.retention.clean_folders:
+        run.buckets.update((e.partition, e.bucket) for e in entries)
     if not run.retention.dry_run:
         yield fx.Delete(data=tuple((e.partition, e.bucket, e.file) for e in entries))
 

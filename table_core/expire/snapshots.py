@@ -14,10 +14,19 @@ from table_core.ondisk.snapshot import Snapshot
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["Steps", "choose_end", "newest_positions"]
+__all__ = ["Steps", "choose_end", "may_expire", "newest_positions"]
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+
+
+def may_expire(bounds: fx.Bounds, retention: fx.Retention, successor: Snapshot) -> bool:
+    """Whether count or age lets the earliest snapshot go, whose ``successor`` this is."""
+    if bounds.latest - bounds.earliest < max(retention.retained_min, 1):
+        return False
+    if bounds.latest - bounds.earliest >= retention.retained_max:
+        return True
+    return successor.time_millis < bounds.now_ms - retention.time_retained_ms
 
 
 def choose_end(

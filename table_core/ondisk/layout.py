@@ -49,6 +49,7 @@ __all__ = [
     "statistics_path",
     "tag_folder",
     "tag_path",
+    "tag_success_path",
 ]
 
 MAIN: Final = "main"
@@ -118,6 +119,11 @@ def hint_path(folder: str, which: str, branch: str = MAIN) -> str:
 def tag_path(name: str, branch: str = MAIN) -> str:
     """The tag ``name``."""
     return f"{tag_folder(branch)}/tag-{name}"
+
+
+def tag_success_path(name: str, branch: str = MAIN) -> str:
+    """The mark that the tag ``name`` was made (``tag.create-success-file``)."""
+    return f"{tag_folder(branch)}/tag-success-file/{name}_SUCCESS"
 
 
 def consumer_path(id: str, branch: str = MAIN) -> str:

@@ -109,8 +109,9 @@ def commit_parts(
     compact: CommitPart | None = None,
     operation: str | None = None,
     force: bool = False,
+    upkeep: bool = True,
 ) -> Commit:
-    """Run the protocol for one logical commit.
+    """Run the protocol for one logical commit, then the ``upkeep`` that its options ask for.
 
     Where it is certain that new files of the commit are in no snapshot, they are deleted.
 
@@ -138,7 +139,12 @@ def commit_parts(
             discard(access, (part,), landed=(half.snapshot,))
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
-    return _described(access, outcome)
+    commit_done = _described(access, outcome)
+    if upkeep and outcome.snapshot_ids:
+        from table_core.table.after_commit import keep_up
+
+        keep_up(access)
+    return commit_done
 
 
 def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:

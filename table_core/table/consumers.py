@@ -11,7 +11,7 @@ from table_core.ondisk.consumer import Consumer
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
-__all__ = ["consumers", "delete_consumer", "next_snapshot_of", "set_consumer"]
+__all__ = ["consumers", "delete_consumer", "expire_consumers", "next_snapshot_of", "set_consumer"]
 
 _PREFIX = "consumer-"
 
@@ -43,6 +43,17 @@ def set_consumer(access: TableAccess, id: str, next_snapshot: int) -> None:
         raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
     path = layout.consumer_path(id, access.branch)
     access.storage.write(path, Consumer(next_snapshot).to_json())
+
+
+def expire_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
+    """Forget consumers that have not moved since ``older_than_ms``; their names."""
+    gone = []
+    for info in access.storage.list(layout.consumer_folder(access.branch)):
+        name = info.path.rpartition("/")[2]
+        if name.startswith(_PREFIX) and 0 < info.modified_ms < older_than_ms:
+            access.storage.delete([info.path])
+            gone.append(name.removeprefix(_PREFIX))
+    return sorted(gone)
 
 
 def delete_consumer(access: TableAccess, id: str) -> None:

@@ -105,7 +105,7 @@ def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Co
         selection = Selection(frozenset(partition.row for partition in batch))
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
         as_ = _nth(commit, len(done))
-        done.append(commit_parts(access, as_, append=part, operation=TRUNCATE))
+        done.append(commit_parts(access, as_, append=part, operation=TRUNCATE, upkeep=False))
     return done
 
 

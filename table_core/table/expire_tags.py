@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from table_core.ondisk import layout
-from table_core.table.results import ResultDocument
+from table_core.table.tag_deletion import delete_tags
 from table_core.table.tags import tag_names, tagged
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = ["expire_tags", "expired_tags"]
 
@@ -21,22 +21,9 @@ def expire_tags(
     access: TableAccess, *, older_than: PointInTime | None, dry_run: bool
 ) -> ResultDocument:
     """See ``Table.expire_tags``."""
-    started_ms = access.clock.now_ms()
     given = None if older_than is None else epoch_ms("older_than", older_than)
-    there = len(tag_names(access))
     names = expired_tags(access, older_than_ms=given)
-    if not dry_run:
-        access.storage.delete([layout.tag_path(name, access.branch) for name in names])
-    head = access.metadata.head_id()
-    return ResultDocument(
-        action="expire-tags",
-        table=access.name,
-        snapshot_before=head,
-        snapshot_after=head,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={"tags": names, "tags_kept": there - len(names)},
-    )
+    return delete_tags(access, names, action="expire-tags", dry_run=dry_run)
 
 
 def expired_tags(access: TableAccess, *, older_than_ms: int | None = None) -> list[str]:

@@ -41,6 +41,12 @@ class _Remembered:
         self._weight_max = weight_max
         self._lock = threading.Lock()
 
+    def peek(self, key: tuple[str, str]) -> Any:
+        """What is remembered; None if nothing is."""
+        with self._lock:
+            hit = self._found.get(key)
+            return None if hit is None else hit[1]
+
     def get(self, key: tuple[str, str], load: Callable[[], Sequence[Any]]) -> Any:
         with self._lock:
             hit = self._found.get(key)
@@ -190,6 +196,12 @@ class Metadata:
             (self.storage.uri, path), lambda: decode_manifest(self._read(path), path=path)
         )
         return found
+
+    def read_manifest(self, name: str) -> list[ManifestEntry]:
+        """The entries of a manifest that nobody will ask for again, so it is not remembered."""
+        path = layout.manifest_path(name)
+        known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
+        return decode_manifest(self._read(path), path=path) if known is None else known
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
         """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""

@@ -200,10 +200,12 @@ class _Named:
             root = Snapshot.from_json(storage.read(info.path), path=info.path)
         except NotFoundError:
             return  # expired since it was listed
+        tagged = info.path.rpartition("/")[2].startswith("tag-")
         lists = (
             root.base_manifest_list,
             root.delta_manifest_list,
-            root.changelog_manifest_list,
+            # A tag is a state, no change: its changelog went with its snapshot (spec T54).
+            None if tagged else root.changelog_manifest_list,
         )
         self.names.add(name for name in (*lists, root.index_manifest, root.statistics) if name)
         metadata = Metadata(storage, branch)
@@ -234,7 +236,9 @@ class _Named:
             if meta.file_name in self._manifests:
                 continue
             # What is only taken out, no state and no change brings back.
-            files = (e.file for e in metadata.manifest(meta.file_name) if e.kind is EntryKind.ADD)
+            files = (
+                e.file for e in metadata.read_manifest(meta.file_name) if e.kind is EntryKind.ADD
+            )
             self.names.add(name for file in files for name in (file.file_name, *file.extra_files))
             self._manifests.add(meta.file_name)
 

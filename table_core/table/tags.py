@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
+from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
-from table_core.options import parse
+from table_core.options import keys_retention, parse
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["Tags", "tag_names", "tagged"]
+__all__ = ["Tags", "check_tag_name", "tag_names", "tagged", "write_tag"]
 
 _PREFIX: Final = "tag-"
 _NANOS_PER_MS: Final = 1_000_000
@@ -76,7 +77,8 @@ class Tags:
     ) -> Tag:
         """Tag ``snapshot``, or the newest one at or before ``timestamp``; by default the newest.
 
-        ``time_retained``, e.g. ``"7 d"``, lets the tag expire.
+        ``time_retained``, e.g. ``"7 d"``, lets the tag expire; without it
+        ``tag.default-time-retained`` does, if the table sets that.
 
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
@@ -84,26 +86,41 @@ class Tags:
             ArgumentError: a blank name, or both ``snapshot`` and ``timestamp``.
         """
         access = self.access
-        _check_name(name)
+        check_tag_name(name)
         if name in self.list():
             if if_not_exists:
                 return self.get(name)
             raise AlreadyExistsError(f"{access.name} has a tag {name!r} already", name=name)
-        now_ms = access.clock.now_ms()
-        retained = None if time_retained is None else _duration_ms(time_retained) * _NANOS_PER_MS
-        local_ns = (now_ms + access.clock.local_offset_ms(now_ms)) * _NANOS_PER_MS
-        tag = Tag(
-            snapshot=self._chosen(snapshot, timestamp),
-            created_ns=None if retained is None else local_ns,
-            retained_ns=retained,
+        return write_tag(
+            access, name, self._chosen(snapshot, timestamp), _retained_ms(time_retained)
         )
-        access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+
+    def replace(
+        self,
+        name: str,
+        snapshot: int | None = None,
+        timestamp: PointInTime | None = None,
+        time_retained: str | None = None,
+    ) -> Tag:
+        """Let the tag ``name`` stand for another snapshot, chosen as in ``create``.
+
+        Files that only the old state needed are deleted.
+
+        Raises:
+            NotFoundError: no such tag, or no such snapshot.
+        """
+        from table_core.table.tag_deletion import forget_state
+
+        old = self.get(name)
+        chosen = self._chosen(snapshot, timestamp)
+        tag = write_tag(self.access, name, chosen, _retained_ms(time_retained))
+        forget_state(self.access, old.snapshot)
         return tag
 
     def rename(self, name: str, to: str) -> None:
         """Give the tag ``name`` the free name ``to``."""
         access = self.access
-        _check_name(to)
+        check_tag_name(to)
         tag = self.get(name)
         if to in self.list():
             raise AlreadyExistsError(f"{access.name} has a tag {to!r} already", name=to)
@@ -113,15 +130,17 @@ class Tags:
     def delete(self, name: str, if_exists: bool = False) -> bool:
         """Forget the tag ``name``; whether it was there.
 
-        Files that only an expired snapshot of this tag needed stay until
-        ``remove_orphan_files``.
+        If its snapshot has expired, files that only the tag needed are deleted.
 
         Raises:
             NotFoundError: there is none, and ``if_exists`` is off.
         """
-        if not if_exists:
-            self.get(name)
-        return self.access.storage.delete([layout.tag_path(name, self.access.branch)]) == 1
+        from table_core.table.tag_deletion import delete_tags
+
+        if if_exists and name not in self.list():
+            return False
+        delete_tags(self.access, [name], action="delete-tag", dry_run=False)
+        return True
 
     def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
         from table_core.scan.time_travel import resolve
@@ -141,7 +160,47 @@ class Tags:
         return found
 
 
-def _duration_ms(text: str) -> int:
+def write_tag(
+    access: TableAccess,
+    name: str,
+    snapshot: Snapshot,
+    retained_ms: int | None = None,
+) -> Tag:
+    """Write the tag ``name``, with the retention that the table gives by default.
+
+    The tag is written before the floor is read, and expiry reads tags after it raised the floor: one
+    of the two sees the other.
+
+    Raises:
+        NotFoundError: the snapshot expired meanwhile; there is no tag then.
+    """
+    if retained_ms is None:
+        retained_ms = access.options.get(keys_retention.TAG_DEFAULT_TIME_RETAINED)
+    now_ms = access.clock.now_ms()
+    local_ns = (now_ms + access.clock.local_offset_ms(now_ms)) * _NANOS_PER_MS
+    tag = Tag(
+        snapshot=snapshot,
+        created_ns=None if retained_ms is None else local_ns,
+        retained_ns=None if retained_ms is None else retained_ms * _NANOS_PER_MS,
+    )
+    path = layout.tag_path(name, access.branch)
+    access.storage.write(path, tag.to_json())
+    if snapshot.id < access.metadata.floor():
+        access.storage.delete([path])
+        raise NotFoundError(
+            f"{access.name}: snapshot {snapshot.id} expired while it was tagged; tag a newer one",
+            name=str(snapshot.id),
+            available=[],
+        )
+    if access.options.get(keys_retention.TAG_CREATE_SUCCESS_FILE):
+        mark = SuccessFile(now_ms, now_ms).to_json()
+        access.storage.write(layout.tag_success_path(name, access.branch), mark)
+    return tag
+
+
+def _retained_ms(text: str | None) -> int | None:
+    if text is None:
+        return None
     try:
         return parse.duration_ms(text)
     except ValueError as error:
@@ -150,6 +209,11 @@ def _duration_ms(text: str) -> int:
         ) from error
 
 
-def _check_name(name: str) -> None:
+def check_tag_name(name: str) -> None:
+    """Refuse what no file name can hold.
+
+    Raises:
+        ArgumentError: blank, or with a slash.
+    """
     if not name.strip() or "/" in name or "\\" in name:
         raise ArgumentError(f"{name!r} cannot name a tag", argument="name", value=name)

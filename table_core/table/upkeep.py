@@ -138,7 +138,7 @@ class Upkeep:
         """Delete tags whose ``time_retained`` is over.
 
         With ``older_than`` also those with a ``time_retained`` that were made before; one without
-        stays for ever.  Files that only they needed stay until ``remove_orphan_files``.
+        stays for ever.  Files that only they needed are deleted.
         """
         from table_core.table.expire_tags import expire_tags
 

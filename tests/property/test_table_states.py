@@ -65,7 +65,7 @@ class TableStates(RuleBasedStateMachine):
             "changelog-producer": producer,
             "num-sorted-run.compaction-trigger": str(trigger),
             "snapshot.time-retained": "1 ms",
-            "snapshot.num-retained.min": "1",
+            "snapshot.num-retained.min": "100",
         }
         if aggregate:
             options |= AGGREGATION

@@ -79,20 +79,28 @@ class UpkeepStates(RuleBasedStateMachine):
         partitioned=st.booleans(),
         producer=st.sampled_from(["none", "input"]),
         kept=st.booleans(),
+        auto=st.booleans(),
         history=st.lists(st.fixed_dictionaries(WRITE), min_size=3, max_size=7),
     )
     def create(
-        self, partitioned: bool, producer: str, kept: bool, history: list[dict[str, Any]]
+        self,
+        partitioned: bool,
+        producer: str,
+        kept: bool,
+        auto: bool,
+        history: list[dict[str, Any]],
     ) -> None:
         options = {
             "bucket": "1",
             "changelog-producer": producer,
             "num-sorted-run.compaction-trigger": "3",
             "snapshot.time-retained": "1 ms",
-            "snapshot.num-retained.min": "1",
+            "snapshot.num-retained.min": "2" if auto else "100",
             "manifest.full-compaction-threshold-size": "1 b",  # names leave the head at once
             "manifest.merge-min-count": "1",
         }
+        if auto:
+            options["snapshot.num-retained.max"] = "3"
         if kept:
             options |= {"changelog.num-retained.max": "1000", "changelog.num-retained.min": "1000"}
         catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
@@ -105,7 +113,7 @@ class UpkeepStates(RuleBasedStateMachine):
             partition_by=("p",) if partitioned else (),
             options=options,
         )
-        self.kept = kept
+        self.kept, self.auto = kept, auto
         self.snapshots: dict[str, dict[int, Rows]] = {"main": {}}
         self.tags: dict[str, dict[str, Rows]] = {"main": {}}
         self.changes: dict[int, Rows] = {}
@@ -117,14 +125,26 @@ class UpkeepStates(RuleBasedStateMachine):
         return self.catalog.table("d.t", branch=None if branch == "main" else branch)
 
     def note(self, branch: str) -> None:
-        """Promise what is there now."""
+        """Promise what is there now; with automatic expiry at least two are left of what was."""
         table = self.table(branch)
         head = table.latest_snapshot()
+        if self.auto:
+            left = {snapshot.id for snapshot in table.snapshots()}
+            assert len(left) <= 3
+            assert left >= {id for id in self.snapshots[branch] if id > head.id - 2}
+            self.forget(branch, left)
         for id in range(max(self.snapshots[branch], default=0) + 1, (head.id if head else 0) + 1):
-            if id not in self.snapshots[branch]:
+            if id not in self.snapshots[branch] and table.access.metadata.floor() <= id:
                 self.snapshots[branch][id] = rows(table, snapshot=id)
                 if branch == "main":
                     self.changes[id] = changes(table, id)
+
+    def forget(self, branch: str, left: set[int]) -> None:
+        """No more is promised of ``branch`` than the snapshots ``left``."""
+        for id in [id for id in self.snapshots[branch] if id not in left]:
+            del self.snapshots[branch][id]
+            if branch == "main" and not self.kept:
+                self.changes.pop(id, None)
 
     @rule(**WRITE)
     def write(
@@ -178,12 +198,9 @@ class UpkeepStates(RuleBasedStateMachine):
         table = self.table(where)
         table.expire_snapshots(retain_max=retain, retain_min=1)
         left = {snapshot.id for snapshot in table.snapshots()}
-        gone = [id for id in self.snapshots[where] if id not in left]
-        assert len(left) <= max(retain, 1) or not gone
-        for id in gone:
-            del self.snapshots[where][id]
-            if where == "main" and not self.kept:
-                self.changes.pop(id, None)
+        assert len(left) <= retain
+        assert left <= self.snapshots[where].keys()
+        self.forget(where, left)
 
     @rule()
     def leave_a_rest(self) -> None:

@@ -125,12 +125,13 @@ def test_tags_expire_when_their_time_is_over() -> None:
     tags.create("short", time_retained="1 h")
     tags.create("long", time_retained="10 d")
     tags.create("ever")
-    assert table.expire_tags().details == {"tags": [], "tags_kept": 3}
+    assert table.expire_tags().details["tags_kept"] == 3
     on = later(table, 2 * HOUR_MS)
     assert on.health().of("expire-tags").urgency == "due"
-    assert on.expire_tags(dry_run=True).details == {"tags": ["short"], "tags_kept": 2}
+    said = on.expire_tags(dry_run=True).details
+    assert (said["tags"], said["tags_kept"]) == (["short"], 2)
     assert tags.list() == ["ever", "long", "short"]
-    assert on.expire_tags().details == {"tags": ["short"], "tags_kept": 2}
+    assert on.expire_tags().details == said
     assert tags.list() == ["ever", "long"]
     on.expire_tags(older_than=on.access.clock.now_ms())
     assert tags.list() == ["ever"]

@@ -167,9 +167,11 @@ def test_a_tag_alone_holds_its_manifests_and_files() -> None:
     table.expire_snapshots(retain_max=1)
     later(table).remove_orphan_files()
     assert rows(copied(table), tag="one") == [1]
+    before = paths(table)
     Tags(table.access).delete("one")
-    done = later(table).remove_orphan_files()
-    assert done.details["deleted_by_folder"]["data"] == 1
+    gone = {path.partition("/")[0] for path in before - paths(table)}
+    assert gone == {"tag", "bucket-0", "manifest"}
+    assert later(table).remove_orphan_files().files_deleted == 0
     assert rows(copied(table)) == [2]
 
 
@@ -188,8 +190,7 @@ def test_what_a_deleted_branch_and_tag_left_goes() -> None:
     Tags(table.access).delete("one")
     later(table).remove_orphan_files()
     data = [path for path in paths(table) if path.startswith("bucket-0/data")]
-    # What a manifest of the head still adds stays until manifests are rewritten.
-    assert len(data) == 2
+    assert len(data) == 1
     assert rows(table) == [2]
 
 

@@ -1,0 +1,116 @@
+"""Forgetting a tag, and what only it kept.
+
+The tag goes first.  As long as its snapshot is there, nothing else goes.  Afterwards a file of the tagged
+state is free if neither neighbour has it: what is in any state before is in the tag before, or was taken
+out by then; what is in any state after is in the next tag or the earliest snapshot, because a file
+that was taken out never comes back.  A run cut short leaves orphans.
+
+Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; spec section 11.6.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from table_core.expire import plan as fx
+from table_core.expire.live_keys import key_of
+from table_core.expire.protocol import BATCH_MAX, unneeded
+from table_core.ondisk.data_file import FileSource
+from table_core.ondisk.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from table_core.expire.snapshots import Steps
+
+__all__ = ["Forgotten", "forget_tag"]
+
+
+@dataclass(slots=True)
+class Forgotten:
+    """What went with tags, or with ``dry_run`` would go."""
+
+    tags: list[str] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
+    metadata: int = 0
+    gone: set[str] = field(default_factory=set)
+    """Metadata paths that were counted."""
+
+
+def forget_tag(
+    done: Forgotten, name: str | None, tagged: Snapshot, retention: fx.Retention, others: fx.Pins
+) -> Steps[None]:
+    """Delete the tag ``name`` of the state ``tagged``, and files that nothing needs now.
+
+    ``others``: the tags that stay.  ``name`` None: the tag is another state's by now.  What goes is added
+    to ``done``.
+    """
+    if name is not None:
+        done.tags.append(name)
+    bounds = yield fx.ReadBounds()
+    snapshot = yield fx.ReadSnapshot(tagged.id)
+    if name is not None and not retention.dry_run:
+        yield fx.DeleteTag(name)
+    if isinstance(snapshot, Snapshot) or any(tag.id == tagged.id for tag in others.tags):
+        return
+    before = [tag for tag in others.tags if tag.id < tagged.id][-1:]
+    after = [tag for tag in others.tags if tag.id > tagged.id][:1]
+    if isinstance(bounds, fx.Bounds):
+        oldest = yield fx.ReadSnapshot(min((*bounds.leftovers, bounds.earliest)))
+        if isinstance(oldest, Snapshot) and not (after and after[0].id <= oldest.id):
+            after = [oldest]
+    yield from _delete_files(done, tagged, (*before, *after), retention, others)
+    yield from _delete_metadata(done, tagged, (*before, *after), retention, others)
+
+
+def _delete_files(
+    done: Forgotten,
+    tagged: Snapshot,
+    neighbours: tuple[Snapshot, ...],
+    retention: fx.Retention,
+    others: fx.Pins,
+) -> Steps[None]:
+    live = yield fx.ReadLive(tagged)
+    assert isinstance(live, Iterator)
+    while batch := tuple(itertools.islice(live, BATCH_MAX)):
+        going = {
+            key_of(entry): entry
+            for entry in batch
+            # Appended files may be the changes of a kept changelog (spec 11.3).
+            if not (retention.appends_are_changelog and entry.file.file_source is FileSource.APPEND)
+        }
+        free = yield from unneeded(neighbours, going, branches=others.branches)
+        done.files += sum(1 + len(entry.file.extra_files) for entry in free)
+        done.bytes += sum(entry.file.file_size for entry in free)
+        if free and not retention.dry_run:
+            yield fx.Delete(data=tuple((e.partition, e.bucket, e.file) for e in free))
+
+
+def _delete_metadata(
+    done: Forgotten,
+    tagged: Snapshot,
+    neighbours: tuple[Snapshot, ...],
+    retention: fx.Retention,
+    others: fx.Pins,
+) -> Steps[None]:
+    kept: set[str] = set()
+    for state in neighbours:
+        names = yield fx.ReadMetadata(state, must_read=True)
+        assert isinstance(names, fx.Metadata)
+        kept.update(names.state, names.other)
+    if others.branches:
+        needed = yield fx.ReadNeededPaths()
+        assert isinstance(needed, frozenset)
+        kept.update(str(path) for path in needed)
+    names = yield fx.ReadMetadata(tagged, must_read=False)
+    assert isinstance(names, fx.Metadata)
+    groups = [names.other] if retention.appends_are_changelog else [names.other, names.state]
+    going = {path: size for group in groups for path, size in group.items() if path not in kept}
+    fresh = going.keys() - done.gone
+    done.gone |= fresh
+    done.metadata += len(fresh)
+    done.bytes += sum(going[path] for path in fresh)
+    if going and not retention.dry_run:
+        yield fx.Delete(paths=tuple(going))

@@ -1,0 +1,219 @@
+"""What branches and tags share with a table's history outlives whoever forgets it first.
+
+Method: files are looked for by name, so that nothing remembered hides one that is gone.  Mutants: only
+the earliest snapshot of a branch holds files; main holds nothing for a branch; a tag's neighbours
+ignored; the changelog of a tag searched for orphans.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.storage.system import SystemClock
+from table_core.table.metadata import Metadata
+
+SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
+OPTIONS = {
+    "bucket": "1",
+    "write-only": "true",
+    "snapshot.time-retained": "1 ms",
+    "snapshot.num-retained.min": "1",
+    "manifest.merge-min-count": "1",
+    "manifest.full-compaction-threshold-size": "1 b",
+}
+
+
+class Later(SystemClock):
+    def now_ms(self) -> int:
+        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
+
+
+def create(**options: str) -> Any:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
+    return catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=OPTIONS | named)
+
+
+def on_branch(table: Any, branch: str) -> Any:
+    return tc.Table(replace(table.access, metadata=Metadata(table.access.storage, branch)))
+
+
+def put(table: Any, key: int, **more: Any) -> None:
+    with table.write(**more) as writer:
+        writer.write(pa.table({"k": [key], "v": [key]}, schema=SCHEMA))
+        writer.commit()
+
+
+def fresh(table: Any) -> Any:
+    """The same files under a root of which nothing is remembered."""
+    uri = f"memory://{uuid.uuid4().hex}/t"
+    target = tc.open_catalog(uri).storage
+    for info in table.access.storage.walk(""):
+        target.write(info.path, table.access.storage.read(info.path))
+    return tc.open_table(uri)
+
+
+def keys(table: Any, **which: Any) -> list[int]:
+    return sorted(table.read(**which).to_arrow()["k"].to_pylist())
+
+
+def data_files(table: Any) -> int:
+    return sum("/data-" in info.path for info in table.access.storage.walk(""))
+
+
+def test_a_branch_that_expires_leaves_main_what_main_needs() -> None:
+    table = create()
+    put(table, 1)
+    put(table, 2)
+    table.tags.create("t")
+    table.branches.create("b", tag="t")
+    branch = on_branch(table, "b")
+    branch.tags.delete("t")
+    table.tags.delete("t")
+    put(branch, 3, overwrite="table")
+    put(branch, 4, overwrite="table")
+    branch.expire_snapshots(retain_max=1)
+    assert keys(fresh(table)) == [1, 2]
+    assert keys(on_branch(fresh(table), "b")) == [4]
+
+
+def test_main_may_expire_after_a_fast_forward_and_the_branch_reads_on() -> None:
+    table = create(changelog_producer="input")
+    put(table, 1)
+    table.tags.create("t")
+    table.branches.create("b", tag="t")
+    branch = on_branch(table, "b")
+    for key in (2, 3, 4):
+        put(branch, key, overwrite="table")
+    put(branch, 5)
+    table.branches.fast_forward("b")
+    table.expire_snapshots(retain_max=1)
+    copy = on_branch(fresh(table), "b")
+    assert [keys(copy, snapshot=id) for id in (1, 2, 3, 4, 5)] == [[1], [2], [3], [4], [4, 5]]
+    assert copy.changes(after=4, to=5).to_arrow()["k"].to_pylist() == [5]
+
+
+def test_a_deleted_branch_holds_nothing() -> None:
+    table = create()
+    put(table, 1)
+    table.tags.create("t")
+    table.branches.create("b", tag="t")
+    table.tags.delete("t")
+    table.branches.delete("b")
+    put(table, 2, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    assert data_files(table) == 1
+
+
+@pytest.mark.parametrize("order", [("a", "b", "c"), ("b", "a", "c"), ("c", "a", "b")])
+def test_a_tag_takes_along_what_no_neighbour_has(order: tuple[str, ...]) -> None:
+    table = create()
+    for name, key in zip("abc", (1, 2, 3), strict=True):
+        put(table, key)
+        put(table, 10 + key)
+        table.tags.create(name)
+        table.compact()
+    put(table, 4, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    left = {"a": [1, 11], "b": [1, 2, 11, 12], "c": [1, 2, 3, 11, 12, 13]}
+    for name in order:
+        table.tags.delete(name)
+        del left[name]
+        copy = fresh(table)
+        for tag, want in left.items():
+            assert keys(copy, tag=tag) == want
+    assert keys(fresh(table)) == [4]
+    assert data_files(table) == 1
+    on = tc.Table(replace(table.access, clock=Later()))
+    assert on.remove_orphan_files().files_deleted == 0
+
+
+def test_a_tag_whose_snapshot_is_there_takes_nothing_along() -> None:
+    table = create()
+    put(table, 1)
+    table.tags.create("a")
+    before = data_files(table)
+    table.tags.delete("a")
+    assert data_files(table) == before
+    assert keys(fresh(table), snapshot=1) == [1]
+
+
+def test_two_tags_of_one_state_go_one_after_the_other() -> None:
+    table = create()
+    put(table, 1)
+    table.tags.create("a")
+    table.tags.create("b")
+    put(table, 2, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    table.tags.delete("a")
+    assert keys(fresh(table), tag="b") == [1]
+    table.tags.delete("b")
+    assert data_files(table) == 1
+
+
+def test_a_replaced_tag_lets_its_old_state_go() -> None:
+    table = create()
+    put(table, 1)
+    table.tags.create("a")
+    put(table, 2, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    table.tags.replace("a")
+    assert keys(fresh(table), tag="a") == [2]
+    assert data_files(table) == 1
+    with pytest.raises(tc.errors.NotFoundError):
+        table.tags.replace("none")
+
+
+def test_a_branch_keeps_the_state_of_a_deleted_tag() -> None:
+    table = create()
+    put(table, 1)
+    table.tags.create("a")
+    put(table, 2, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    table.branches.create("b", tag="a")
+    table.tags.delete("a")
+    assert keys(on_branch(fresh(table), "b")) == [1]
+
+
+def test_orphans_are_found_though_the_changelog_of_a_tag_is_gone() -> None:
+    table = create(changelog_producer="input")
+    put(table, 1)
+    table.tags.create("a")
+    put(table, 2, overwrite="table")
+    table.expire_snapshots(retain_max=1)
+    copy = tc.Table(replace(fresh(table).access, clock=Later()))
+    assert copy.remove_orphan_files().files_deleted == 0
+    assert keys(copy, tag="a") == [1]
+
+
+def test_a_snapshot_that_expires_while_it_is_tagged_is_not_tagged() -> None:
+    table = create()
+    put(table, 1)
+    put(table, 2)
+    access = table.access
+
+    class Promised(Metadata):
+        def floor(self) -> int:
+            return 2
+
+    late = tc.Table(replace(access, metadata=Promised(access.storage)))
+    with pytest.raises(tc.errors.NotFoundError, match="expired while it was tagged"):
+        late.tags.create("a", snapshot=1)
+    assert table.tags.list() == []
+
+
+def test_the_mark_of_a_tag_comes_and_goes_with_it() -> None:
+    table = create(tag__create_success_file="true")
+    put(table, 1)
+    table.tags.create("a")
+    path = "tag/tag-success-file/a_SUCCESS"
+    assert table.access.storage.exists(path)
+    table.tags.delete("a")
+    assert not table.access.storage.exists(path)
