@@ -89,17 +89,7 @@ class SequenceGroup:
         column = history.column(name)
         seed = np.arange(len(at)) < len(seeds)
         events = Events(at[in_time], retract[in_time], late[in_time], lengths, seed[in_time])
-        inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
-        if isinstance(inner, FirstValue | FirstNonNull) and (late.any() or len(seeds)):
-            if inner is fold:
-                refuse_retracts(Groups.of_lengths(lengths, retract), "first_value", name)
-            skips_nulls = isinstance(inner, FirstNonNull)
-            return taken(column, events.first(present(column), skips_nulls=skips_nulls))
-        if isinstance(fold, Sum | IgnoreRetract) or not events.retract_before_late():
-            order = np.lexsort((np.where(late, -turn, turn), run))
-            groups = Groups.of_lengths(lengths, retract[order])
-            return fold.fold(taken(column, at[order]), groups)
-        return events.fold(column, fold)
+        return events.after_seeds(column, events.result(column, fold, name))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +105,33 @@ class Events:
     late: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int64]
     seed: npt.NDArray[np.bool_]
+
+    def result(self, column: pa.Array, fold: Fold, name: str) -> pa.Array:
+        """What ``fold`` makes of ``column``, called ``name``."""
+        inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+        if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.seed).any():
+            if inner is fold:
+                refuse_retracts(Groups.of_lengths(self.lengths, self.retract), "first_value", name)
+            skips_nulls = isinstance(inner, FirstNonNull)
+            return taken(column, self.first(present(column), skips_nulls=skips_nulls))
+        if isinstance(fold, Sum | IgnoreRetract) or not self.retract_before_late():
+            run = np.repeat(np.arange(len(self.lengths)), self.lengths)
+            turn = np.arange(len(run))
+            order = np.lexsort((np.where(self.late, -turn - 1, turn), run))
+            groups = Groups.of_lengths(self.lengths, self.retract[order])
+            return fold.fold(taken(column, self.at[order]), groups)
+        return self.fold(column, fold)
+
+    def after_seeds(self, column: pa.Array, result: pa.Array) -> pa.Array:
+        """``result``, but the value as it was written where nothing happened to a seed."""
+        ends = np.cumsum(self.lengths)
+        alone = np.flatnonzero(self.lengths == 1)
+        alone = alone[self.seed[ends[alone] - 1]]
+        if not len(alone):
+            return result
+        place = np.arange(len(result))
+        place[alone] = self.at[ends[alone] - 1] + len(result)
+        return taken(pa.concat_arrays([result, column]), place)
 
     def retract_before_late(self) -> bool:
         """Whether a key has a late add after a retract, so that the order of events matters."""

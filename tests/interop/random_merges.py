@@ -59,7 +59,7 @@ TAKES_BACK = frozenset(
 STEADY = (
     {"compaction.size-ratio": "-100", "compaction.max-size-amplification-percent": "100000000"},
     {"compaction.size-ratio": "100000000"},
-    {"compaction.max-size-amplification-percent": "0"},
+    {"compaction.size-ratio": "-100", "compaction.max-size-amplification-percent": "0"},
 )
 """Options under which a pick does not depend on the sizes of files."""
 
