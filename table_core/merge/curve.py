@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_core.merge.ordinal import ordinals, validity
 
@@ -121,8 +122,6 @@ def _whole(column: pa.Array) -> npt.NDArray[np.int64]:
 
 def _text_words(column: pa.Array) -> Words:
     """The first bytes of each text."""
-    import pyarrow.compute as pc
-
     raw = column.cast(pa.binary()).fill_null(b"")
     head = pc.binary_slice(raw, 0, _TEXT_BYTES)
     padded = pc.ascii_rpad(head.view(pa.string()), width=_TEXT_BYTES, padding="\0")
@@ -135,13 +134,8 @@ def _text_words(column: pa.Array) -> Words:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return (
-        pa.types.is_string(type_)
-        or pa.types.is_binary(type_)
-        or pa.types.is_large_string(type_)
-        or pa.types.is_large_binary(type_)
-        or pa.types.is_fixed_size_binary(type_)
-    )
+    texts = (pa.types.is_string, pa.types.is_binary, pa.types.is_fixed_size_binary)
+    return any(is_one(type_) for is_one in texts)
 
 
 def _transposed(axes: Sequence[Words]) -> list[Words]:

@@ -25,7 +25,7 @@ import table_core as tc
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("MERGES_SEED", "1"))
-TABLES = int(os.environ.get("MERGES_TABLES", "24"))
+TABLES = int(os.environ.get("MERGES_TABLES", "10"))
 STEPS = 8
 WRITERS = ("ours", "theirs", "both")
 
