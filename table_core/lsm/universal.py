@@ -110,46 +110,51 @@ def _universal(levels: Levels, settings: Settings, since_full_ms: int | None) ->
     above = sum(run.size for run in runs[:-1])
     if above * 100 > settings.max_size_amplification * runs[-1].size:
         return Pick(levels.max_level, levels.files, "size amplification")
-    taken = _by_size_ratio(runs, 1, settings, forced=False)
-    if taken:
+    taken = _by_size_ratio(runs, 1, settings)
+    if taken > 1:
         return _with_level(levels, taken, "size ratio")
     if len(runs) > trigger:
-        taken = _by_size_ratio(runs, len(runs) - trigger + 1, settings, forced=True)
-        return _with_level(levels, taken, "number of runs")
+        taken = _by_size_ratio(runs, len(runs) - trigger + 1, settings)
+        if taken > 1:
+            return _with_level(levels, taken, "number of runs")
     return None
 
 
 def _all_of_level_zero(levels: Levels, settings: Settings) -> Pick | None:
-    count = len(levels.level_zero)
+    """All of level 0, and level 1: nothing else could be written below it."""
+    runs, count = levels.runs, len(levels.level_zero)
     if count == 0:
         return None
-    taken = _by_size_ratio(levels.runs, count, settings, forced=True)
+    if count < len(runs) and runs[count].level == 1:
+        count += 1
+    taken = _by_size_ratio(runs, count, settings)
     return _with_level(levels, taken, "level 0 is to be emptied")
 
 
-def _by_size_ratio(
-    runs: tuple[SortedRun, ...], start: int, settings: Settings, *, forced: bool
-) -> int:
-    """How many runs to take, beginning with ``start``; 0 if none is worth it and not ``forced``."""
-    triggered = forced
+def _by_size_ratio(runs: tuple[SortedRun, ...], start: int, settings: Settings) -> int:
+    """How many runs to take, beginning with ``start``: as long as the next is not much larger."""
     size = sum(run.size for run in runs[:start])
     taken = start
     for run in runs[start:]:
-        too_large = size * (100.0 + settings.size_ratio) / 100.0 < run.size
-        if too_large and (not triggered or run.level > 1):
+        if size * (100.0 + settings.size_ratio) / 100.0 < run.size:
             break
         size += run.size
         taken += 1
-        triggered = True
-    return taken if triggered else 0
+    return taken
 
 
 def _with_level(levels: Levels, taken: int, reason: str) -> Pick:
     """The first ``taken`` runs, to just below the next one.
 
-    That is never level 0: once something is taken, runs of levels 0 and 1 are taken along.
+    Where that would be level 0, the runs up to the first above level 0 are taken along, to its
+    level.
     """
     runs = levels.runs
-    level = levels.max_level if taken == len(runs) else runs[taken].level - 1
+    level = levels.max_level if taken == len(runs) else max(0, runs[taken].level - 1)
+    if level == 0:
+        while taken < len(runs) and level == 0:
+            level = runs[taken].level
+            taken += 1
+        level = levels.max_level if taken == len(runs) else level
     files = tuple(file for run in runs[:taken] for file in run.files)
     return Pick(level, files, reason)

@@ -5,7 +5,7 @@ Source: ``org.apache.paimon.mergetree.compact.aggregate.AggregateMergeFunction``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.merge.deduplicate import passed
-from table_core.merge.fold_value import Pick, picked
+from table_core.merge.fold_value import FirstNonNull, Pick, picked, present
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined, spans
 
@@ -39,8 +39,8 @@ class Aggregation:
     order: KeyOrder
     folds: Mapping[str, Fold]
     remove_on_delete: bool = False
-    alone: bool = False
-    """Fold keys with one version too, where others pass them through."""
+    alone: npt.NDArray[np.bool_] | bool = False
+    """Fold keys with one version too, all or those marked, where others pass them through."""
 
     def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
         """``projected`` and what orders the versions."""
@@ -66,39 +66,61 @@ class Aggregation:
         versions, lengths = runs.versions_of(several), runs.lengths[several]
         kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
         groups, removed = Groups.of_lengths(lengths, (kinds & 1).astype(np.bool_)), None
+        past = None
         if self.remove_on_delete:
             last_delete = groups.last(kinds == RowKind.DELETE)
             removed = np.where(last_delete == groups.stops - 1, versions[groups.stops - 1], -1)
-            groups, versions = _from_last_delete(groups, versions, last_delete)
-        folded = {name: self._folded(rows, name, versions, groups) for name in rows.column_names}
+            past = _Past(versions, groups, last_delete)
+            groups, versions = past.rest()
+        folded = {
+            name: self._folded(rows, name, versions, groups, past) for name in rows.column_names
+        }
         return joined(rows, runs, several, folded, removed)
 
     def _folded(
-        self, rows: pa.Table, name: str, versions: npt.NDArray[np.int64], groups: Groups
+        self,
+        rows: pa.Table,
+        name: str,
+        versions: npt.NDArray[np.int64],
+        groups: Groups,
+        past: _Past | None,
     ) -> Any:
         if name == KIND_COLUMN:
             return pa.array(np.zeros(len(groups.starts), np.int8))
         if name == SEQUENCE_COLUMN:
             return versions[groups.stops - 1]
         column, fold = single_chunk(rows[name]), self.folds[name]
+        if past is not None and isinstance(fold, FirstNonNull):
+            groups = replace(groups, primed=past.gave(present(column)))
         if isinstance(fold, Pick):
             return picked(column, fold, versions, groups)
         return fold.fold(column.take(pa.array(versions)), groups)
 
 
-def _from_last_delete(
-    groups: Groups,
-    versions: npt.NDArray[np.int64],
-    last_delete: npt.NDArray[np.int64],
-) -> tuple[Groups, npt.NDArray[np.int64]]:
-    """Each key's versions from its last ``-D`` on, which then counts as an added row."""
-    starts = np.where(last_delete >= 0, last_delete, groups.starts)
-    kept = spans(starts, groups.stops - starts)
-    adds = np.concatenate([np.zeros(1, np.int64), np.cumsum(groups.adds())])
-    primed = (adds[starts] > adds[groups.starts]) | (last_delete < 0)
-    retract = ~groups.adds()
-    retract[starts[last_delete >= 0]] = False
-    return (
-        Groups.of_lengths(groups.stops - starts, retract[kept], primed),
-        versions[kept],
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Past:
+    """All versions of each key, and where the last ``-D`` among them is, or -1."""
+
+    versions: npt.NDArray[np.int64]
+    groups: Groups
+    last_delete: npt.NDArray[np.int64]
+
+    def rest(self) -> tuple[Groups, npt.NDArray[np.int64]]:
+        """Each key's versions from its last ``-D`` on, which then counts as an added row."""
+        groups, cut = self.groups, self.last_delete >= 0
+        starts = np.where(cut, self.last_delete, groups.starts)
+        kept = spans(starts, groups.stops - starts)
+        retract = ~groups.adds()
+        retract[starts[cut]] = False
+        primed = self.gave(np.ones(int(self.versions.max(initial=-1)) + 1, np.bool_))
+        return (
+            Groups.of_lengths(groups.stops - starts, retract[kept], cut, primed),
+            self.versions[kept],
+        )
+
+    def gave(self, here: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Keys of which a row was added, one of those ``here``, before the last ``-D``."""
+        groups = self.groups
+        before = np.arange(groups.count) < self.last_delete[groups.ids]
+        mask = before & groups.adds() & here[self.versions]
+        return groups.reduce(np.logical_or, mask, False)

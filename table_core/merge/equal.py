@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.merge.fold_value import present
-from table_core.merge.lists import layout
+from table_core.merge.lists import identities, layout
+from table_core.merge.ordinal import ordinals
 from table_core.merge.runs import Groups, spans
 
 if TYPE_CHECKING:
@@ -22,23 +23,34 @@ __all__ = ["equal_rows"]
 
 
 def equal_rows(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where ``left`` equals ``right``; two nulls are equal, two NaN are not.
+    """Where ``left`` equals ``right``: as Paimon says when it leaves out changes of nothing.
+
+    Two nulls are equal, but not as elements of lists and values of maps; NaN equals NaN, and -0.0
+    differs from 0.0.  Maps are equal in whatever order their entries stand.
 
     Shape: ``left[n]``, ``right[n]`` of the same type to ``bool[n]``.
     """
     if len(left) == 0:
         return np.zeros(0, np.bool_)
     here, there = present(left), present(right)
-    if pa.types.is_struct(left.type):
-        same = here & there
-        for i in range(left.type.num_fields):
-            same &= equal_rows(left.field(i), right.field(i)) | ~(here & there)
-    elif pa.types.is_map(left.type) or pa.types.is_nested(left.type):
-        same = _equal_lists(left, right, here & there)
-    else:
-        same = pc.equal(left, right).fill_null(False).to_numpy(zero_copy_only=False)
-    result: npt.NDArray[np.bool_] = (same & here & there) | (~here & ~there)
+    result: npt.NDArray[np.bool_] = _same(left, right, here & there) | (~here & ~there)
     return result
+
+
+def _same(left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Where values are equal that are there on ``both`` sides."""
+    type_ = left.type
+    same = both.copy()
+    if pa.types.is_struct(type_):
+        for i in range(type_.num_fields):
+            same &= equal_rows(left.field(i), right.field(i)) | ~both
+    elif pa.types.is_nested(type_):
+        same = _equal_lists(left, right, both)
+    elif pa.types.is_floating(type_):
+        same &= ordinals(left) == ordinals(right)
+    else:
+        same &= pc.equal(left, right).fill_null(False).to_numpy(zero_copy_only=False)
+    return same
 
 
 def _equal_lists(
@@ -49,10 +61,28 @@ def _equal_lists(
     same: npt.NDArray[np.bool_] = both & (lengths == other_lengths)
     at = np.flatnonzero(same)
     sizes = lengths[at]
-    elements = equal_rows(
-        values.take(pa.array(spans(starts[at], sizes))),
-        other_values.take(pa.array(spans(other_starts[at], sizes))),
-    )
+    if not sizes.sum():
+        return same
+    ours = values.take(pa.array(spans(starts[at], sizes)))
+    theirs = other_values.take(pa.array(spans(other_starts[at], sizes)))
+    if pa.types.is_map(left.type):
+        ours, theirs = _by_key(ours, theirs, np.repeat(np.arange(len(at)), sizes))
+        elements = np.logical_and(*(_same_there(ours.field(i), theirs.field(i)) for i in (0, 1)))
+    else:
+        elements = _same_there(ours, theirs)
     result = same.copy()
     result[at] = Groups.of_lengths(sizes).reduce(np.logical_and, elements, True)
     return result
+
+
+def _same_there(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+    return _same(left, right, present(left) & present(right))
+
+
+def _by_key(
+    left: pa.Array, right: pa.Array, owner: npt.NDArray[np.int64]
+) -> tuple[pa.Array, pa.Array]:
+    """The entries of maps, those of one ``owner`` in the order of their keys."""
+    rank = identities([pa.concat_arrays([left.field(0), right.field(0)])])
+    orders = [np.lexsort((side, owner)) for side in (rank[: len(left)], rank[len(left) :])]
+    return left.take(pa.array(orders[0])), right.take(pa.array(orders[1]))

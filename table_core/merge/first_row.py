@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from table_core.errors import DataError
 from table_core.merge.deduplicate import picked_adds
@@ -18,7 +19,7 @@ from table_core.merge.sort import KeyOrder, is_retract
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
+    import numpy.typing as npt
 
 __all__ = ["FirstRow"]
 
@@ -50,14 +51,25 @@ class FirstRow:
             return rows
         if not self.ignore_delete:
             several = np.flatnonzero(runs.ends > runs.starts)
-            retracts = int(is_retract(rows)[runs.versions_of(several)].sum())
-            if retracts:
-                raise DataError(
-                    f"merge-engine 'first-row' cannot take rows back, and {retracts} -U or -D "
-                    "row(s) ask for it; set 'ignore-delete' to 'true' if they may be ignored",
-                    column=None,
-                    row=None,
-                    value=None,
-                )
+            _refuse(is_retract(rows)[runs.versions_of(several)])
             return rows.take(runs.rows_at(runs.starts))
         return rows.take(picked_adds(rows, runs, newest=False))
+
+    def only_adds(self, rows: pa.Table, runs: Runs) -> pa.Table:
+        """``fold`` where a key's only version does not pass either if it is a retract."""
+        if not self.ignore_delete:
+            _refuse(is_retract(rows))
+        merged = self.fold(rows, runs)
+        return merged.filter(pa.array(~is_retract(merged)))
+
+
+def _refuse(retract: npt.NDArray[np.bool_]) -> None:
+    retracts = int(retract.sum())
+    if retracts:
+        raise DataError(
+            f"merge-engine 'first-row' cannot take rows back, and {retracts} -U or -D "
+            "row(s) ask for it; set 'ignore-delete' to 'true' if they may be ignored",
+            column=None,
+            row=None,
+            value=None,
+        )

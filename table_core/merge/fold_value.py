@@ -143,10 +143,9 @@ class FirstValue(Pick):
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """See the class.  A removed row that starts a group gives way unless it was primed."""
         refuse_retracts(groups, "first_value", self.column)
-        at = np.where(groups.stops > groups.starts, groups.starts, -1)
-        if groups.primed is not None:
-            at = np.where((~groups.primed) & (groups.stops - groups.starts > 1), at + 1, at)
-        return at
+        lengths = groups.stops - groups.starts
+        at = np.where(lengths > 0, groups.starts, -1)
+        return np.where(groups.gives_way & (lengths > 1), at + 1, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +158,13 @@ class FirstNonNull(Pick):
         """See the class.  A removed row that starts a group gives way unless it was primed."""
         refuse_retracts(groups, "first_non_null_value", self.column)
         at = groups.first(here)
-        if groups.primed is not None:
-            gives_way = groups.starts[~groups.primed & (groups.stops > groups.starts)]
-            later = here.copy()
-            later[gives_way] = False
-            second = groups.first(later)
-            at = np.where(groups.primed, groups.starts, np.where(second >= 0, second, at))
-        return at
+        if groups.removed is None or groups.primed is None:
+            return at
+        later = here.copy()
+        later[groups.starts[groups.gives_way]] = False
+        second = groups.first(later)
+        at = np.where(groups.gives_way & (second >= 0), second, at)
+        return np.where(groups.removed & groups.primed, groups.starts, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,4 +180,4 @@ class IgnoreRetract:
         adds = groups.adds()
         lengths = np.bincount(groups.ids[adds], minlength=len(groups.starts)).astype(np.int64)
         kept = column.filter(pa.array(adds))
-        return self.inner.fold(kept, Groups.of_lengths(lengths, None, groups.primed))
+        return self.inner.fold(kept, Groups.of_lengths(lengths))

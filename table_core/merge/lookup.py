@@ -75,7 +75,10 @@ class _Candidates:
 
 @dataclass(frozen=True, slots=True)
 class LowestLevel:
-    """An engine for reading: of the versions above level 0 only the lowest level's counts."""
+    """An engine where nothing is looked up: of versions above level 0 only the lowest level's counts.
+
+    A key with one version passes through; one that is left of several is folded like any other.
+    """
 
     engine: MergeEngine
 
@@ -95,7 +98,9 @@ class LowestLevel:
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         found = _Candidates.of(rows, runs)
-        return self.engine.fold(found.rows, found.runs)
+        left = (runs.lengths > 1) & (found.runs.lengths == 1)
+        engine = _folding(self.engine, alone=left) if left.any() else self.engine
+        return engine.fold(found.rows, found.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +111,12 @@ class LookupMerge:
 
     ``find`` gives the newest version, above the levels that are merged, of each of the given keys
     that has one: KV rows in key order.  ``changed`` is told what was there before and what is
-    after, of all keys that came from level 0.
+    after, of all keys that came from level 0; or None and the rows that are news as they are.
     """
 
     engine: MergeEngine
     find: Callable[[pa.Table], pa.Table]
-    changed: Callable[[pa.Table, pa.Table], None] | None = None
+    changed: Callable[[pa.Table | None, pa.Table], None] | None = None
 
     @property
     def order(self) -> KeyOrder:
@@ -147,9 +152,7 @@ class LookupMerge:
         return merged
 
     def _merged(self, met: _Candidates, found: pa.Table) -> pa.Table:
-        engine = self.engine
-        if isinstance(engine, Aggregation | PartialUpdate):
-            engine = replace(engine, alone=True)
+        engine = _folding(self.engine, alone=True)
         if not found.num_rows:
             return engine.fold(met.rows, met.runs)
         rows = pa.concat_tables([met.rows, found.select(met.rows.column_names)]).combine_chunks()
@@ -157,13 +160,21 @@ class LookupMerge:
 
     def _first(self, met: _Candidates, lone: pa.Table, found: pa.Table) -> pa.Table:
         """Keys that a higher level has are no news: they are dropped."""
+        assert isinstance(self.engine, FirstRow)
         key = list(self.order.key)
-        merged = self.engine.fold(met.rows, met.runs)
+        merged = self.engine.only_adds(met.rows, met.runs)
         if found.num_rows:
             merged = rows_of_keys(merged, found, key, without=True)
         if self.changed is not None:
-            self.changed(merged.slice(0, 0), rows_of_keys(merged, lone, key))
+            self.changed(None, rows_of_keys(merged, lone, key))
         return merged
+
+
+def _folding(engine: MergeEngine, *, alone: npt.NDArray[np.bool_] | bool) -> MergeEngine:
+    """``engine`` that folds keys with one version too, where ``alone``."""
+    if isinstance(engine, Aggregation | PartialUpdate):
+        return replace(engine, alone=alone)
+    return engine
 
 
 def rows_of_keys(

@@ -39,8 +39,8 @@ class PartialUpdate:
     groups: tuple[SequenceGroup, ...] = ()
     ignore_delete: bool = False
     remove_on_delete: bool = False
-    alone: bool = False
-    """Fold keys with one version too, where others pass them through."""
+    alone: npt.NDArray[np.bool_] | bool = False
+    """Fold keys with one version too, all or those marked, where others pass them through."""
 
     def required_columns(self, projected: Sequence[str]) -> tuple[str, ...]:
         """``projected``, what orders the versions, and the sequences that decide about them."""

@@ -95,12 +95,14 @@ class Groups:
     """Consecutive spans of a column, to be folded to one value each.
 
     A span may be empty.  ``retract`` marks values that are taken away instead of added (None:
-    none is).  ``primed`` marks groups that saw an add before their first value here.
+    none is).  ``removed`` marks groups whose first value is that of a removed row, ``primed``
+    those of them that had a first value before.
     """
 
     starts: npt.NDArray[np.int64]
     stops: npt.NDArray[np.int64]
     retract: npt.NDArray[np.bool_] | None = None
+    removed: npt.NDArray[np.bool_] | None = None
     primed: npt.NDArray[np.bool_] | None = None
 
     @classmethod
@@ -108,12 +110,20 @@ class Groups:
         cls,
         lengths: npt.NDArray[np.int64],
         retract: npt.NDArray[np.bool_] | None = None,
+        removed: npt.NDArray[np.bool_] | None = None,
         primed: npt.NDArray[np.bool_] | None = None,
     ) -> Groups:
         """Groups of ``lengths``, one after the other."""
         stops = np.cumsum(lengths)
         some = retract if retract is not None and bool(retract.any()) else None
-        return cls(stops - lengths, stops, some, primed)
+        return cls(stops - lengths, stops, some, removed, primed)
+
+    @property
+    def gives_way(self) -> npt.NDArray[np.bool_]:
+        """Groups whose first value gives way to the next: a removed row is nobody's first."""
+        if self.removed is None or self.primed is None:
+            return np.zeros(len(self.starts), np.bool_)
+        return self.removed & ~self.primed
 
     @property
     def count(self) -> int:

@@ -17,7 +17,13 @@ import pyarrow as pa
 from table_core.datatypes.row_kind import RowKind
 from table_core.merge.fold_nested import Collect
 from table_core.merge.fold_numeric import Sum
-from table_core.merge.fold_value import IgnoreRetract, present
+from table_core.merge.fold_value import (
+    FirstNonNull,
+    FirstValue,
+    IgnoreRetract,
+    present,
+    refuse_retracts,
+)
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.runs import Groups, spans, taken
 
@@ -81,31 +87,81 @@ class SequenceGroup:
         lengths = np.bincount(run, minlength=len(history.groups.starts)).astype(np.int64)
         in_time = np.lexsort((turn, run))
         column = history.column(name)
-        events = Events(at[in_time], retract[in_time], late[in_time], lengths)
-        if isinstance(fold, Sum | IgnoreRetract) or not events.retract_before_late():
-            order = np.lexsort((np.where(late, -turn, turn), run))
-            groups = Groups.of_lengths(lengths, retract[order])
-            return fold.fold(taken(column, at[order]), groups)
-        return events.fold(column, fold)
+        seed = np.arange(len(at)) < len(seeds)
+        events = Events(at[in_time], retract[in_time], late[in_time], lengths, seed[in_time])
+        return events.after_seeds(column, events.result(column, fold, name))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Events:
     """What happens to an aggregated column, key by key, in the order of the versions.
 
-    ``at`` is the version that each event comes from.  ``late`` adds go before the value so far.
+    ``at`` is the version that each event comes from.  ``late`` adds go before the value so far;
+    a ``seed`` is the value so far.
     """
 
     at: npt.NDArray[np.int64]
     retract: npt.NDArray[np.bool_]
     late: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int64]
+    seed: npt.NDArray[np.bool_]
+
+    def result(self, column: pa.Array, fold: Fold, name: str) -> pa.Array:
+        """What ``fold`` makes of ``column``, called ``name``."""
+        inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+        if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.seed).any():
+            if inner is fold:
+                refuse_retracts(Groups.of_lengths(self.lengths, self.retract), "first_value", name)
+            skips_nulls = isinstance(inner, FirstNonNull)
+            return taken(column, self.first(present(column), skips_nulls=skips_nulls))
+        if isinstance(fold, Sum | IgnoreRetract) or not self.retract_before_late():
+            run = np.repeat(np.arange(len(self.lengths)), self.lengths)
+            turn = np.arange(len(run))
+            order = np.lexsort((np.where(self.late, -turn - 1, turn), run))
+            groups = Groups.of_lengths(self.lengths, self.retract[order])
+            return fold.fold(taken(column, self.at[order]), groups)
+        return self.fold(column, fold)
+
+    def after_seeds(self, column: pa.Array, result: pa.Array) -> pa.Array:
+        """``result``, but the value as it was written where nothing happened to a seed."""
+        ends = np.cumsum(self.lengths)
+        alone = np.flatnonzero(self.lengths == 1)
+        alone = alone[self.seed[ends[alone] - 1]]
+        if not len(alone):
+            return result
+        place = np.arange(len(result))
+        place[alone] = self.at[ends[alone] - 1] + len(result)
+        return taken(pa.concat_arrays([result, column]), place)
 
     def retract_before_late(self) -> bool:
         """Whether a key has a late add after a retract, so that the order of events matters."""
         groups = Groups.of_lengths(self.lengths)
         first_retract, last_late = groups.first(self.retract), groups.last(self.late)
         return bool(((first_retract >= 0) & (last_late > first_retract)).any())
+
+    def first(self, here: npt.NDArray[np.bool_], *, skips_nulls: bool) -> npt.NDArray[np.int64]:
+        """The version that holds each key's first value, or -1; retracts are not looked at.
+
+        Whoever comes late is the first once there is one; before that, the value so far stays.
+
+        Source: ``FieldFirstValueAgg``, ``FieldFirstNonNullValueAgg``, ``FieldAggregator#aggReversed``.
+        """
+        starts = np.cumsum(self.lengths) - self.lengths
+        state = np.full(len(starts), -1, np.int64)
+        settled = np.zeros(len(starts), np.bool_)
+        for wave in range(int(self.lengths.max(initial=0))):
+            active = np.flatnonzero(self.lengths > wave)
+            event = starts[active] + wave
+            at, late, seed = self.at[event], self.late[event], self.seed[event]
+            known, done = state[active], settled[active]
+            adds = ~self.retract[event] & ~seed
+            gives = here[at] if skips_nulls else np.ones(len(at), np.bool_)
+            holds = (known >= 0) & here[known] if skips_nulls else np.ones(len(at), np.bool_)
+            in_turn, behind = adds & ~late & ~done & gives, adds & late & ~done & holds
+            comes = in_turn | seed | (adds & late & ~behind)
+            state[active] = np.where(comes, at, known)
+            settled[active] = done | in_turn | behind
+        return state
 
     def fold(self, column: pa.Array, fold: Fold) -> pa.Array:
         """Fold every key at once, one event further a time."""

@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.errors import ArgumentError
 from table_core.lsm import universal
 from table_core.lsm.levels import Levels
 from table_core.lsm.triggers import number_of_levels
+from table_core.merge.clustering import Clustering
 from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.table.committer import commit_parts, compact_part, find_commit
 from table_core.table.compaction import compact_append_files, compact_key_bucket, rewritten_anyway
@@ -17,6 +18,7 @@ from table_core.table.data_files import FileFactory
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.postponed import spread_postponed
 from table_core.table.results import ResultDocument
+from table_core.table.sort_compaction import refuse_unsortable, sort_bucket
 from table_core.table.state_plan import deletions_of
 from table_core.table.writer import refuse_unwritable
 
@@ -60,25 +62,48 @@ def compact(
 ) -> ResultDocument:
     """See ``Table.compact``."""
     started_ms = access.clock.now_ms()
-    if order_by:
-        raise UnsupportedFeatureError("sort compaction (order_by)", feature="sort compaction")
-    choice = choose(access, strategy=strategy, partitions=partitions, where=where)
+    clustering = _clustering(access, order_by, strategy) if order_by else None
+    choice = choose(
+        access,
+        strategy=strategy,
+        partitions=partitions,
+        where=where,
+        everything=clustering is not None,
+    )
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
     if not dry_run and landed is None:
-        changes = _compact_buckets(access, choice)
+        changes = _compact_buckets(access, choice, clustering)
     return commit_compaction(
         access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
     )
 
 
-def _compact_buckets(access: TableAccess, choice: Choice) -> list[CompactChange]:
+def _clustering(access: TableAccess, order_by: Sequence[str], strategy: str) -> Clustering:
+    refuse_unsortable(access)
+    if strategy != "full":
+        raise ArgumentError(
+            f"order_by writes every file anew, and strategy={strategy!r} does not; use 'full'",
+            argument="strategy",
+            value=strategy,
+        )
+    return Clustering.of(access.schema, order_by)
+
+
+def _compact_buckets(
+    access: TableAccess, choice: Choice, clustering: Clustering | None
+) -> list[CompactChange]:
     changes: list[CompactChange] = []
     if access.schema.bucket == POSTPONE_BUCKET:
         changes = spread_postponed(access, choice.buckets, choice.totals)
     spread = {(c.partition, c.bucket) for c in changes}
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     try:
+        if clustering is not None:  # one after the other: each takes all the memory there is
+            return [
+                sort_bucket(access, factory, bucket, files, clustering)
+                for bucket, files in choice.buckets.items()
+            ]
         with ThreadPoolExecutor(_THREADS) as pool:
             jobs = [
                 pool.submit(compact_bucket, access, factory, bucket, files, full=choice.full)
@@ -97,8 +122,9 @@ def choose(
     strategy: str,
     partitions: Sequence[Mapping[str, object]] | None = None,
     where: str | Expression | None = None,
+    everything: bool = False,
 ) -> Choice:
-    """Which buckets have something to compact."""
+    """Which buckets have something to compact, or ``everything`` that was chosen."""
     refuse_unwritable(access)
     if strategy not in {"full", "minor"}:
         raise ArgumentError(
@@ -119,7 +145,10 @@ def choose(
     due = {
         bucket: those
         for bucket, those in files.items()
-        if bucket[1] == POSTPONE_BUCKET or not full or not _is_compact(access, those, masked)
+        if everything
+        or bucket[1] == POSTPONE_BUCKET
+        or not full
+        or not _is_compact(access, those, masked)
     }
     return Choice(
         snapshot_id=head.id if head else None,

@@ -20,7 +20,7 @@ from table_core.lsm.rewrite import Upgrade
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
-from table_core.merge.lookup import LEVEL_COLUMN, LookupMerge
+from table_core.merge.lookup import LEVEL_COLUMN, LookupMerge, LowestLevel
 from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_scan
@@ -118,6 +118,11 @@ class BucketCompactor:
     def _looks_up(self) -> bool:
         return self._producer != "full-compaction" and needs_lookup(self.access.options)
 
+    @property
+    def _settles(self) -> bool:
+        """Whether a version above level 0 stands for older ones although nothing is looked up."""
+        return self._producer == "full-compaction" and needs_lookup(self.access.options)
+
     def _delivers(self, output_level: int) -> bool:
         if self._producer == "full-compaction":
             return output_level == self.levels.max_level
@@ -126,7 +131,8 @@ class BucketCompactor:
     def _upgrade(self, step: Upgrade) -> None:
         """A file that rises as it is still delivers its rows, and marks those it replaces."""
         if self._looks_up:
-            if step.file.level == 0 and (self._changelog is not None or self.vectors is not None):
+            tells = self._changelog is not None or self.vectors is not None
+            if step.file.level == 0 and (tells or step.file.delete_row_count != 0):
                 for _ in merge_runs([self._rows([step.file])], self._engine(step.level)):
                     pass
         elif self._changelog is not None and step.file.level != self.levels.max_level:
@@ -156,6 +162,8 @@ class BucketCompactor:
         if self._looks_up:
             changed = None if self._changelog is None else self._changed
             return LookupMerge(engine, self._old_values(output_level).find, changed)
+        if self._settles:
+            engine = LowestLevel(engine)
         if self._changelog is not None:
             return _Delivering(engine, self._deliver)
         return engine
@@ -180,7 +188,7 @@ class BucketCompactor:
                     rows = table.combine_chunks().to_batches()[0] if table.num_rows else None
                 if rows is None:
                     continue
-                if marked and (self._looks_up or self._changelog is not None):
+                if marked and (self._looks_up or self._settles or self._changelog is not None):
                     rows = rows.append_column(LEVEL_COLUMN, pa.repeat(level, rows.num_rows))
                 yield rows
 
@@ -196,9 +204,9 @@ class BucketCompactor:
         before = window.drop_columns([LEVEL_COLUMN]).take(pa.array(old))
         self._changelog.write(self._net(before, merged.filter(pa.array(touched))))
 
-    def _changed(self, before: pa.Table, after: pa.Table) -> None:
+    def _changed(self, before: pa.Table | None, after: pa.Table) -> None:
         assert self._changelog is not None
-        self._changelog.write(self._net(before, after))
+        self._changelog.write(after if before is None else self._net(before, after))
 
     def _net(self, before: pa.Table | None, after: pa.Table) -> pa.Table:
         options = self.access.options
@@ -241,6 +249,7 @@ class _Delivering:
         return self.engine.merge(rows)
 
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
-        merged = self.engine.fold(rows.drop_columns([LEVEL_COLUMN]), runs)
+        settles = isinstance(self.engine, LowestLevel)
+        merged = self.engine.fold(rows if settles else rows.drop_columns([LEVEL_COLUMN]), runs)
         self.deliver(rows, runs, merged)
         return merged

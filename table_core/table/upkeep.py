@@ -37,6 +37,10 @@ class Upkeep:
 
         ``where`` may name partition columns only.  A full compaction delivers the changes of a
         table with ``changelog-producer=full-compaction``.
+
+        ``order_by`` sorts the rows of an append table with ``bucket=-1``, partition by partition:
+        columns, along the curve that ``clustering.strategy`` names, or one text that names it
+        too, such as ``["zorder(country, day)"]``.
         """
         from table_core.table.compact import compact
 

@@ -40,6 +40,7 @@ import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.index.BucketAssigner;
 import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.table.sink.RowPartitionKeyExtractor;
+import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReaderIterator;
@@ -55,7 +56,6 @@ import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
-import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.StreamTableScan;
@@ -117,6 +117,9 @@ public final class Judge {
     }
 
     private static JsonNode answer(JsonNode ask) throws Exception {
+        if (ask.get("verb").asText().equals("picks")) {
+            return Picks.of(ask.get("cases"));
+        }
         Options context = new Options();
         context.set("warehouse", ask.get("warehouse").asText());
         try (Catalog catalog = CatalogFactory.createCatalog(CatalogContext.create(context))) {
@@ -144,7 +147,7 @@ public final class Judge {
                     write(table, ask.get("rows"));
                     break;
                 case "compact":
-                    compact((FileStoreTable) table);
+                    compact((FileStoreTable) table, !ask.path("minor").asBoolean());
                     break;
                 case "expire":
                     expire((FileStoreTable) table, ask.get("retain").asText());
@@ -431,7 +434,7 @@ public final class Judge {
         return new GenericMap(map);
     }
 
-    private static void compact(FileStoreTable table) throws Exception {
+    private static void compact(FileStoreTable table, boolean full) throws Exception {
         if (table.bucketMode() == BucketMode.BUCKET_UNAWARE) {
             pack(table);
             return;
@@ -442,10 +445,9 @@ public final class Judge {
         try (BatchTableWrite write = builder.newWrite();
                 BatchTableCommit commit = builder.newCommit()) {
             write.withIOManager(spill());
-            for (Split split : table.newReadBuilder().newScan().plan().splits()) {
-                DataSplit data = (DataSplit) split;
-                if (done.add(List.of(data.partition(), data.bucket()))) {
-                    write.compact(data.partition(), data.bucket(), true);
+            for (ManifestEntry entry : table.store().newScan().plan().files()) {
+                if (done.add(List.of(entry.partition(), entry.bucket()))) {
+                    write.compact(entry.partition(), entry.bucket(), full);
                 }
             }
             commit.commit(write.prepareCommit());

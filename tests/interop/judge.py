@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Judge", "Wishes"))
+SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Judge", "Wishes", "Picks"))
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
 JARS = (
     "org.apache.paimon:paimon-flink-2.0:2.0.0",
@@ -83,6 +83,10 @@ class Judge:
             raise JudgeError(f"{answer['error']}: {answer['message']}")
         return answer["ok"]
 
+    def picks(self, cases: Sequence[Mapping[str, Any]]) -> list[list[int] | None]:
+        """What universal compaction picks; ``cases`` as in ``Picks.java``."""
+        return list(self.ask("picks", Path(), "", cases=list(cases)))
+
     def close(self) -> None:
         self.process.kill()
         self.process.communicate()
@@ -131,21 +135,25 @@ class JudgedTable:
         """What a streaming reader is given for the snapshots in (after, to]."""
         return list(self._ask("changes", after=after, to=to))
 
-    def write(self, rows: Rows) -> int:
-        """Commit rows; the newest snapshot then, as of the other verbs."""
-        return int(self._ask("write", rows=rows))
+    def write(self, rows: Rows) -> int | None:
+        """Commit rows; the newest snapshot then, None without any.  So do the other verbs."""
+        return self._newest("write", rows=rows)
 
-    def compact(self) -> int:
-        return int(self._ask("compact"))
+    def compact(self, *, minor: bool = False) -> int | None:
+        return self._newest("compact", minor=minor)
 
-    def expire(self, retain: int) -> int:
-        return int(self._ask("expire", retain=str(retain)))
+    def expire(self, retain: int) -> int | None:
+        return self._newest("expire", retain=str(retain))
 
-    def tag(self, name: str) -> int:
-        return int(self._ask("tag", name=name))
+    def tag(self, name: str) -> int | None:
+        return self._newest("tag", name=name)
 
     def columns(self) -> list[tuple[str, str]]:
         return [(name, type_) for name, type_ in self._ask("columns")]
+
+    def _newest(self, verb: str, **more: Any) -> int | None:
+        newest = self._ask(verb, **more)
+        return None if newest is None else int(newest)
 
     def _ask(self, verb: str, **more: Any) -> Any:
         return self.judge.ask(verb, self.warehouse, self.name, **more)

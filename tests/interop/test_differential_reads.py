@@ -8,21 +8,19 @@ others; a failure names the seed.
 
 from __future__ import annotations
 
-import json
 import os
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from judge import KIND, Judge, JudgedTable, JudgeError, Rows, judged
+from judge import Judge, JudgedTable, JudgeError, judged
 from peer import Peer, PeerError
 from random_filters import condition, names_in, ours, sql
 from random_tables import RandomTable, our_changes
+from sameness import NANOS, assert_same, roughly
 
 import table_core as tc
 
@@ -32,7 +30,6 @@ NAME = "default.t"
 FIRST = int(os.environ.get("DIFFERENTIAL_SEED", "1"))
 TABLES = int(os.environ.get("DIFFERENTIAL_TABLES", "20"))
 COMMITS = 5
-NANOS = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
 FILTERS = 10
 
 
@@ -181,50 +178,3 @@ def peer_knows(wish: Any, schema: pa.Schema, table: Any) -> bool:
     if wish["op"] in ("not_equal", "is_not_in"):
         return False
     return schema.field(wish["column"]).type not in NANOS
-
-
-def assert_same(
-    rows: pa.Table, wanted: Rows, question: Any, seen: Callable[[Any, Any], Any] | None = None
-) -> None:
-    """Assert that rows are equal in any order, their cells as ``seen`` (default ``canonical``)."""
-    kinds = [f.type for f in rows.schema if f.name != KIND]
-    have, want = (
-        Counter(json.dumps([row[0], *map(seen or canonical, row[1:], kinds)]) for row in side)
-        for side in (judged(rows), wanted)
-    )
-    if have != want:
-        for side, rest in (("only ours", have - want), ("only theirs", want - have)):
-            print(side, rest.total(), *sorted(rest)[:8], sep="\n  ")
-        names = [f"{f.name} {f.type}" for f in rows.schema]
-        pytest.fail(f"{question}: {have.total()} rows, {want.total()} theirs; {names}")
-
-
-def roughly(cell: Any, kind: pa.DataType) -> Any:
-    """``canonical`` without what pypaimon loses: NULL rows, nanoseconds, blanks that ORC pads."""
-    return canonical(cell, kind, rough=True)
-
-
-def canonical(cell: Any, kind: pa.DataType, *, rough: bool = False) -> Any:
-    """A value as one text, whoever printed it: floats as numbers, maps in order of their keys."""
-    if cell is None:
-        return None
-
-    def inner(part: Any, its: pa.DataType) -> Any:
-        return canonical(part, its, rough=rough)
-
-    if rough and kind in NANOS:
-        return cell[:-3]
-    if rough and pa.types.is_string(kind):
-        return cell.rstrip(" ")
-    if pa.types.is_floating(kind):
-        number = float(cell)
-        return repr(float(np.float32(number)) if pa.types.is_float32(kind) else number)
-    if pa.types.is_struct(kind):
-        members = [inner(c, kind.field(i).type) for i, c in enumerate(cell)]
-        return None if rough and not any(m is not None for m in members) else members
-    if pa.types.is_map(kind):
-        pairs = [[inner(k, kind.key_type), inner(v, kind.item_type)] for k, v in cell]
-        return sorted(pairs, key=json.dumps)
-    if pa.types.is_list(kind):
-        return [inner(c, kind.value_type) for c in cell]
-    return cell

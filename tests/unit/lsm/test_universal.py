@@ -12,6 +12,7 @@ from table_core.lsm.universal import Settings
 from table_core.ondisk.data_file import DataFile
 from table_core.options.table import TableOptions
 from tests.unit.lsm.keyed import bounds, keyed
+from tests.unit.lsm.recorded_picks import RECORDED, Recorded, ours
 
 
 def levels(*sizes: tuple[int, int], count: int = 6) -> Levels:
@@ -77,8 +78,8 @@ def test_size_ratio_picks_nothing_if_the_second_run_is_larger_already() -> None:
 def test_one_percent_is_tolerated() -> None:
     tail = ((0, 5000), (4, 1_000_000), (5, 100_000_000))
     assert picked(universal.pick(levels((0, 100), (0, 101), *tail), Settings())) == (
-        3,
-        ["f0", "f1", "f2"],
+        4,
+        ["f0", "f1", "f2", "f3"],
     )
     assert universal.pick(levels((0, 100), (0, 102), *tail), Settings()) is None
     off_peak = Settings(size_ratio=11)
@@ -87,9 +88,9 @@ def test_one_percent_is_tolerated() -> None:
 
 def test_number_of_runs_takes_the_surplus_and_never_writes_level_0() -> None:
     runs = levels((0, 1), (0, 9), (0, 99), (0, 999), (3, 9999), (5, 10**6))
-    assert picked(universal.pick(runs, Settings())) == (2, ["f0", "f1", "f2", "f3"])
+    assert picked(universal.pick(runs, Settings())) == (3, ["f0", "f1", "f2", "f3", "f4"])
     runs = levels((0, 1), (0, 1), (0, 9), (1, 99), (4, 9999), (5, 10**6))
-    assert picked(universal.pick(runs, Settings())) == (3, ["f0", "f1", "f2", "f3"])
+    assert picked(universal.pick(runs, Settings())) == (1, ["f0", "f1", "f2", "f3"])
 
 
 def test_the_surplus_is_taken_whatever_its_size() -> None:
@@ -102,7 +103,19 @@ def test_a_pick_takes_level_1_along_whatever_its_size() -> None:
     runs = levels((0, 1), (0, 1), (2, 10**4), (3, 10**5), (5, 10**9))
     assert picked(universal.pick(runs, settings)) == (1, ["f0", "f1"])
     runs = levels((0, 1), (0, 1), (1, 10**4), (3, 10**5), (5, 10**9))
-    assert picked(universal.pick(runs, settings)) == (2, ["f0", "f1", "f2"])
+    assert picked(universal.pick(runs, settings)) == (1, ["f0", "f1", "f2"])
+
+
+def test_level_0_is_emptied_together_with_level_1_and_what_is_no_larger_than_both() -> None:
+    settings = Settings(force_level_zero=True)
+    runs = levels((0, 1), (1, 10**4), (2, 10**4), (5, 10**9))
+    assert picked(universal.pick(runs, settings)) == (4, ["f0", "f1", "f2"])
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=map(str, range(len(RECORDED))))
+def test_recorded_picks_of_apache_paimon_are_ours(case: Recorded) -> None:
+    shape, theirs = case
+    assert ours(shape) == theirs
 
 
 def test_all_level_0_runs_end_at_the_top() -> None:
