@@ -134,7 +134,7 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
 
 
 def manifests(access: TableAccess) -> pa.Table:
-    """``$manifests``: those of the newest snapshot."""
+    """``$manifests``: those of the newest snapshot, of data and of its changelog."""
     columns = [
         ("file_name", _TEXT, False),
         ("file_size", _LONG, False),
@@ -147,7 +147,9 @@ def manifests(access: TableAccess) -> pa.Table:
         ("max_row_id", _LONG, True),
     ]
     head = access.metadata.head()
-    metas = access.metadata.data_manifests(head) if head else []
+    metas = list(access.metadata.data_manifests(head)) if head else []
+    if head and head.changelog_manifest_list is not None:
+        metas += access.metadata.manifest_list(head.changelog_manifest_list)
     return rows_table(
         columns,
         (

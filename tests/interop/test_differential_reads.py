@@ -48,14 +48,14 @@ def test_random_tables_read_alike(seed: int, paimon: Judge, pypaimon: Peer, tmp_
     made = RandomTable(seed)
     theirs = paimon.table(tmp_path, NAME)
     build(made, tc.open_catalog(tmp_path.as_uri()), theirs)
-    asked = Asked(tmp_path, theirs, None if made.folds_floats else pypaimon)
+    asked = Asked(tmp_path, theirs, None if made.wild or made.folds_floats else pypaimon)
     chance = random.Random(seed)
     rows = asked.same()
     names = rows.column_names
     for _ in range(3):
         asked.same(columns=chance.sample(names, chance.randint(1, len(names))))
     for _ in range(FILTERS):
-        wish = condition(chance, rows)
+        wish = condition(chance, rows, made.misread)
         columns = chance.sample(names, chance.randint(1, len(names)))
         asked.same(columns=chance.choice([None, columns]), where=wish)
     for snapshot in chance.sample(asked.table.snapshots(), 3):
@@ -217,7 +217,7 @@ def canonical(cell: Any, kind: pa.DataType, *, rough: bool = False) -> Any:
     if rough and pa.types.is_string(kind):
         return cell.rstrip(" ")
     if pa.types.is_floating(kind):
-        number = float(cell)
+        number = float(cell) + 0.0  # Java's ORC takes a zero for the other that came before
         return repr(float(np.float32(number)) if pa.types.is_float32(kind) else number)
     if pa.types.is_struct(kind):
         members = [inner(c, kind.field(i).type) for i, c in enumerate(cell)]
