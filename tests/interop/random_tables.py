@@ -129,7 +129,7 @@ class RandomTable:
         chance = self.chance
         found = {}
         for likely, key, values in (
-            (0.3, "file.compression", ("snappy", "none", "zstd", "lz4")),
+            (0.3, "file.compression", _codecs(self.formats)),
             (0.3, "partition.legacy-name", ("false",)),
             (0.1, "partition.default-name", ("none here",)),
             (0.1, "data-file.path-directory", ("data",)),
@@ -280,6 +280,11 @@ class RandomTable:
         fresh = {"id": 99, "name": f"m{self.fresh}", "type": atom(chance, self.avoid)}
         members.insert(at + 1, fresh)
         return [["add", [*words, fresh["name"]], fresh["type"], old]]
+
+
+def _codecs(formats: Sequence[str]) -> tuple[str, ...]:
+    """Codecs that Paimon writes in all of the formats."""
+    return ("snappy", "zstd") if "avro" in formats else ("snappy", "none", "zstd", "lz4")
 
 
 def rows_in(type_: Any) -> list[tuple[Any, ...]]:

@@ -123,11 +123,12 @@ def value(chance: random.Random, type_: Any, nulls: float = 0.12) -> Any:
                 return decimal.Decimal(chance.randint(-top, top)).scaleb(-numbers[1])
         case "CHAR" | "VARCHAR" | "STRING":
             long = [chance.choice("aäz") * chance.randint(20, 60)] if root == "STRING" else []
-            return chance.choice([*TEXTS, *long, str(chance.randint(0, 99))])
+            text = chance.choice([*TEXTS, *long, str(chance.randint(0, 99))])
+            return text[: numbers[0]] if numbers else text
         case "BINARY":
             return chance.randbytes(numbers[0])
         case "VARBINARY" | "BYTES":
-            return chance.randbytes(chance.randint(0, 6))
+            return chance.randbytes(chance.randint(0, min([6, *numbers])))
         case "DATE":
             return chance.choice([chance.randint(-50_000, 50_000), chance.randint(19_000, 19_010)])
         case "TIME":
