@@ -1,6 +1,7 @@
 """Before and after: what changed, as ``-U +U +I -D`` rows.
 
-Source: ``org.apache.paimon.mergetree.compact.FullChangelogMergeFunctionWrapper``; spec 9.1.
+Source: ``org.apache.paimon.mergetree.compact.FullChangelogMergeFunctionWrapper``; spec 9.1;
+``org.apache.paimon.table.source.splitread.IncrementalDiffSplitRead``; spec 9.4.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["net_changes"]
+__all__ = ["net_changes", "state_changes"]
 
 
 def net_changes(
@@ -45,17 +46,13 @@ def net_changes(
         return _with_kinds(new, np.full(new.num_rows, RowKind.INSERT, np.int8))
     old = before.select(after.column_names).filter(pa.array(~is_retract(before)))
     both = pa.concat_tables([old, new])
-    values = comparable([single_chunk(both[name]) for name in key])
-    was, now = values[: old.num_rows], values[old.num_rows :]
-    place = np.searchsorted(now, was)
-    stays = np.zeros(len(was), np.bool_)
-    inside = place < len(now)
-    stays[inside] = now[place[inside]] == was[inside]
-    kept = np.zeros(len(now), np.bool_)
+    place, stays = _places(both, old.num_rows, key)
+    kept = np.zeros(new.num_rows, np.bool_)
     kept[place[stays]] = True
-    old_wanted, new_wanted = np.ones(len(was), np.bool_), np.ones(len(now), np.bool_)
+    old_wanted, new_wanted = np.ones(len(place), np.bool_), np.ones(len(kept), np.bool_)
     if deduplicate:
-        same = _same_values(old, new, np.flatnonzero(stays), place[stays], (*key, *ignore))
+        skipped = (*key, *ignore, SEQUENCE_COLUMN, KIND_COLUMN)
+        same = _same_values(old, new, np.flatnonzero(stays), place[stays], skipped)
         old_wanted[np.flatnonzero(stays)[same]] = False
         new_wanted[place[stays][same]] = False
     kinds = np.concatenate(
@@ -64,10 +61,50 @@ def net_changes(
             np.where(kept, np.int8(RowKind.UPDATE_AFTER), np.int8(RowKind.INSERT)),
         ]
     )
-    turn = np.concatenate([place * 3 + stays, np.arange(len(now)) * 3 + 2])
+    turn = np.concatenate([place * 3 + stays, np.arange(len(kept)) * 3 + 2])
     wanted = np.flatnonzero(np.concatenate([old_wanted, new_wanted]))
     order = wanted[np.argsort(turn[wanted], kind="stable")]
     return _with_kinds(both.take(pa.array(order)), kinds[order])
+
+
+def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.Table:
+    """The rows of ``after`` that ``before`` lacks, retracts too, and the keys that are gone as ``-D``.
+
+    Both are KV rows in key order, one a key; the kind counts as a value, the number does not.  There
+    is no ``-U``, and a gone key that was a retract already gives nothing.
+
+    Shape: ``before[b]``, ``after[a]`` to ``result[r]`` in key order, columns of ``after``.
+    """
+    if before.num_rows == 0:
+        return after
+    old = before.select(after.column_names)
+    both = pa.concat_tables([old, after])
+    place, stays = _places(both, old.num_rows, key)
+    wanted = np.ones(after.num_rows, np.bool_)
+    skipped = (*key, SEQUENCE_COLUMN)
+    same = _same_values(old, after, np.flatnonzero(stays), place[stays], skipped, stored=True)
+    wanted[place[stays][same]] = False
+    gone = ~stays & ~is_retract(old)
+    rows = np.flatnonzero(np.concatenate([gone, wanted]))
+    turn = np.concatenate([place * 2, np.arange(after.num_rows) * 2 + 1])
+    order = rows[np.argsort(turn[rows], kind="stable")]
+    kinds = single_chunk(both[KIND_COLUMN]).to_numpy(zero_copy_only=False)[order]
+    return _with_kinds(
+        both.take(pa.array(order)), np.where(order < len(gone), np.int8(RowKind.DELETE), kinds)
+    )
+
+
+def _places(
+    both: pa.Table, olds: int, key: Sequence[str]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Of each of the first ``olds`` rows where its key is or would be among the others, and whether."""
+    values = comparable([single_chunk(both[name]) for name in key])
+    was, now = values[:olds], values[olds:]
+    place = np.searchsorted(now, was)
+    stays = np.zeros(len(was), np.bool_)
+    inside = place < len(now)
+    stays[inside] = now[place[inside]] == was[inside]
+    return place, stays
 
 
 def _same_values(
@@ -76,13 +113,16 @@ def _same_values(
     old_rows: npt.NDArray[np.int64],
     new_rows: npt.NDArray[np.int64],
     skipped: Sequence[str],
+    *,
+    stored: bool = False,
 ) -> npt.NDArray[np.bool_]:
     same = np.ones(len(old_rows), np.bool_)
     for name in new.column_names:
-        if name in skipped or name in {SEQUENCE_COLUMN, KIND_COLUMN}:
+        if name in skipped:
             continue
         left = single_chunk(old[name]).take(pa.array(old_rows))
-        same &= equal_rows(left, single_chunk(new[name]).take(pa.array(new_rows)))
+        right = single_chunk(new[name]).take(pa.array(new_rows))
+        same &= equal_rows(left, right, stored=stored)
     return same
 
 

@@ -22,30 +22,33 @@ if TYPE_CHECKING:
 __all__ = ["equal_rows"]
 
 
-def equal_rows(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+def equal_rows(left: pa.Array, right: pa.Array, *, stored: bool = False) -> npt.NDArray[np.bool_]:
     """Where ``left`` equals ``right``: as Paimon says when it leaves out changes of nothing.
 
-    Two nulls are equal, but not as elements of lists and values of maps; NaN equals NaN, and -0.0
-    differs from 0.0.  Maps are equal in whatever order their entries stand.
+    Two nulls are equal, but as elements of lists and values of maps only if they are compared as
+    ``stored``; NaN equals NaN, and -0.0 differs from 0.0.  Maps are equal in whatever order their
+    entries stand.
 
     Shape: ``left[n]``, ``right[n]`` of the same type to ``bool[n]``.
     """
     if len(left) == 0:
         return np.zeros(0, np.bool_)
     here, there = present(left), present(right)
-    result: npt.NDArray[np.bool_] = _same(left, right, here & there) | (~here & ~there)
+    result: npt.NDArray[np.bool_] = _same(left, right, here & there, stored) | (~here & ~there)
     return result
 
 
-def _same(left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _same(
+    left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_], stored: bool
+) -> npt.NDArray[np.bool_]:
     """Where values are equal that are there on ``both`` sides."""
     type_ = left.type
     same = both.copy()
     if pa.types.is_struct(type_):
         for i in range(type_.num_fields):
-            same &= equal_rows(left.field(i), right.field(i)) | ~both
+            same &= equal_rows(left.field(i), right.field(i), stored=stored) | ~both
     elif pa.types.is_nested(type_):
-        same = _equal_lists(left, right, both)
+        same = _equal_lists(left, right, both, stored)
     elif pa.types.is_floating(type_):
         same &= ordinals(left) == ordinals(right)
     else:
@@ -54,7 +57,7 @@ def _same(left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_]) -> npt.N
 
 
 def _equal_lists(
-    left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_]
+    left: pa.Array, right: pa.Array, both: npt.NDArray[np.bool_], stored: bool
 ) -> npt.NDArray[np.bool_]:
     starts, lengths, values = layout(left)
     other_starts, other_lengths, other_values = layout(right)
@@ -67,16 +70,19 @@ def _equal_lists(
     theirs = other_values.take(pa.array(spans(other_starts[at], sizes)))
     if pa.types.is_map(left.type):
         ours, theirs = _by_key(ours, theirs, np.repeat(np.arange(len(at)), sizes))
-        elements = np.logical_and(*(_same_there(ours.field(i), theirs.field(i)) for i in (0, 1)))
+        sides = [_elements(ours.field(i), theirs.field(i), stored) for i in (0, 1)]
+        elements = np.logical_and(*sides)
     else:
-        elements = _same_there(ours, theirs)
+        elements = _elements(ours, theirs, stored)
     result = same.copy()
     result[at] = Groups.of_lengths(sizes).reduce(np.logical_and, elements, True)
     return result
 
 
-def _same_there(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
-    return _same(left, right, present(left) & present(right))
+def _elements(left: pa.Array, right: pa.Array, stored: bool) -> npt.NDArray[np.bool_]:
+    if stored:
+        return equal_rows(left, right, stored=True)
+    return _same(left, right, present(left) & present(right), stored)
 
 
 def _by_key(

@@ -8,11 +8,13 @@ Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldSumAgg`` and its ne
 
 from __future__ import annotations
 
+import decimal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_core.errors import DataError
 from table_core.merge.fold_value import present, refuse_retracts
@@ -123,7 +125,48 @@ class Sum:
             sums[i] &= _LOW_32
         wraps = sums[3] != (sums[3] << 32) >> 32
         low_word = (sums[0] | (sums[1] << 32)).view(np.uint64)
-        return decimals(low_word, sums[2] | (sums[3] << 32), some & ~wraps, column.type)
+        total = decimals(low_word, sums[2] | (sums[3] << 32), some & ~wraps, column.type)
+        sizes = groups.reduce(np.add, np.abs(weight), 0)
+        largest = np.abs(high.astype(np.float64)).max(initial=0.0) * 2.0**64 + 2.0**64
+        if largest * sizes.max(initial=0) < 10.0**column.type.precision:
+            return total
+        return _step_by_step(column, groups, weight, np.flatnonzero(sizes > 1), total)
+
+
+def _step_by_step(
+    column: pa.Array,
+    groups: Groups,
+    weight: npt.NDArray[np.int64],
+    some: npt.NDArray[np.int64],
+    total: pa.Array,
+) -> pa.Array:
+    """``total`` with groups ``some`` added up value by value, if one may overflow on the way.
+
+    A sum that overflows is null, and the next value begins anew; the whole may fit all the same.
+    """
+    type_ = column.type
+    wide = pa.decimal256(76, type_.scale)
+    size = pc.abs(column.cast(wide)).fill_null(0)
+    reach = pc.cumulative_sum(size.cast(pa.float64())).to_numpy()
+    reach = np.concatenate([np.zeros(1), reach])
+    spread = reach[groups.stops[some]] - reach[groups.starts[some]]
+    risky = some[spread * 10.0**type_.scale >= 10.0**type_.precision * 0.999]
+    if not len(risky):
+        return total
+    sums = total.to_pylist()
+    limit = decimal.Decimal(10) ** (type_.precision - type_.scale)
+    with decimal.localcontext(prec=80):
+        for group in risky.tolist():
+            found: decimal.Decimal | None = None
+            for at in range(groups.starts[group], groups.stops[group]):
+                value = column[at].as_py()
+                if value is None:
+                    continue
+                value = -value if weight[at] < 0 else value
+                found = value if found is None else found + value
+                found = found if abs(found) < limit else None
+            sums[group] = found
+    return pa.array(sums, type_)
 
 
 def _exact_sum(

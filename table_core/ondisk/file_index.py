@@ -1,7 +1,7 @@
 """The container of file indexes: which column has which index, and where in the container.
 
 Big endian: magic, version, length of the head, columns, each with its indexes by type, offset and
-length; then the bodies.  The bodies themselves are not read by this release.
+length; then the bodies (``bloom_filter``, ``value_index``).
 
 Source: ``org.apache.paimon.fileindex.FileIndexFormat``; spec section 5.4.
 """

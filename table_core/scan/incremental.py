@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, OptionError
+from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
 from table_core.ondisk.snapshot import CommitKind, Snapshot
 from table_core.options import keys_scan
 from table_core.scan.split import by_bucket
@@ -117,25 +117,43 @@ def reads_of(snapshot: Snapshot, mode: ChangeMode) -> str | None:
 
 
 def changed_buckets(
-    before: Sequence[ManifestEntry], after: Sequence[ManifestEntry], *, is_key_table: bool
+    before: Sequence[ManifestEntry], after: Sequence[ManifestEntry]
 ) -> list[BucketDiff]:
-    """The buckets in which two states differ, each with what must be compared.
+    """The buckets in which two states differ, each with the files that only one of them has.
 
-    Key tables: all files of the bucket on both sides, because versions of a key may lie in any of
-    them.  Append tables: the files that were added; rows of removed files are not reported.
+    Files of both are left out, and with them versions of keys that a merge would look at: so does
+    Paimon, and its diff of a partial update is what the new files alone make of a key.
+
+    Raises:
+        UnsupportedFeatureError: a partition got another number of buckets meanwhile.
     """
     old, new = by_bucket(before), by_bucket(after)
+    _refuse_rescaled(before, after)
+    shared = {e.identity: e for e in before}
     found = []
     for key in dict.fromkeys([*new, *old]):
-        were, are = old.get(key, []), new.get(key, [])
-        names = {e.file.file_name for e in were}
-        if names == {e.file.file_name for e in are}:
-            continue
-        if is_key_table:
-            found.append(BucketDiff(tuple(were), tuple(are)))
-        elif added := tuple(e for e in are if e.file.file_name not in names):
-            found.append(BucketDiff((), added))
+        are = new.get(key, [])
+        common = {e.identity for e in are if shared.get(e.identity) == e}
+        diff = BucketDiff(
+            tuple(e for e in old.get(key, []) if e.identity not in common),
+            tuple(e for e in are if e.identity not in common),
+        )
+        if diff.before or diff.after:
+            found.append(diff)
     return found
+
+
+def _refuse_rescaled(before: Sequence[ManifestEntry], after: Sequence[ManifestEntry]) -> None:
+    were = {e.partition: e.total_buckets for e in before}
+    for entry in after:
+        total = were.get(entry.partition, entry.total_buckets)
+        if total != entry.total_buckets and min(total, entry.total_buckets) > 0:
+            raise UnsupportedFeatureError(
+                f"a partition had {total} buckets at the start and has {entry.total_buckets} at the "
+                "end: states cannot be compared bucket by bucket; ask for a range on one side of the "
+                "rescale",
+                feature="diff across a rescale",
+            )
 
 
 def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | None:

@@ -2,7 +2,7 @@
 
     manifest   by the range of its partitions, its buckets and its levels
     entry      by its partition, its bucket (point lookups), its level
-    file       by its keys, then by the statistics of its values
+    file       by its keys, then by the statistics of its values, then by its file index
 
 Keys rule out any file: all versions of a key lie in files whose range covers it.  Values do not: where
 files overlap, the file ruled out might hold the newest version of a row, and an older one would
@@ -26,6 +26,7 @@ from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.ondisk.stats import covered_fields, decode_stats
 from table_core.options import keys_identity, keys_merge, keys_write
 from table_core.predicate.by_stats import Range, equal_values, may_match
+from table_core.scan.by_index import IndexTest
 from table_core.scan.split import by_bucket, hides_level0
 from table_core.schema.projection import evolve_ranges
 
@@ -65,6 +66,8 @@ class Explain:
     """Live files that came through."""
     pruned_by_key: int = 0
     pruned_by_value: int = 0
+    pruned_by_index: int = 0
+    """By a file index, in the manifest or beside the file."""
     files_read: int = 0
 
 
@@ -80,10 +83,12 @@ class Pruner:
         schema_of: Callable[[int], TableSchema],
         batch: bool = True,
         keeps_partition: Callable[[bytes], bool] | None = None,
+        index_of: Callable[[ManifestEntry], bytes | None] | None = None,
     ) -> None:
         """``batch`` is False for changes, which see every level and no statistics of values.
 
-        ``keeps_partition`` is a further condition on partition rows.
+        ``keeps_partition`` is a further condition on partition rows; ``index_of`` gives the container
+        of a file's indexes, None if it has none.
         """
         self._schema, self._options, self._where = schema, options, where
         self._schema_of = schema_of
@@ -94,6 +99,8 @@ class Pruner:
         self._partitions: dict[bytes, bool] = {}
         self._buckets: dict[int, frozenset[int] | None] = {}
         self._keys = None if where is None else self._bucket_keys(where)
+        self._index_of = index_of
+        self._index_test = None if where is None else IndexTest.of(where, schema)
         self._count: Counter[str] = Counter()
 
     def keep_manifest(self, meta: ManifestMeta) -> bool:
@@ -200,34 +207,64 @@ class Pruner:
         if not self._batch or not self._schema.is_key_table:
             dropped = {id(e) for e in live if self._batch and not may_match(where, self._ranges(e))}
             self._count["pruned_by_value"] += len(dropped)
-            return [e for e in live if id(e) not in dropped]
+            return self._by_index([e for e in live if id(e) not in dropped], frozenset(), bounds)
         by_key = {id(e) for e in live if not may_match(where, self._ranges(e, values=False))}
         self._count["pruned_by_key"] += len(by_key)
         rest = [e for e in live if id(e) not in by_key]
-        by_value = {
-            id(e)
-            for group in by_bucket(rest).values()
-            for e in self._without_match(group, where, bounds)
-        }
+        unlikely = frozenset(id(e) for e in rest if not may_match(where, self._ranges(e)))
+        by_value = self._without_match(rest, unlikely, bounds)
         self._count["pruned_by_value"] += len(by_value)
-        return [e for e in rest if id(e) not in by_value]
+        rest = [e for e in rest if id(e) not in by_value]
+        return self._by_index(rest, unlikely, bounds)
+
+    def _by_index(
+        self, rest: list[ManifestEntry], unlikely: frozenset[int], bounds: Bounds
+    ) -> list[ManifestEntry]:
+        """``rest`` without files that their indexes rule out; values make ``unlikely`` so already."""
+        test, index_of = self._index_test, self._index_of
+        if not self._batch or test is None or index_of is None:
+            return rest
+        found = {
+            id(e)
+            for e in rest
+            if id(e) not in unlikely
+            and (body := index_of(e)) is not None
+            and not test.may_match(body, self._schema_of(e.file.schema_id), e.file.row_count)
+        }
+        if not found:
+            return rest
+        if self._schema.is_key_table:
+            found = self._without_match(rest, unlikely | found, bounds)
+        self._count["pruned_by_index"] += len(found)
+        return [e for e in rest if id(e) not in found]
 
     def _without_match(
-        self, group: Sequence[ManifestEntry], where: Bound, bounds: Bounds
-    ) -> Iterable[ManifestEntry]:
-        """Entries of one bucket that values rule out."""
-        unlikely = {e.file.file_name: e for e in group if not may_match(where, self._ranges(e))}
+        self, rest: Sequence[ManifestEntry], unlikely: frozenset[int], bounds: Bounds
+    ) -> set[int]:
+        """Of files of a key table that match ``unlikely`` those that may be left out."""
         if not unlikely:
+            return set()
+        return {
+            id(e)
+            for group in by_bucket(rest).values()
+            for e in self._left_out(group, unlikely, bounds)
+        }
+
+    def _left_out(
+        self, group: Sequence[ManifestEntry], unlikely: frozenset[int], bounds: Bounds
+    ) -> Iterable[ManifestEntry]:
+        by_name = {e.file.file_name: e for e in group if id(e) in unlikely}
+        if not by_name:
             return []
         if self._is_disjoint():
-            return list(unlikely.values())
+            return list(by_name.values())
         found: list[ManifestEntry] = []
         for section in sections([e.file for e in group], bounds):
             names = [file.file_name for run in section for file in run.files]
             if len(section) == 1:  # every key occurs once
-                found += [unlikely[name] for name in names if name in unlikely]
-            elif self._rows_stay_whole() and all(name in unlikely for name in names):
-                found += [unlikely[name] for name in names]
+                found += [by_name[name] for name in names if name in by_name]
+            elif self._rows_stay_whole() and all(name in by_name for name in names):
+                found += [by_name[name] for name in names]
         return found
 
     def _is_disjoint(self) -> bool:

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.changelog.diff import net_changes
+from table_core.changelog.diff import state_changes
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN, RowKind
+from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.merge.kway import merge_runs
 from table_core.merge.sort import KeyOrder
 from table_core.ondisk.data_file import EntryKind
@@ -47,6 +47,7 @@ __all__ = ["difference_scan"]
 _STORED: Final = "_STORED_KIND"
 _IS_AFTER: Final = "_IS_AFTER"
 _KINDS: Final = pa.array(KIND_TEXTS)
+_ADDS: Final = pa.array([0, 2], pa.int8())
 
 
 def difference_scan(
@@ -90,7 +91,7 @@ class _Planner:
         """Splits of the newer state, each with that of the older one."""
         pruner = self._pruner()
         old, new = (self._live(pruner, state) for state in (before, after))
-        buckets = changed_buckets(old, new, is_key_table=True)
+        buckets = changed_buckets(old, new)
         splits = (
             replace(self._split(diff.after, after), before=self._split(diff.before, before))
             for diff in buckets
@@ -101,12 +102,18 @@ class _Planner:
         """Splits of the files that an append table has got."""
         pruner = self._pruner()
         old, new = (self._live(pruner, state) for state in (before, after))
-        buckets = changed_buckets(old, new, is_key_table=False)
-        return ScanPlan(tuple(self._split(diff.after, after) for diff in buckets), pruner.explain())
+        added = (diff.after for diff in changed_buckets(old, new) if diff.after)
+        return ScanPlan(tuple(self._split(files, after) for files in added), pruner.explain())
 
     def _pruner(self) -> Pruner:
         access = self.access
-        return Pruner(access.schema, access.options, self.where, schema_of=access.metadata.schema)
+        return Pruner(
+            access.schema,
+            access.options,
+            self.where,
+            schema_of=access.metadata.schema,
+            batch=False,  # level 0 too, even where batch reads wait for its compaction
+        )
 
     def _live(self, pruner: Pruner, snapshot: Snapshot | None) -> list[ManifestEntry]:
         if snapshot is None:
@@ -166,16 +173,16 @@ class _Comparing:
         for table in merge_runs(sides, _Net(KeyOrder(key))):
             rows = table
             if not self.with_kind:
-                rows = rows.filter(pc.not_equal(rows[KIND_COLUMN], int(RowKind.DELETE)))
+                rows = rows.filter(pc.is_in(rows[KIND_COLUMN], value_set=_ADDS))
             if self.where is not None and rows.num_rows:
                 rows = rows.filter(mask(self.where, rows))
             if rows.num_rows:
                 yield self._result(rows)
 
     def _side(self, split: Split, *, is_after: bool) -> Iterator[pa.RecordBatch]:
-        for table in self.reader.keyed(split, retracts=self.with_kind):
+        for table in self.reader.keyed(split):
             at = table.schema.get_field_index(KIND_COLUMN)
-            there = pa.array(np.zeros(table.num_rows, np.int8))
+            there = pa.array(np.zeros(table.num_rows, np.int8))  # merging must not see a retract
             marked = (
                 table.set_column(at, table.schema.field(at), there)
                 .append_column(_STORED, table[KIND_COLUMN])
@@ -186,9 +193,7 @@ class _Comparing:
     def _result(self, rows: pa.Table) -> pa.Table:
         columns = [rows[f.name] for f in self.fields]
         if self.with_kind:
-            gone = pc.equal(rows[KIND_COLUMN], int(RowKind.DELETE))
-            kinds = pc.if_else(gone, rows[KIND_COLUMN], rows[_STORED]).combine_chunks()
-            columns.insert(0, _KINDS.take(kinds))
+            columns.insert(0, _KINDS.take(rows[KIND_COLUMN].combine_chunks()))
         return pa.Table.from_arrays(columns, schema=self.schema())
 
 
@@ -202,15 +207,13 @@ class _Net:
         return tuple(projected)
 
     def merge(self, rows: pa.Table) -> pa.Table:
-        before = rows.filter(pc.invert(rows[_IS_AFTER]))
-        found = net_changes(
-            before,
-            rows.filter(rows[_IS_AFTER]),
-            self.order.key,
-            deduplicate=True,
-            ignore=(_IS_AFTER,),
+        at = rows.schema.get_field_index(KIND_COLUMN)
+        stored = rows.set_column(at, rows.schema.field(at), rows[_STORED]).drop_columns([_STORED])
+        before, after = (
+            stored.filter(side).drop_columns([_IS_AFTER])
+            for side in (pc.invert(rows[_IS_AFTER]), rows[_IS_AFTER])
         )
-        return found.filter(pc.not_equal(found[KIND_COLUMN], int(RowKind.UPDATE_BEFORE)))
+        return state_changes(before, after, self.order.key)
 
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:  # noqa: ARG002 - rows say it all
         return self.merge(rows)

@@ -108,13 +108,12 @@ class SplitReader:
             if kept.num_rows:
                 yield self._result(kept, retracts=split.retracts)
 
-    def keyed(self, split: Split, *, retracts: bool) -> Iterator[pa.Table]:
-        """Each key of ``split`` once, in key order, retracts too or not.  Knows no condition.
+    def keyed(self, split: Split) -> Iterator[pa.Table]:
+        """Each key of ``split`` once, in key order, retracts too.  Knows no condition.
 
         Shape: KV rows: number and kind of the newest version, then all columns of ``fields``.
         """
-        rows = self._merged(split, with_system=True)
-        return rows if retracts else map(_adds, rows)
+        return self._merged(split, with_system=True)
 
     # --------------------------------------------------------------------------------- kinds
     def _rows(self, split: Split) -> Iterator[pa.Table]:

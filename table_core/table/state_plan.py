@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.errors import SchemaError, UnsupportedFeatureError
+from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.options import keys_commit, keys_scan
+from table_core.options import keys_commit, keys_files, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
@@ -64,6 +64,9 @@ class StatePlanner:
             self.where,
             schema_of=access.metadata.schema,
             keeps_partition=self.keeps_partition,
+            index_of=self._index_of
+            if access.options.get(keys_files.FILE_INDEX_READ_ENABLED)
+            else None,
         )
         if snapshot is None:
             return ScanPlan((), pruner.explain())
@@ -86,6 +89,19 @@ class StatePlanner:
             manifests = metadata.data_manifests(snapshot)
         found = live_entries(pruner, manifests, lambda meta: metadata.manifest(meta.file_name))
         return [e for e in found if e.kind is EntryKind.ADD and self._wants(e)]
+
+    def _index_of(self, entry: ManifestEntry) -> bytes | None:
+        """The container of the file's indexes; one that cannot be read is as good as none."""
+        if entry.file.embedded_index is not None:
+            return entry.file.embedded_index
+        schema = self.access.schema
+        for path in layout.extra_file_paths(schema, entry.partition, entry.bucket, entry.file):
+            if path.endswith(".index") and entry.file.external_path is None:
+                try:
+                    return self.access.storage.read(path)
+                except NotFoundError:
+                    return None
+        return None
 
     def _wants(self, entry: ManifestEntry) -> bool:
         file = entry.file

@@ -134,7 +134,7 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
 
 
 def manifests(access: TableAccess) -> pa.Table:
-    """``$manifests``: those of the newest snapshot."""
+    """``$manifests``: those of the newest snapshot, of data and of its changelog."""
     columns = [
         ("file_name", _TEXT, False),
         ("file_size", _LONG, False),
@@ -147,7 +147,9 @@ def manifests(access: TableAccess) -> pa.Table:
         ("max_row_id", _LONG, True),
     ]
     head = access.metadata.head()
-    metas = access.metadata.data_manifests(head) if head else []
+    metas = list(access.metadata.data_manifests(head)) if head else []
+    if head and head.changelog_manifest_list is not None:
+        metas += access.metadata.manifest_list(head.changelog_manifest_list)
     return rows_table(
         columns,
         (
@@ -183,13 +185,14 @@ def partitions(access: TableAccess) -> pa.Table:
         ("deleted_record_count", _LONG, True),
     ]
     deleted = _deleted_rows(access)
+    times = _newest(access, lambda e: e.partition)
     rows = []
     for partition, group in _grouped(live_files(access), lambda e: e.partition).items():
         rows.append(
             (
                 _partition_name(access, partition),
                 *_sums(group),
-                _newest(group),
+                times.get(partition),
                 None,
                 None,
                 None,
@@ -213,8 +216,9 @@ def buckets(access: TableAccess) -> pa.Table:
         ("last_update_time", _TIME, True),
     ]
     groups = _grouped(live_files(access), lambda e: (e.partition, e.bucket))
+    times = _newest(access, lambda e: (e.partition, e.bucket))
     rows = (
-        (row_text(access, partition), bucket, *_sums(group), _newest(group))
+        (row_text(access, partition), bucket, *_sums(group), times.get((partition, bucket)))
         for (partition, bucket), group in groups.items()
     )
     return rows_table(columns, sorted(rows, key=lambda row: (row[0], row[1])))
@@ -240,9 +244,16 @@ def _sums(group: Sequence[ManifestEntry]) -> tuple[int, int, int]:
     return rows, sum(e.file.file_size for e in group), len(group)
 
 
-def _newest(group: Sequence[ManifestEntry]) -> int | None:
-    times = [t for e in group if (t := e.file.creation_time_ms) is not None]
-    return max(times, default=None)
+def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping[Any, int]:
+    """The latest creation of a file that manifests still speak of, also of those taken out since."""
+    found: dict[Any, int] = {}
+    metadata, head = access.metadata, access.metadata.head()
+    for meta in metadata.data_manifests(head) if head else []:
+        for entry in metadata.manifest(meta.file_name):
+            made = entry.file.creation_time_ms
+            if made is not None:
+                found[key(entry)] = max(found.get(key(entry), made), made)
+    return found
 
 
 def file_path(access: TableAccess, entry: ManifestEntry) -> str:

@@ -130,12 +130,6 @@ def reads() -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, read
 
 
-def pending() -> frozenset[str]:
-    """Reads that are known not to work yet, as ``case/read``."""
-    lines = (HERE / "pending.txt").read_text().splitlines()
-    return frozenset(line for line in lines if line and not line.startswith("#"))
-
-
 def digest(folder: Path) -> str:
     """A fingerprint of all files below ``folder``."""
     found = hashlib.sha256()

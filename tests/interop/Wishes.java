@@ -59,34 +59,50 @@ final class Wishes {
         }
     }
 
-    /** {@code ["add", name, type, after]}, {@code ["drop", name]}, {@code ["rename", name, to]} ... */
+    /**
+     * {@code ["add", name, type, after]}, {@code ["drop", name]}, {@code ["rename", name, to]} ...; a
+     * name is a text, or a list of texts that leads into a row.
+     */
     static List<SchemaChange> changes(JsonNode nodes) {
         List<SchemaChange> out = new ArrayList<>();
         for (JsonNode node : nodes) {
-            String name = node.get(1).asText();
+            String[] path = path(node.get(1));
+            String name = path[path.length - 1];
             switch (node.get(0).asText()) {
                 case "add":
                     DataType added = DataTypeJsonParser.parseDataType(node.get(2));
-                    out.add(SchemaChange.addColumn(name, added, null, move(name, node.get(3))));
+                    out.add(SchemaChange.addColumn(path, added, null, move(name, node.get(3))));
                     break;
                 case "drop":
-                    out.add(SchemaChange.dropColumn(name));
+                    out.add(SchemaChange.dropColumn(path));
                     break;
                 case "rename":
-                    out.add(SchemaChange.renameColumn(name, node.get(2).asText()));
+                    out.add(SchemaChange.renameColumn(path, node.get(2).asText()));
                     break;
                 case "type":
                     DataType type = DataTypeJsonParser.parseDataType(node.get(2));
-                    out.add(SchemaChange.updateColumnType(name, type));
+                    out.add(SchemaChange.updateColumnType(path, type, true));
                     break;
                 case "move":
                     out.add(SchemaChange.updateColumnPosition(move(name, node.get(2))));
+                    break;
+                case "option":
+                    out.add(SchemaChange.setOption(name, node.get(2).asText()));
                     break;
                 default:
                     throw new IllegalArgumentException("unknown change " + node);
             }
         }
         return out;
+    }
+
+    private static String[] path(JsonNode name) {
+        if (!name.isArray()) {
+            return new String[] {name.asText()};
+        }
+        List<String> steps = new ArrayList<>();
+        name.forEach(step -> steps.add(step.asText()));
+        return steps.toArray(new String[0]);
     }
 
     private static SchemaChange.Move move(String name, JsonNode after) {

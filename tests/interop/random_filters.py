@@ -26,13 +26,16 @@ SIGNS = {
 Wish = dict[str, Any]
 
 
-def condition(chance: random.Random, rows: pa.Table, depth: int = 2) -> Wish | None:
-    """A condition over the columns of ``rows`` as ``Wishes.java`` takes it; None without columns."""
+def condition(
+    chance: random.Random, rows: pa.Table, avoid: frozenset[str] = frozenset(), depth: int = 2
+) -> Wish | None:
+    """A condition over columns of ``rows`` as ``Wishes.java`` takes it; None if none is left."""
     if depth and chance.random() < 0.45:
-        parts = [condition(chance, rows, depth - 1) for _ in range(chance.randint(2, 3))]
+        parts = [condition(chance, rows, avoid, depth - 1) for _ in range(chance.randint(2, 3))]
         kept = [part for part in parts if part is not None]
         return {"op": chance.choice(["and", "or"]), "parts": kept} if len(kept) > 1 else None
-    flat = [f for f in rows.schema if not pa.types.is_nested(f.type) and not _nans(rows[f.name])]
+    flat = [f for f in rows.schema if f.name not in avoid and not pa.types.is_nested(f.type)]
+    flat = [f for f in flat if not _nans(rows[f.name])]
     if not flat:
         return None
     field = chance.choice(flat)

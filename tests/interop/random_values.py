@@ -34,6 +34,39 @@ WIDER = {
     "TIMESTAMP(3)": ("TIMESTAMP(6)",),
 }
 """To what a column is changed; all readers do these alike."""
+CASTS = {
+    **WIDER,
+    "TINYINT": ("SMALLINT", "BIGINT", "BOOLEAN", "DECIMAL(5, 2)", "FLOAT", "STRING"),
+    "SMALLINT": ("TINYINT", "INT", "DECIMAL(5, 2)", "DOUBLE", "VARCHAR(9)"),
+    "INT": ("BIGINT", "SMALLINT", "STRING", "FLOAT", "BOOLEAN", "DECIMAL(18, 4)", "TIMESTAMP(3)"),
+    "BIGINT": ("INT", "TINYINT", "STRING", "DOUBLE", "FLOAT", "BOOLEAN", "DECIMAL(38, 10)"),
+    "FLOAT": ("DOUBLE", "INT", "BIGINT", "STRING", "TINYINT"),
+    "DOUBLE": ("FLOAT", "INT", "BIGINT", "STRING"),
+    "BOOLEAN": ("INT", "STRING", "DECIMAL(5, 2)", "DOUBLE"),
+    "DECIMAL(5, 2)": ("DECIMAL(18, 4)", "DECIMAL(5, 1)", "STRING", "INT", "DOUBLE", "TINYINT"),
+    "DECIMAL(18, 4)": ("DECIMAL(5, 2)", "DECIMAL(38, 10)", "BIGINT", "INT", "FLOAT", "VARCHAR(9)"),
+    "DECIMAL(38, 10)": ("DECIMAL(18, 4)", "BIGINT", "INT", "DOUBLE", "STRING"),
+    "CHAR(6)": ("STRING", "VARCHAR(3)", "CHAR(4)", "BYTES"),
+    "VARCHAR(9)": ("STRING", "VARCHAR(3)", "CHAR(6)", "BYTES"),
+    "STRING": ("VARCHAR(9)", "CHAR(6)", "BYTES"),
+    "BINARY(4)": ("BYTES", "VARBINARY(2)", "BINARY(6)"),
+    "VARBINARY(7)": ("BYTES", "BINARY(4)"),
+    "BYTES": ("VARBINARY(2)", "BINARY(4)"),
+    "DATE": ("TIMESTAMP(3)", "STRING", "TIMESTAMP(6) WITH LOCAL TIME ZONE"),
+    "TIME(0)": ("STRING", "TIMESTAMP(3)"),
+    "TIMESTAMP(0)": ("TIMESTAMP(3)", "DATE", "STRING", "BIGINT"),
+    "TIMESTAMP(3)": ("TIMESTAMP(6)", "TIMESTAMP(0)", "DATE", "STRING", "BIGINT"),
+    "TIMESTAMP(6)": ("TIMESTAMP(3)", "DATE", "STRING", "TIMESTAMP(6) WITH LOCAL TIME ZONE"),
+    "TIMESTAMP(9)": ("TIMESTAMP(3)", "STRING", "TIMESTAMP(6)"),
+    "TIMESTAMP(3) WITH LOCAL TIME ZONE": ("TIMESTAMP(3)", "STRING", "DATE"),
+    "TIMESTAMP(6) WITH LOCAL TIME ZONE": ("TIMESTAMP(3)", "STRING"),
+}
+"""Further changes, which some values do not survive unchanged."""
+INDEXED = (
+    *("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE", "CHAR(6)", "VARCHAR(9)", "STRING"),
+    *("TIMESTAMP(3)", "TIMESTAMP(6)"),
+)
+"""What file indexes take."""
 
 
 def atom(chance: random.Random, avoid: tuple[str, ...] = ()) -> str:
@@ -90,11 +123,12 @@ def value(chance: random.Random, type_: Any, nulls: float = 0.12) -> Any:
                 return decimal.Decimal(chance.randint(-top, top)).scaleb(-numbers[1])
         case "CHAR" | "VARCHAR" | "STRING":
             long = [chance.choice("aäz") * chance.randint(20, 60)] if root == "STRING" else []
-            return chance.choice([*TEXTS, *long, str(chance.randint(0, 99))])
+            text = chance.choice([*TEXTS, *long, str(chance.randint(0, 99))])
+            return text[: numbers[0]] if numbers else text
         case "BINARY":
             return chance.randbytes(numbers[0])
         case "VARBINARY" | "BYTES":
-            return chance.randbytes(chance.randint(0, 6))
+            return chance.randbytes(chance.randint(0, min([6, *numbers])))
         case "DATE":
             return chance.choice([chance.randint(-50_000, 50_000), chance.randint(19_000, 19_010)])
         case "TIME":

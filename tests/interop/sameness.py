@@ -62,7 +62,7 @@ def canonical(cell: Any, kind: pa.DataType, *, rough: bool = False) -> Any:
     if rough and pa.types.is_string(kind):
         return cell.rstrip(" ")
     if pa.types.is_floating(kind):
-        number = float(cell)
+        number = float(cell) + 0.0  # Java's ORC takes a zero for the other that came before
         return repr(float(np.float32(number)) if pa.types.is_float32(kind) else number)
     if pa.types.is_struct(kind):
         members = [inner(c, kind.field(i).type) for i, c in enumerate(cell)]

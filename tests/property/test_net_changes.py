@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.changelog.diff import net_changes
+from table_core.changelog.diff import net_changes, state_changes
 from table_core.datatypes.kinds import STRING, Array, Field, Map, Row
 from table_core.datatypes.text import parse_type
 from table_core.merge.equal import equal_rows
@@ -118,3 +118,22 @@ def test_a_list_that_grew_is_not_the_same() -> None:
     now = as_table({1: ("+I", (1, None, ["a", "b"], None, None))}, 1)
     for before, after in ((was, now), (now, was)):
         assert net_changes(before, after, ["k"], deduplicate=True).num_rows == 2
+
+
+@given(states, states)
+def test_states_differ_as_two_dictionaries_do(before: State, after: State) -> None:
+    wanted = []
+    for k in sorted({*before, *after}):
+        if k in after and before.get(k) != after[k]:
+            wanted.append((after[k][0], k, *after[k][1]))
+        elif k not in after and before[k][0][0] == "+":
+            wanted.append(("-D", k, *before[k][1]))
+    assert plain(state_changes(as_table(before, 1), as_table(after, 2), ["k"])) == wanted
+
+
+def test_states_compare_floats_as_stored() -> None:
+    schema = schema_of({"k": "INT NOT NULL", "v": "DOUBLE"})
+    nan = float("nan")
+    was = numbered(schema, [(1, "+I", 1, nan), (1, "+I", 2, 0.0)])
+    now = numbered(schema, [(2, "+I", 1, nan), (2, "+I", 2, -0.0)])
+    assert [row[1] for row in plain(state_changes(was, now, ["k"]))] == [2]

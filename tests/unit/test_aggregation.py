@@ -35,6 +35,12 @@ def merged(type_: str, function: str, *rows: tuple[Any, ...], **options: str) ->
         ("sum", "DECIMAL(5, 2)", [("+I", Decimal("999.99")), ("+I", Decimal("0.01"))], None),
         (
             "sum",
+            "DECIMAL(5, 2)",
+            [("+I", Decimal("999.99")), ("+I", Decimal("0.01")), ("+I", Decimal("-5.00"))],
+            Decimal("-5.00"),
+        ),
+        (
+            "sum",
             "DECIMAL(38, 2)",
             [("+I", Decimal(10) ** 35), ("-D", Decimal("0.01"))],
             Decimal("9" * 35 + ".99"),

@@ -326,14 +326,21 @@ def test_bad_ranges_are_refused(text) -> None:
         requested_range(options(incremental_between=text), LINE)
 
 
-def test_diff_reads_only_buckets_that_differ() -> None:
+def test_diff_reads_the_files_that_only_one_state_has() -> None:
     a, b, c = (entry(file(n), 1) for n in "abc")
     other = entry(file("o"), 2)
-    (found,) = changed_buckets([a, b, other], [a, c, other], is_key_table=True)
-    assert (found.before, found.after) == ((a, b), (a, c))
-    (added,) = changed_buckets([a, b, other], [a, c, other], is_key_table=False)
-    assert (added.before, added.after) == ((), (c,))
-    assert changed_buckets([a, b], [a], is_key_table=False) == []
+    (found,) = changed_buckets([a, b, other], [a, c, other])
+    assert (found.before, found.after) == ((b,), (c,))
+    lifted = entry(file("a", level=5), 1)
+    (found,) = changed_buckets([a, b], [lifted, b])
+    assert (found.before, found.after) == ((a,), (lifted,))
+    assert changed_buckets([a, b], [b, a]) == []
+
+
+def test_diff_across_a_rescale_is_refused() -> None:
+    was, now = entry(file("a"), 1), entry(file("b"), 1)
+    with pytest.raises(UnsupportedFeatureError, match=r"had 4 buckets .* has 8"):
+        changed_buckets([replace(was, total_buckets=4)], [replace(now, total_buckets=8)])
 
 
 def test_change_splits_keep_the_order_of_the_files() -> None:
