@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from table_core.sources.files import FilesSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
-    from table_core.table.cdc_sync import sync_table
+    from table_core.table.cdc_sync import sync_database, sync_table
     from table_core.table.merge_into import (
         MatchedDelete,
         MatchedUpsert,
@@ -72,6 +72,7 @@ __all__ = [
     "lit",
     "open_catalog",
     "open_table",
+    "sync_database",
     "sync_table",
 ]
 
@@ -82,6 +83,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "Scan": "table.scan",
     "Table": "table.table",
     "FilesSource": "sources.files",
+    "sync_database": "table.cdc_sync",
     "sync_table": "table.cdc_sync",
     **dict.fromkeys(
         (

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from table_core.cdc.envelope import Event
-    from table_core.cdc.record import LineBlock, SourceTable
+    from table_core.cdc.record import EventLines, Place, SourceTable
 
 __all__ = ["decode_by_line"]
 
 _HUGE = 2**63
 
 
-def decode_by_line(block: LineBlock, wants: Callable[[SourceTable], bool]) -> list[Changes]:
+def decode_by_line(block: EventLines, wants: Callable[[SourceTable], bool]) -> list[Changes]:
     """The row changes of ``block``, by table and embedded schema.
 
     Raises:
@@ -37,14 +37,15 @@ def decode_by_line(block: LineBlock, wants: Callable[[SourceTable], bool]) -> li
     """
     groups: dict[tuple[SourceTable, str], list[tuple[int, Event]]] = {}
     for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
-        event = read_event(read_line(line.as_py(), block.file, number), block.file, number)
+        place = block.place(number)
+        event = read_event(read_line(line.as_py(), place), place)
         if event is not None and wants(event.table):
             schema = json.dumps(event.row_schema, sort_keys=True, default=str)
             groups.setdefault((event.table, schema), []).append((number, event))
-    return [_changes(block.file, events) for events in groups.values()]
+    return [_changes(block.place, events) for events in groups.values()]
 
 
-def _changes(file: str, events: Sequence[tuple[int, Event]]) -> Changes:
+def _changes(place: Callable[[int], Place], events: Sequence[tuple[int, Event]]) -> Changes:
     row_schema = events[0][1].row_schema
     declared = None if row_schema is None else declared_columns(row_schema)
     numbers = [number for number, _ in events]
@@ -62,19 +63,19 @@ def _changes(file: str, events: Sequence[tuple[int, Event]]) -> Changes:
             before[name], after[name] = _typed(columns, expected)
         except UnicodeEncodeError as error:
             line = _line_of_surrogate(columns, numbers)
-            raise bad_line(
-                file, line, f"column {name!r} has half a character", column=name
-            ) from error
+            why = f"column {name!r} has half a character"
+            raise bad_line(place(line), why, column=name) from error
     times = [event.time_ms for _, event in events if event.time_ms is not None]
     return Changes(
         events[0][1].table,
-        file,
+        place,
         np.array(numbers, np.int64),
         pa.array([event.op for _, event in events], pa.string()),
         RowImages(_there(befores), before),
         RowImages(_there(afters), after),
         declared,
         max(times, default=None),
+        pa.array([event.time_ms for _, event in events], pa.int64()),
     )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     import pyarrow as pa
 
     from table_core.cdc.embedded_schema import Declared
-    from table_core.cdc.record import SourceTable
+    from table_core.cdc.record import Place, SourceTable
 
 __all__ = ["Changes", "RowImages"]
 
@@ -26,17 +26,20 @@ class RowImages:
 
     there: pa.BooleanArray
     columns: Mapping[str, pa.Array]
+    unsent: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=dict)
+    """Where the source left a value out because it did not change, by column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Events of one table in the order of their lines, all with one embedded schema or none.
+    """Events of one table in order, all with one embedded schema or none.
 
-    Shape: ``lines: int64[n]`` (1-based), ``ops: string[n]``, images ``[n]`` each.
+    Shape: ``lines: int64[n]`` (numbers that ascend), ``ops: string[n]``, images ``[n]`` each.
     """
 
     table: SourceTable
-    file: str
+    place: Callable[[int], Place]
+    """Where the event with a number of ``lines`` stands."""
     lines: np.ndarray[Any, np.dtype[np.int64]]
     ops: pa.StringArray
     before: RowImages
@@ -44,3 +47,5 @@ class Changes:
     declared: Mapping[str, Declared] | None
     """What the embedded schema says of the columns; None for events without schema."""
     event_time_ms: int | None
+    times_ms: pa.Int64Array | None = None
+    """When each change was committed in the source."""

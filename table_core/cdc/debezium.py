@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.cdc.embedded_schema import Declared
-    from table_core.cdc.record import LineBlock
+    from table_core.cdc.record import EventLines
     from table_core.datatypes.kinds import Field
 
 __all__ = ["DebeziumDecoder"]
@@ -62,7 +62,7 @@ class DebeziumDecoder:
     _learned: dict[SourceTable, dict[str, pa.DataType]] = field(default_factory=dict)
     _last: SourceTable | None = None
 
-    def decode(self, block: LineBlock) -> list[Changes]:
+    def decode(self, block: EventLines) -> list[Changes]:
         """The row changes in ``block``, grouped by table and embedded schema.
 
         The order of lines is kept inside a group; ``Changes.lines`` puts groups together again.
@@ -75,7 +75,7 @@ class DebeziumDecoder:
         if first is None:
             return []
         try:
-            block.body.decode()
+            block.lines.cast(pa.large_string())  # refuses what is no UTF-8
             return list(self._columnar(block, first))
         except (pa.ArrowInvalid, UnicodeDecodeError, _NotColumnar):
             found = decode_by_line(block, self.wants)
@@ -101,7 +101,7 @@ class DebeziumDecoder:
     def _fields(self, table: SourceTable) -> Sequence[Field]:
         return self.fields_of(table) or ()
 
-    def _columnar(self, block: LineBlock, first: Any) -> Iterator[Changes]:
+    def _columnar(self, block: EventLines, first: Any) -> Iterator[Changes]:
         path = _path(first)
         if path[-1:] == ("payload",):
             yield from self._with_schema(block, path)
@@ -123,13 +123,13 @@ class DebeziumDecoder:
                 yield from found
                 self._last = table if whole else None
 
-    def _with_schema(self, block: LineBlock, path: tuple[str, ...]) -> Iterator[Changes]:
+    def _with_schema(self, block: EventLines, path: tuple[str, ...]) -> Iterator[Changes]:
         """Cut each schema out of every line that has it, and read what is left."""
         lines, numbers = block.lines, block.numbers
         while len(lines):
             text = lines[0].as_py()
             number = int(numbers[0])
-            event = read_event(read_line(text, block.file, number), block.file, number)
+            event = read_event(read_line(text, block.place(number)), block.place(number))
             if event is None:
                 lines, numbers = lines.slice(1), numbers[1:]
                 continue
@@ -152,7 +152,7 @@ class DebeziumDecoder:
 
     def _read(
         self,
-        block: LineBlock,
+        block: EventLines,
         lines: pa.LargeBinaryArray,
         numbers: np.ndarray[Any, np.dtype[np.int64]],
         path: tuple[str, ...],
@@ -177,8 +177,13 @@ class DebeziumDecoder:
         if pc.any(missing_key).as_py():
             raise _NotColumnar  # the record's key has what the event lacks
         kept = np.asarray(changed)
-        time_ms = _latest(events)
-        return [Changes(table, block.file, numbers[kept], ops, before, after, declared, time_ms)]
+        times = _times(events)
+        times = times if len(kept) == kept.sum() else times.filter(changed)
+        latest = pc.max(times).as_py()
+        found = Changes(
+            table, block.place, numbers[kept], ops, before, after, declared, latest, times
+        )
+        return [found]
 
     def _types(
         self, table: SourceTable, declared: Mapping[str, Declared] | None
@@ -191,11 +196,12 @@ class DebeziumDecoder:
         return types | self._learned.get(table, {})
 
 
-def _first_event(block: LineBlock) -> Any:
+def _first_event(block: EventLines) -> Any:
     """The JSON value of the first line that is a row change; None if no line is."""
     for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
-        value = read_line(line.as_py(), block.file, number)
-        if read_event(value, block.file, number) is not None:
+        place = block.place(number)
+        value = read_line(line.as_py(), place)
+        if read_event(value, place) is not None:
             return value
     return None
 
@@ -313,7 +319,7 @@ def _has_ops(lines: pa.LargeBinaryArray, path: tuple[str, ...]) -> bool:
 def _row_changes(
     ops: pa.Array | None,
     lines: pa.LargeBinaryArray,
-    block: LineBlock,
+    block: EventLines,
     numbers: np.ndarray[Any, np.dtype[np.int64]],
 ) -> tuple[pa.BooleanArray, pa.StringArray]:
     """Which lines are row changes, and their operations; the others must be known not to be."""
@@ -322,7 +328,8 @@ def _row_changes(
     known = pc.fill_null(pc.is_in(ops, value_set=pa.array(OPS)), False)
     for row in np.flatnonzero(~np.asarray(known)):
         number = int(numbers[row])
-        read_event(read_line(lines[int(row)].as_py(), block.file, number), block.file, number)
+        place = block.place(number)
+        read_event(read_line(lines[int(row)].as_py(), place), place)
     return known, ops.filter(known)
 
 
@@ -363,7 +370,5 @@ def _mistaken(
     return wrong
 
 
-def _latest(events: Mapping[str, pa.Array]) -> int | None:
-    times = pc.coalesce(pc.struct_field(events["source"], "ts_ms"), events["ts_ms"])
-    latest: int | None = pc.max(times).as_py()
-    return latest
+def _times(events: Mapping[str, pa.Array]) -> pa.Int64Array:
+    return pc.coalesce(pc.struct_field(events["source"], "ts_ms"), events["ts_ms"])

@@ -5,13 +5,13 @@ Source: ``org.apache.kafka.connect.json.JsonSchema``; Debezium's documentation o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from table_core.cdc.wire import Meaning, Wire
-from table_core.datatypes.kinds import MAX_LENGTH, STRING, Atomic, DataType, Root
+from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataType, Root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,12 +21,17 @@ __all__ = ["Declared", "declared_columns"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the embedded schema says of one column."""
+    """What the source says of one column."""
 
     type: DataType
-    wire: Wire
+    wire: Wire | None
+    """How values travel; None if only the values tell."""
     json: pa.DataType | None
     """Arrow type to read the JSON with; None for structures, which become JSON text."""
+    nullable: bool = True
+    default: Any = None
+    """The default as it travels; None is none."""
+    comment: str | None = None
 
 
 _PLAIN: Final[Mapping[str, tuple[Atomic, pa.DataType]]] = {
@@ -57,39 +62,76 @@ _MOMENTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
     "io.debezium.time.MicroTime": (STRING, Meaning.TIME_MICROS),
     "io.debezium.time.NanoTime": (STRING, Meaning.TIME_NANOS),
 }
-_ZONED: Final = frozenset({"io.debezium.time.ZonedTimestamp"})
+_TEXTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
+    "io.debezium.time.ZonedTimestamp": (Atomic(Root.TIMESTAMP_LTZ, precision=6), Meaning.PLAIN),
+    "io.debezium.time.IsoDate": (Atomic(Root.DATE), Meaning.ISO),
+    "io.debezium.time.IsoTimestamp": (Atomic(Root.TIMESTAMP, precision=6), Meaning.ISO),
+    "io.debezium.time.IsoTime": (STRING, Meaning.ISO),
+}
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
+_BITS: Final = "io.debezium.data.Bits"
+_UNSIGNED_DIGITS: Final = 20
 _DECIMAL_DIGITS_MAX: Final = 38
 
 
 def declared_columns(row_schema: Mapping[str, Any]) -> dict[str, Declared]:
     """The columns of a ``before`` or ``after`` struct, in order."""
-    return {node["field"]: _declared(node) for node in row_schema["fields"]}
+    found = {}
+    for node in row_schema["fields"]:
+        found[node["field"]] = replace(
+            _declared(node),
+            nullable=bool(node.get("optional", False)),
+            default=node.get("default"),
+            comment=node.get("doc"),
+        )
+    return found
 
 
 def _declared(node: Mapping[str, Any]) -> Declared:
     name, kind = node.get("name"), node["type"]
-    moment = _MOMENTS.get(name) if isinstance(name, str) else None
-    if moment is not None:
-        return Declared(moment[0], Wire(moment[1]), pa.int64())
-    if name in _ZONED:
-        return Declared(Atomic(Root.TIMESTAMP_LTZ, precision=6), Wire(), pa.string())
+    if isinstance(name, str):
+        if (moment := _MOMENTS.get(name)) is not None and kind != "string":
+            return Declared(moment[0], Wire(moment[1]), pa.int64())
+        if (text := _TEXTS.get(name)) is not None:
+            return Declared(text[0], Wire(text[1]), pa.string())
+    parameters = node.get("parameters") or {}
     if name == _DECIMAL:
-        return _decimal(node.get("parameters") or {})
+        return _decimal(parameters)
     if kind == "bytes":
-        type_ = Atomic(Root.VARBINARY, length=MAX_LENGTH)
-        return Declared(type_, Wire(Meaning.BASE64), pa.string())
+        bits = name == _BITS
+        size = (int(parameters.get("length") or 0) + 7) // 8 if bits else 0
+        type_ = Atomic(Root.BINARY, length=size) if size else _BYTES
+        return Declared(type_, Wire(Meaning.BITS if bits else Meaning.BASE64), pa.string())
+    if kind == "array":
+        return _array(node.get("items"))
     plain = _PLAIN.get(kind)
     if plain is not None:
         return Declared(plain[0], Wire(), plain[1])
     return Declared(STRING, Wire(), None)
 
 
+_BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
+
+
+def _array(items: Any) -> Declared:
+    """Lists of atoms stay lists; lists of structures are JSON text."""
+    if not isinstance(items, dict):
+        return Declared(STRING, Wire(), None)
+    element = _declared(items)
+    if element.json is None or pa.types.is_list(element.json):
+        return Declared(STRING, Wire(), None)
+    return Declared(Array(element.type), element.wire, pa.list_(element.json))
+
+
 def _decimal(parameters: Mapping[str, str]) -> Declared:
-    """Precision is there only if the connector propagates it; else the widest that fits."""
+    """Precision is there only if the connector propagates it; else the widest that fits.
+
+    Whole numbers without precision are BIGINT UNSIGNED.
+    """
     scale = int(parameters.get("scale", "0"))
-    precision = int(parameters.get("connect.decimal.precision", _DECIMAL_DIGITS_MAX))
+    widest = _DECIMAL_DIGITS_MAX if scale else _UNSIGNED_DIGITS
+    precision = int(parameters.get("connect.decimal.precision", widest))
     type_: DataType = STRING
-    if scale >= 0 and precision <= _DECIMAL_DIGITS_MAX:
+    if 0 <= scale <= precision <= _DECIMAL_DIGITS_MAX:
         type_ = Atomic(Root.DECIMAL, precision=precision, scale=scale)
     return Declared(type_, Wire(Meaning.UNSCALED, scale), pa.string())

@@ -17,6 +17,8 @@ from table_core.errors import EventError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.cdc.record import Place
+
 __all__ = ["OPS", "Event", "bad_line", "read_event", "read_line", "source_table", "unwrap"]
 
 OPS: Final = ("c", "r", "u", "d", "t")
@@ -38,12 +40,12 @@ class Event:
     time_ms: int | None
 
 
-def bad_line(file: str, line: int, why: str, **facts: object) -> EventError:
-    """The error for a line that cannot be read."""
-    return EventError(f"{file}, line {line}: {why}", file=file, line=line, **facts)
+def bad_line(place: Place, why: str, **facts: object) -> EventError:
+    """The error for an event that cannot be read."""
+    return EventError(f"{place.text}: {why}", **place.facts, row=place.number, **facts)
 
 
-def read_line(text: bytes, file: str, line: int) -> Any:
+def read_line(text: bytes, place: Place) -> Any:
     """The JSON value of one line; numbers with a point keep all their digits.
 
     Raises:
@@ -52,13 +54,13 @@ def read_line(text: bytes, file: str, line: int) -> Any:
     try:
         return json.loads(text.decode(), parse_float=Decimal, parse_constant=_refuse)
     except UnicodeDecodeError as error:
-        raise bad_line(file, line, f"no UTF-8 at byte {error.start + 1}") from error
+        raise bad_line(place, f"no UTF-8 at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
         shown = shortened(text.decode(errors="replace").strip())
         why = f"no JSON: {error.msg} at column {error.colno}: {shown}"
-        raise bad_line(file, line, why, column=error.colno) from error
+        raise bad_line(place, why, column=error.colno) from error
     except (ValueError, RecursionError) as error:
-        raise bad_line(file, line, f"no JSON: {error}") from error
+        raise bad_line(place, f"no JSON: {error}") from error
 
 
 def _refuse(constant: str) -> Any:
@@ -81,7 +83,7 @@ def unwrap(value: Any) -> tuple[Any, Any, Any]:
     return value, schema, key
 
 
-def read_event(value: Any, file: str, line: int) -> Event | None:
+def read_event(value: Any, place: Place) -> Event | None:
     """The row change in the JSON ``value`` of a line, or None if it is none.
 
     Tombstones, heartbeats, transaction marks, schema-change records and logical messages are none.
@@ -92,11 +94,11 @@ def read_event(value: Any, file: str, line: int) -> Event | None:
     try:
         event, schema, key = unwrap(value)
     except ValueError as error:
-        raise bad_line(file, line, f"its value is text, but no JSON: {error}") from error
+        raise bad_line(place, f"its value is text, but no JSON: {error}") from error
     if event is None:
         return None
     if not isinstance(event, dict):
-        raise bad_line(file, line, f"expected an event, found {shortened(event)}")
+        raise bad_line(place, f"expected an event, found {shortened(event)}")
     op = event.get("op")
     if op is None and _is_control(event):
         return None
@@ -104,8 +106,8 @@ def read_event(value: Any, file: str, line: int) -> Event | None:
         return None
     if op not in OPS:
         why = f"no member 'op' with one of {', '.join(OPS)}: {shortened(json.dumps(event, default=str))}"
-        raise bad_line(file, line, why)
-    before, after = _row(event, "before", file, line), _row(event, "after", file, line)
+        raise bad_line(place, why)
+    before, after = _row(event, "before", place), _row(event, "after", place)
     if op == "d" and before is None and isinstance(key, dict):
         before = key
     return Event(
@@ -121,11 +123,11 @@ def source_table(source: Any) -> SourceTable:
     return SourceTable(str(database), source["table"])
 
 
-def _row(event: Mapping[str, Any], side: str, file: str, line: int) -> Mapping[str, Any] | None:
+def _row(event: Mapping[str, Any], side: str, place: Place) -> Mapping[str, Any] | None:
     row = event.get(side)
     if row is None or isinstance(row, dict):
         return row
-    raise bad_line(file, line, f"{side!r} is no row but {shortened(row)}")
+    raise bad_line(place, f"{side!r} is no row but {shortened(row)}")
 
 
 def _is_control(event: Mapping[str, Any]) -> bool:

@@ -37,7 +37,7 @@ def with_columns(fields: Iterable[Field], added: Iterable[AddColumn]) -> tuple[F
     """``fields`` as they are once ``added`` of ``missing_columns`` is applied; without field ids."""
     new = []
     for column in added:
-        assert isinstance(column.type, Atomic), "missing_columns gives types of the tree"
+        assert not isinstance(column.type, str), "missing_columns gives types of the tree"
         new.append(Field(-1, column.name, column.type))
     return (*fields, *new)
 
@@ -52,7 +52,7 @@ def table_fields(changes: Sequence[Changes], key: Sequence[str]) -> tuple[Field,
     lacking = [name for name in key if name not in types]
     if lacking:
         why = f"the event has no column {lacking[0]!r} for the primary key; it has {list(types)}"
-        raise bad_line(changes[0].file, int(changes[0].lines[0]), why, column=lacking[0])
+        raise bad_line(changes[0].place(int(changes[0].lines[0])), why, column=lacking[0])
     return tuple(
         Field(n, name, not_null(type_) if name in key else type_)
         for n, (name, type_) in enumerate(types.items())
@@ -62,13 +62,12 @@ def table_fields(changes: Sequence[Changes], key: Sequence[str]) -> tuple[Field,
 def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
     found: dict[str, DataType] = {}
     for one in changes:
-        if one.declared is not None:
-            for name, declared in one.declared.items():
-                found[name] = _newer(found.get(name), declared.type)
-            continue
+        told = one.declared or {}
+        for name, declared in told.items():
+            found[name] = _newer(found.get(name), declared.type)
         for images in (one.after, one.before):
             for name, column in images.columns.items():
-                if column.null_count < len(column):
+                if name not in told and column.null_count < len(column):
                     found[name] = _wider(found.get(name), _of_json(column.type))
     return found
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.schema.change import SchemaChange
 
-__all__ = ["UNNAMED", "EventBatch", "LineBlock", "SourceTable", "shortened"]
+__all__ = ["UNNAMED", "EventBatch", "EventLines", "LineBlock", "Place", "SourceTable", "shortened"]
 
 _LINE_END: Final = 10
 _VALUE_TEXT_MAX: Final = 80
@@ -33,6 +35,40 @@ UNNAMED: Final = SourceTable("", "")
 """Whose events do not say which table they are of."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event stands: the line of a file, the offset in a topic, the position in a log."""
+
+    text: str
+    facts: Mapping[str, object]
+    number: int
+    """Of the event in its batch."""
+
+    @classmethod
+    def of_line(cls, file: str, line: int, number: int | None = None) -> Place:
+        """A line, counted from 1."""
+        where = {"file": file, "line": line}
+        return cls(f"{file}, line {line}", where, line if number is None else number)
+
+
+class EventLines(Protocol):
+    """Lines of JSON, one event each, with a number that tells their order."""
+
+    @property
+    def numbers(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Numbers of the lines, ascending."""
+        ...
+
+    @property
+    def lines(self) -> pa.LargeBinaryArray:
+        """The lines with their line feeds."""
+        ...
+
+    def place(self, number: int) -> Place:
+        """Where the line with this number stands."""
+        ...
+
+
 @dataclass(frozen=True)
 class LineBlock:
     """Whole lines of one file, next to each other."""
@@ -42,6 +78,10 @@ class LineBlock:
     """1-based number of the first line of ``body``."""
     body: bytes
     """UTF-8 text.  Every line ends with a line feed, the last one too."""
+
+    def place(self, number: int) -> Place:
+        """Where the line with this number stands."""
+        return Place.of_line(self.file, number)
 
     @cached_property
     def _ends(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -94,6 +134,10 @@ class EventBatch:
     schema_changes: tuple[SchemaChange, ...]
     truncate: bool
     """The source table was emptied before the first of ``rows``."""
+    numbers: np.ndarray[Any, np.dtype[np.int64]]
+    """Of the event that each row is from."""
+    lacking: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]]
+    """Rows whose value of a column the source did not send because it did not change."""
     event_time_ms: int | None
     """When the latest of the changes was committed in the source."""
 

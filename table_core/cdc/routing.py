@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.cdc.record import SourceTable
 
 __all__ = ["DatabaseRoute", "TableFilter"]
@@ -49,14 +51,25 @@ class DatabaseRoute:
     suffix: str = ""
     merge_shards: bool = True
     """Tables of one name in several databases go into one table; else the database is in front."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Names of single tables, by ``table`` or ``database.table``; no prefix is put before them."""
 
     def target(self, table: SourceTable) -> str | None:
         """Name of the table that ``table`` feeds, or None if nobody wants it."""
         if not self.tables.takes(table):
             return None
+        mapped = self.mapping.get(str(table), self.mapping.get(table.name))
+        if mapped is not None:
+            return mapped
         whole = self.merge_shards or not table.database
         name = table.name if whole else f"{table.database}_{table.name}"
         return f"{self.prefix}{name}{self.suffix}"
+
+    @property
+    def signature(self) -> list[object]:
+        """What tells this route from others, for JSON."""
+        mapping = sorted(self.mapping.items())
+        return [self.prefix, self.suffix, self.merge_shards, *map(list, mapping)]
 
 
 def _matches(pattern: re.Pattern[str], table: SourceTable) -> bool:

@@ -16,27 +16,27 @@ import pyarrow.compute as pc
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import EventBatch, shortened
 from table_core.cdc.truncates import first_truncate
-from table_core.cdc.wire import convert, plain_wire
+from table_core.cdc.unsent import without_unsent
+from table_core.cdc.wire import Meaning, convert, plain_wire
 from table_core.datatypes.arrow import arrow_schema, arrow_type
+from table_core.datatypes.kinds import Atomic, Root
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.cdc.changes import Changes, RowImages
     from table_core.cdc.wire import PlainSettings, Wire
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
 
-__all__ = ["Target", "event_batch"]
+__all__ = ["Target", "event_batch", "typed"]
 
-_UNAVAILABLE: Final = pa.array(
-    ["__debezium_unavailable_value", "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]
-)
-"""What PostgreSQL's connector puts for a large value that did not change; also as base64."""
+_FLOAT: Final = Atomic(Root.FLOAT)
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +71,41 @@ def event_batch(
         EventError: an event lacks the row that it is about.
     """
     parts = [_rows(one, target, settings) for one in changes]
-    rows = pa.concat_tables([part for part, _ in parts])
+    rows = pa.concat_tables([part for part, _, _ in parts])
+    moments = np.concatenate([moment for _, moment, _ in parts])
+    lacking = _joined([lacks for _, _, lacks in parts], [len(moment) for _, moment, _ in parts])
     if len(parts) > 1:
-        moments = np.concatenate([moment for _, moment in parts])
-        rows = rows.take(pa.array(np.argsort(moments, kind="stable")))
+        order = np.argsort(moments, kind="stable")
+        rows, moments = rows.take(pa.array(order)), moments[order]
+        lacking = {name: mask[order] for name, mask in lacking.items()}
     times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
     return EventBatch(
         rows,
         schema_changes,
         truncate=first_truncate(changes) is not None,
+        numbers=moments // 2,
+        lacking=lacking,
         event_time_ms=max(times, default=None),
     )
 
 
-def _rows(changes: Changes, target: Target, settings: PlainSettings) -> tuple[pa.Table, Ints]:
-    """Typed rows and the moment of each: twice its line, and one more for the row after."""
+def _joined(parts: Sequence[Mapping[str, Flags]], sizes: Sequence[int]) -> dict[str, Flags]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: np.concatenate(
+            [p.get(name, np.zeros(size, bool)) for p, size in zip(parts, sizes, strict=True)]
+        )
+        for name in names
+    }
+
+
+def _rows(
+    changes: Changes, target: Target, settings: PlainSettings
+) -> tuple[pa.Table, Ints, dict[str, Flags]]:
+    """Typed rows, the moment of each, and what was not sent of them.
+
+    A moment is twice the number of its event, and one more for the row after.
+    """
     ops, moved = changes.ops, _moved(changes, target.key)
     is_update, is_delete = pc.equal(ops, "u"), pc.equal(ops, "d")
     puts = pc.is_in(ops, value_set=pa.array(["c", "r", "u"]))
@@ -105,26 +125,30 @@ def _rows(changes: Changes, target: Target, settings: PlainSettings) -> tuple[pa
     )
     moments = np.concatenate([2 * changes.lines[before], 2 * changes.lines[after] + 1])
     order = np.argsort(moments, kind="stable") if len(before) else None
-    columns = []
+    if order is not None:
+        moments = moments[order]
+    columns, lacking = [], {}
     for field in target.fields:
         pieces = [
             _column(changes, changes.before, before, field, settings),
             _column(changes, changes.after, after, field, settings),
         ]
-        columns.append(_ordered(pieces, order))
-        if field.name in target.key and columns[-1].null_count:
-            _refuse_null_key(
-                changes, field, columns[-1], moments if order is None else moments[order]
-            )
+        columns.append(_ordered([piece for piece, _ in pieces], order))
+        if any(lacks is not None for _, lacks in pieces):
+            flags = [
+                np.zeros(len(piece), bool) if lacks is None else lacks for piece, lacks in pieces
+            ]
+            mask = np.concatenate(flags)
+            lacking[field.name] = mask if order is None else mask[order]
+        elif field.name in target.key and columns[-1].null_count:
+            _refuse_null_key(changes, field, columns[-1], moments)
     kind = pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int8)), pa.array(KIND_TEXTS))
     columns.append(_ordered([kind.cast(pa.string())], order))
     schema = arrow_schema(target.fields).append(
         pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False)
     )
     nullable = pa.schema([f.with_nullable(True) for f in schema])
-    return pa.Table.from_arrays(columns, schema=nullable), moments if order is None else moments[
-        order
-    ]
+    return pa.Table.from_arrays(columns, schema=nullable), moments, lacking
 
 
 def _ordered(pieces: Sequence[pa.Array], order: Ints | None) -> pa.Array:
@@ -149,40 +173,52 @@ def _require(changes: Changes, which: pa.BooleanArray, rows: RowImages, side: st
     if len(lacking):
         op = changes.ops[int(lacking[0])].as_py()
         why = f"an event with op {op!r} has no row {side!r}"
-        raise bad_line(changes.file, int(changes.lines[lacking[0]]), why)
+        raise bad_line(changes.place(int(changes.lines[lacking[0]])), why)
 
 
 def _column(
     changes: Changes, rows: RowImages, chosen: Ints, field: Field, settings: PlainSettings
-) -> pa.Array:
+) -> tuple[pa.Array, Flags | None]:
     found = rows.columns.get(field.name)
     if found is None or not len(chosen):
-        return pa.nulls(len(chosen), arrow_type(field.type))
+        return pa.nulls(len(chosen), arrow_type(field.type)), None
     values = found if len(chosen) == len(found) else found.take(pa.array(chosen))
     lines = changes.lines[chosen]
-    _refuse_unavailable(changes, field, values, lines)
+    values, lacking = without_unsent(values)
+    if (unsent := rows.unsent.get(field.name)) is not None:
+        lacking = unsent[chosen] if lacking is None else lacking | unsent[chosen]
     declared = changes.declared.get(field.name) if changes.declared is not None else None
     wire = declared.wire if declared else None
+    if declared and declared.type == _FLOAT and pa.types.is_floating(values.type):
+        values = values.cast(pa.float32()).cast(pa.float64())  # as exact as the source holds it
     try:
-        return _converted(values, wire, field, settings)
+        return typed(values, wire, field, settings), lacking
     except (pa.ArrowException, ValueError, ArithmeticError) as error:
         row, why = _first_unfit(values, wire, field, settings)
-        line = int(lines[row])
+        place = changes.place(int(lines[row]))
         value = shortened(values[row].as_py())
         raise DataError(
-            f"{changes.file}, line {line}: column {field.name!r} cannot take {value}: {why}",
+            f"{place.text}: column {field.name!r} cannot take {value}: {why}",
             column=field.name,
             value=value,
-            row=line,
-            file=changes.file,
-            line=line,
+            row=int(lines[row]),
+            **place.facts,
         ) from error
 
 
-def _converted(
-    values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
-) -> pa.Array:
-    return convert(values, wire or plain_wire(values.type, field.type, settings), field.type)
+def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> pa.Array:
+    """Values of JSON as the column takes them.
+
+    Raises:
+        ValueError: one does not fit; nothing says which.
+    """
+    return convert(values, _wire(values, wire, field, settings), field.type)
+
+
+def _wire(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> Wire:
+    if wire is None or (wire.meaning is Meaning.PLAIN and pa.types.is_string(values.type)):
+        return plain_wire(values, field.type, settings)
+    return wire
 
 
 def _first_unfit(
@@ -190,11 +226,15 @@ def _first_unfit(
 ) -> tuple[int, str]:
     """The first row that ``convert`` refuses, by bisection, and why."""
     low, high, why = int(np.argmax(np.asarray(values.is_valid()))), len(values), ""
+    try:
+        wire = _wire(values, wire, field, settings)
+    except ValueError as error:
+        return low, str(error)
     while low < high:
         middle = (low + high + 1) // 2
         part = values.slice(low, middle - low)
         try:
-            _converted(part, wire, field, settings)
+            convert(part, wire, field.type)
             low = middle
         except (pa.ArrowException, ValueError, ArithmeticError) as error:
             why = str(error)
@@ -204,26 +244,13 @@ def _first_unfit(
     return low, why
 
 
-def _refuse_unavailable(changes: Changes, field: Field, values: pa.Array, lines: Ints) -> None:
-    if not pa.types.is_string(values.type):
-        return
-    lacking = pc.is_in(values, value_set=_UNAVAILABLE)
-    if pc.any(lacking).as_py():
-        line = int(lines[np.flatnonzero(np.asarray(lacking))[0]])
-        why = (
-            f"PostgreSQL did not send column {field.name!r}, which is large and did not change; "
-            f"run ALTER TABLE {changes.table} REPLICA IDENTITY FULL and record the events again"
-        )
-        raise bad_line(changes.file, line, why, column=field.name)
-
-
 def _refuse_null_key(changes: Changes, field: Field, column: pa.Array, moments: Ints) -> None:
     line = int(moments[np.flatnonzero(np.asarray(column.is_null()))[0]]) // 2
+    place = changes.place(line)
     raise DataError(
-        f"{changes.file}, line {line}: column {field.name!r} of the primary key is null",
+        f"{place.text}: column {field.name!r} of the primary key is null",
         column=field.name,
         value="null",
         row=line,
-        file=changes.file,
-        line=line,
+        **place.facts,
     )

@@ -13,29 +13,45 @@ from table_core.cdc.changes import Changes, RowImages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["cuts", "first_truncate", "within"]
+    from table_core.cdc.record import SourceTable
+
+__all__ = ["chosen", "cuts", "first_truncate", "last_truncates", "within"]
 
 
 def first_truncate(changes: Iterable[Changes]) -> int | None:
-    """The first line that says that its table was emptied, or None."""
+    """The first event that says that its table was emptied, or None."""
     return min((int(lines[0]) for one in changes if len(lines := _truncates(one))), default=None)
 
 
+def last_truncates(changes: Iterable[Changes]) -> dict[SourceTable, int]:
+    """The last such event of each source table."""
+    found: dict[SourceTable, int] = {}
+    for one in changes:
+        if len(lines := _truncates(one)):
+            found[one.table] = max(int(lines[-1]), found.get(one.table, -1))
+    return found
+
+
 def cuts(changes: Iterable[Changes]) -> list[int]:
-    """Every line that says so, in order."""
+    """Every event that says so, in order."""
     return sorted({int(line) for one in changes for line in _truncates(one)})
 
 
 def within(changes: Sequence[Changes], first: int, end: int) -> list[Changes]:
-    """The events of lines ``first`` to ``end - 1``."""
-    found = []
-    for one in changes:
-        kept = np.flatnonzero((one.lines >= first) & (one.lines < end))
-        if len(kept) == len(one.lines):
-            found.append(one)
-        elif len(kept):
-            found.append(_taken(one, kept))
-    return found
+    """The events with numbers ``first`` to ``end - 1``."""
+    return [
+        part
+        for one in changes
+        if (part := chosen(one, (one.lines >= first) & (one.lines < end))) is not None
+    ]
+
+
+def chosen(one: Changes, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Changes | None:
+    """The events for which ``mask`` holds; None if there are none."""
+    kept = np.flatnonzero(mask)
+    if len(kept) == len(one.lines):
+        return one
+    return _taken(one, kept) if len(kept) else None
 
 
 def _truncates(one: Changes) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -50,9 +66,11 @@ def _taken(one: Changes, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Changes:
         ops=one.ops.take(kept),
         before=_rows(one.before, kept),
         after=_rows(one.after, kept),
+        times_ms=None if one.times_ms is None else one.times_ms.take(kept),
     )
 
 
 def _rows(images: RowImages, kept: np.ndarray[Any, np.dtype[np.int64]]) -> RowImages:
     columns = {name: column.take(kept) for name, column in images.columns.items()}
-    return RowImages(images.there.take(kept), columns)
+    unsent = {name: mask[kept] for name, mask in images.unsent.items()}
+    return RowImages(images.there.take(kept), columns, unsent)

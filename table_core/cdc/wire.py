@@ -10,22 +10,25 @@ Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
-from table_core.datatypes.kinds import Atomic, DataType, Root
+from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
     "INTEGER_ROOTS",
+    "TIME_MEANING",
     "Meaning",
     "PlainSettings",
     "Wire",
@@ -36,6 +39,8 @@ __all__ = [
 ]
 
 _DAY_MS: Final = 86_400_000
+_HEX_EVIDENCE: Final = 12
+"""So many letters are not hexadecimal by chance: one time in ten million."""
 _EXACT: Final = Context(prec=80)
 INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
@@ -54,6 +59,11 @@ class Meaning(Enum):
     TIME_MICROS = auto()
     TIME_NANOS = auto()
     BASE64 = auto()
+    HEX = auto()
+    BITS = auto()
+    """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
+    ISO = auto()
+    """Text of a date or time with a ``Z`` that says nothing."""
     UNSCALED = auto()
     """Base64 of a big-endian two's complement integer; ``Wire.scale`` says where the point is."""
 
@@ -70,13 +80,16 @@ class Wire:
 class PlainSettings:
     """What events without schema do not say about their values.
 
-    ``decimals``: ``text`` ("12.50", or a number) or ``base64`` (Debezium's ``precise`` mode).
+    ``decimals``: ``text`` ("12.50", or a number), ``base64`` (Debezium's ``precise`` mode), or
+    ``auto``: base64 where a column has text that is no number.
+    ``binary``: ``base64``, ``hex``, or ``auto``: hex where all of a column's text is hexadecimal.
     ``timestamps``: unit of numbers, by default that of the column's precision as Debezium's
     ``adaptive`` mode chooses it.  ``times``: unit of numbers in TIME columns; there is no default
     because Debezium's own differs between databases.
     """
 
-    decimals: str = "text"
+    decimals: str = "auto"
+    binary: str = "auto"
     timestamps: str = "adaptive"
     times: str | None = None
 
@@ -89,7 +102,7 @@ _UNIT_MEANING: Final = {
     "micros": Meaning.MICROS,
     "nanos": Meaning.NANOS,
 }
-_TIME_MEANING: Final = {
+TIME_MEANING: Final = {
     "millis": Meaning.TIME_MILLIS,
     "micros": Meaning.TIME_MICROS,
     "nanos": Meaning.TIME_NANOS,
@@ -109,7 +122,7 @@ def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
             return pa.int64()
         case Atomic(Root.FLOAT | Root.DOUBLE):
             return pa.float64()
-        case Atomic(Root.DECIMAL) if settings.decimals == "text":
+        case Atomic(Root.DECIMAL) if settings.decimals != "base64":
             return arrow_type(type_)  # takes numbers and text, to the digit
         case Atomic():
             return pa.string()
@@ -117,15 +130,15 @@ def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
             return arrow_type(type_)
 
 
-def plain_wire(array_type: pa.DataType, type_: DataType, settings: PlainSettings) -> Wire:
+def plain_wire(array: pa.Array, type_: DataType, settings: PlainSettings) -> Wire:
     """What a column means whose events carry no schema, by its JSON type and the table's type.
 
     Raises:
-        ValueError: nothing says what the numbers are.
+        ValueError: nothing says what the numbers or the text are.
     """
     if not isinstance(type_, Atomic):
         return Wire()
-    if pa.types.is_integer(array_type):
+    if pa.types.is_integer(array.type):
         if type_.root is Root.DATE:
             return Wire(Meaning.DAYS)
         if type_.root in _TIMESTAMPS:
@@ -135,13 +148,47 @@ def plain_wire(array_type: pa.DataType, type_: DataType, settings: PlainSettings
         if type_.root is Root.TIME:
             if settings.times is None:
                 raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
-            return Wire(_TIME_MEANING[settings.times])
-    if pa.types.is_string(array_type):
+            return Wire(TIME_MEANING[settings.times])
+    if pa.types.is_string(array.type):
         if type_.root in _BYTES:
-            return Wire(Meaning.BASE64)
-        if type_.root is Root.DECIMAL and settings.decimals == "base64":
+            return Wire(_binary_meaning(array, settings.binary))
+        if type_.root is Root.DECIMAL and _is_unscaled(array, settings.decimals):
             return Wire(Meaning.UNSCALED, type_.scale)
+        if type_.root is Root.BIGINT and _is_padded(array) and _is_unscaled(array, "auto"):
+            return Wire(Meaning.UNSCALED)  # BIGINT UNSIGNED in Debezium's precise mode
     return Wire()
+
+
+def _is_unscaled(array: pa.Array, mode: str) -> bool:
+    if mode != "auto":
+        return mode == "base64"
+    numbers = pc.match_substring_regex(array, r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$")
+    no_words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
+    fits = pc.match_substring_regex(
+        array, r"^([A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}$"
+    )
+    return bool(not pc.all(numbers).as_py() and pc.any(no_words).as_py() and pc.all(fits).as_py())
+
+
+def _is_padded(array: pa.Array) -> bool:
+    return bool(pc.any(pc.ends_with(array, "=")).as_py())
+
+
+def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
+    if mode != "auto":
+        return Meaning.HEX if mode == "hex" else Meaning.BASE64
+    if not pc.all(pc.match_substring_regex(array, "^([0-9a-f]{2})*$")).as_py():
+        return Meaning.BASE64
+    letters = pc.sum(pc.binary_length(array)).as_py() or 0
+    if 0 < letters < _HEX_EVIDENCE and pc.all(_fours(array)).as_py():
+        raise ValueError("may be base64 or hexadecimal: say binary='base64' or binary='hex'")
+    return Meaning.HEX
+
+
+def _fours(array: pa.Array) -> pa.BooleanArray:
+    """Whether each text has the length of base64."""
+    length = pc.binary_length(array)
+    return pc.equal(pc.multiply(pc.divide(length, 4), 4), length)
 
 
 def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
@@ -155,10 +202,44 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
     target = arrow_type(type_)
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), target)
+    if isinstance(type_, Array):
+        return _list(array, wire, type_, target)
     if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[wire.meaning]
         return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
     return _to_type(_meant(array, wire), type_, target)
+
+
+def _list(array: pa.Array, wire: Wire, type_: Array, target: pa.DataType) -> pa.Array:
+    """Lists, or JSON text of lists, element by element."""
+    if pa.types.is_string(array.type):
+        return _list(_from_json(array), wire, type_, target)
+    if not pa.types.is_list(array.type):
+        raise ValueError(f"expected lists, not {array.type}")
+    inner = convert(array.flatten(), wire, type_.element)
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    ends = np.concatenate([[0], np.cumsum(np.asarray(lengths))]).astype(np.int32)
+    return pa.ListArray.from_arrays(
+        pa.array(ends), inner, type=target, mask=array.is_null() if array.null_count else None
+    )
+
+
+def _from_json(array: pa.Array) -> pa.Array:
+    values = _each(array, lambda text: json.loads(text, parse_float=Decimal))
+    leaves = {type(v) for row in values if row is not None for v in row if v is not None}
+    if leaves <= {int}:
+        return pa.array(values, pa.list_(pa.int64()))
+    if leaves == {bool}:
+        return pa.array(values, pa.list_(pa.bool_()))
+    return pa.array(
+        [None if row is None else [_leaf(v) for v in row] for row in values], pa.list_(pa.string())
+    )
+
+
+def _leaf(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str) if isinstance(value, dict | list | bool) else str(value)
 
 
 def _meant(array: pa.Array, wire: Wire) -> pa.Array:
@@ -169,6 +250,12 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
     if pa.types.is_string(array.type):
         if meaning is Meaning.BASE64:
             return pa.array(_each(array, _bytes), pa.binary())
+        if meaning is Meaning.BITS:
+            return pa.array(_each(array, lambda text: _bytes(text)[::-1]), pa.binary())
+        if meaning is Meaning.HEX:
+            return pa.array(_each(array, bytes.fromhex), pa.binary())
+        if meaning is Meaning.ISO:
+            return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
         if meaning is Meaning.UNSCALED:
             whole = _each(array, lambda text: unscaled(text, wire.scale))
             return pa.array(whole, pa.decimal128(38, wire.scale))

@@ -23,7 +23,8 @@ _ENDINGS: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 _LINE_BYTES_MAX: Final = 256 << 20
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
     "format": _FORMATS,
-    "decimals": ("text", "base64"),
+    "decimals": ("auto", "text", "base64"),
+    "binary": ("auto", "base64", "hex"),
     "timestamps": ("adaptive", "millis", "micros", "nanos"),
     "times": (None, "millis", "micros", "nanos"),
 }
@@ -64,8 +65,11 @@ class FilesSource:
         format: ``debezium-json``, with or without embedded schemas.
         tables: regular expression for the source tables that are meant, matched against
             ``database.table`` and ``table``.  Needed if the files hold more than one.
-        decimals: what a DECIMAL is in events without schema: ``text``, or ``base64`` as Debezium's
-            ``decimal.handling.mode=precise`` writes it.
+        decimals: what a DECIMAL is in events without schema: ``text``, ``base64`` as Debezium's
+            ``decimal.handling.mode=precise`` writes it, or ``auto``: base64 where a column has text
+            that is no number.
+        binary: what bytes are where no schema says it: ``base64``, ``hex``, or ``auto``: hex where
+            all of a column's text is hexadecimal.
         timestamps: unit of numbers in TIMESTAMP columns of events without schema; ``adaptive``
             takes that of the column's precision.
         times: unit of numbers in TIME columns of events without schema.
@@ -75,7 +79,8 @@ class FilesSource:
     uri: str
     format: str = "debezium-json"
     tables: str | None = None
-    decimals: str = "text"
+    decimals: str = "auto"
+    binary: str = "auto"
     timestamps: str = "adaptive"
     times: str | None = None
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -1,114 +1,293 @@
-"""Change events into a table: schema changes, rows and the source position, exactly once.
+"""Change events into tables: schema changes, rows and the source position, exactly once.
 
-The position that was read is stored in the snapshot that makes the rows visible, and the position
-it continues is *expected* of the table: of two runs that start from one position, one commits and
-the other gets kind ``conflict``.
-
-A bounded run is one commit.  It becomes several where the table changes on the way (a new column,
-a truncate), because rows before and after cannot share a writer.  The last one says that the run is
-complete; a retry finds the commits that landed, returns their result if they were all, and goes on
-behind them if they were not.
+A bounded run is one commit a table.  It becomes several where the table changes on the way (a new
+column, a default that rows get), because rows before and after cannot share a writer, and where
+very many rows wait.  The last one says that the run is complete; a retry finds the commits that
+landed, returns their result if they were all, and goes on behind them if they were not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from table_core.cdc.debezium import DebeziumDecoder
-from table_core.cdc.infer import missing_columns, table_fields, with_columns
-from table_core.cdc.position import POSITION_PROPERTY, FilesPosition
-from table_core.cdc.record import LineBlock
-from table_core.cdc.routing import TableFilter
-from table_core.cdc.rows import Target, event_batch
-from table_core.cdc.truncates import cuts, first_truncate, within
-from table_core.cdc.wire import PlainSettings
-from table_core.commit.request import CommitPart
-from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import ArgumentError, EventError, NotFoundError, UnsupportedFeatureError
-from table_core.ondisk.snapshot import CommitKind
-from table_core.options import keys_merge, keys_scan
-from table_core.sources.files import FilesSource
-from table_core.storage.locate import open_storage
-from table_core.table.committer import commit_parts, find_commit, identifier_of
+from table_core.cdc.computed import computed_columns
+from table_core.cdc.routing import DatabaseRoute, TableFilter
+from table_core.errors import ArgumentError
+from table_core.table.cdc_dead import DeadLetters
+from table_core.table.cdc_readers import open_reader, plain_of, source_from_spec
+from table_core.table.cdc_run import Limits, SyncRun
+from table_core.table.cdc_settings import NewTable, apply_settings, length_ms, one_of
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from table_core.cdc.changes import Changes
-    from table_core.cdc.record import EventBatch, SourceTable
-    from table_core.datatypes.kinds import Field
-    from table_core.schema.change import AddColumn
-    from table_core.schema.table_schema import TableSchema
-    from table_core.sources.files import TextBlock
+    from table_core.cdc.record import SourceTable
     from table_core.table.catalog import Catalog
-    from table_core.table.results import Commit
-    from table_core.table.table import Table
-    from table_core.table.writer import TableWriter
+    from table_core.table.cdc_options import DatabaseSyncOptions, SyncOptions
+    from table_core.table.cdc_readers import Source
+    from table_core.table.cdc_settings import ApplySettings
+    from table_core.table.cdc_target import SyncTarget
 
-__all__ = ["sync_table", "sync_table_from_spec"]
+__all__ = [
+    "sync_database",
+    "sync_database_from_spec",
+    "sync_table",
+    "sync_table_from_spec",
+]
 
-_COMPLETE: Final = "tc.source.complete"
-"""Property of the commits of a run: ``true`` for its last one."""
-_NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
+_UNTIL: Final = ("now", "forever")
+_MODES: Final = ("combined", "divided")
+_COMMIT_EVERY_MS: Final = 10_000
 
 
 def sync_table(  # noqa: PLR0913 - the public signature
     catalog: Catalog,
     name: str,
-    source: FilesSource,
+    source: Source,
     primary_key: Sequence[str] = (),
     partition_by: Sequence[str] = (),
     computed_columns: Sequence[str] = (),
     type_mapping: Sequence[str] = (),
     until: str = "now",
     commit: CommitAs | None = None,
-    *,
-    options: Mapping[str, str] | None = None,
-    on_truncate: str = "fail",
+    **more: Unpack[SyncOptions],
 ) -> ResultDocument:
     """Apply the events of ``source`` that the table ``name`` has not seen yet.
 
     A table that is not there is created from the first events, with ``primary_key``,
-    ``partition_by`` and ``options``.  Columns that events have and the table lacks are added.
+    ``partition_by`` and ``options``.  Columns that events have and the table lacks are added, and
+    columns that the source widens are widened.
 
     Args:
         catalog: where the table is.
         name: ``database.table``.
         source: the events.
-        primary_key: of a table to be created; of one that is there it must be the same.
+        primary_key: of a table to be created, by default that of the source; of one that is there
+            it must be the same.
         partition_by: likewise.
-        computed_columns: none yet.
-        type_mapping: none yet.
-        until: ``now``: what is there when the call begins.
+        computed_columns: e.g. ``"dt=date_format(created_at, yyyy-MM-dd)"``.
+        type_mapping: e.g. ``"tinyint1-not-bool"``.
+        until: ``now``: what is there when the call begins; ``forever``: until it is stopped.
         commit: who commits.
-        options: of a table to be created.
-        on_truncate: what to do when the source table is emptied: ``fail``, ``ignore`` or ``apply``.
+        more: see ``SyncOptions``.
 
     Returns:
         The result document; ``details`` has the ``position`` reached and counts of what was done.
 
     Raises:
-        EventError: a line cannot be read; file and line are told, nothing of its block is visible.
-        DataError: a value does not fit its column; column, value, file and line are told.
+        EventError: an event cannot be read; its place is told, nothing of its batch is visible.
+        DataError: a value does not fit its column; column, value and place are told.
         CommitConflictError: another run has read from the same position.
     """
-    _refuse_later("computed_columns", computed_columns)
-    _refuse_later("type_mapping", type_mapping)
-    _one_of("until", until, ("now",))
-    _one_of("on_truncate", on_truncate, ("fail", "ignore", "apply"))
-    run = _Run(
-        catalog=catalog,
-        name=name,
-        source=source,
-        commit=commit or CommitAs(),
-        primary_key=tuple(primary_key),
+    tables = getattr(source, "tables", None)
+    chosen = TableFilter(tables) if tables is not None else None
+    new = NewTable(
+        primary_key=tuple(primary_key) or None,
         partition_by=tuple(partition_by),
-        options=dict(options or {}),
-        on_truncate=on_truncate,
+        options=dict(more.get("options") or {}),
     )
-    return run.result()
+    run = _run(
+        catalog,
+        source,
+        commit,
+        until,
+        more,
+        route=lambda table: name if chosen is None or chosen.takes(table) else None,
+        settings=apply_settings(computed=computed_columns, type_mapping=type_mapping, more=more),
+        new_table=lambda _: new,
+    )
+    run.one_source = name if chosen is None else None
+    return _table_result(run, source, name, until)
+
+
+def _table_result(run: SyncRun, source: Source, name: str, until: str) -> ResultDocument:
+    catalog = run.catalog
+    started_ms = catalog.clock.now_ms()
+    feed = run.feed(name)
+    target = feed.target
+    before = target.table.latest_snapshot() if target.table else None
+    if not target.finished:
+        run.run(open_reader(source, run, until), [name])
+    return ResultDocument(
+        action="sync-table",
+        table=name,
+        snapshot_before=before.id if before else None,
+        snapshot_after=_snapshot_after(target),
+        rows_written=sum(commit.rows_added for commit in target.done),
+        seconds=(catalog.clock.now_ms() - started_ms) / 1000,
+        details={**_details(target), **feed.counts, **_dead(run)},
+    )
+
+
+def sync_database(  # noqa: PLR0913 - the public signature
+    catalog: Catalog,
+    database: str,
+    source: Source,
+    including: str = ".*",
+    excluding: str = "",
+    table_prefix: str = "",
+    merge_shards: bool = True,
+    until: str = "now",
+    commit: CommitAs | None = None,
+    **more: Unpack[DatabaseSyncOptions],
+) -> ResultDocument:
+    """Apply the events of every table of ``source`` to the tables of ``database``.
+
+    Tables that are not there are created from their first events, those that appear later too.
+    Each keeps its own position, so a run that is killed loses and repeats nothing.
+
+    Args:
+        catalog: where the tables are.
+        database: where the tables go; made if it is not there.
+        source: the events.
+        including: regular expression for source tables, matched whole against ``table`` and
+            ``database.table``.
+        excluding: likewise for those left out.
+        table_prefix: put in front of each table's name.
+        merge_shards: tables of one name in several source databases go into one table; else the
+            table's name begins with the database.
+        until: see ``sync_table``.
+        commit: who commits, in each table.
+        more: see ``DatabaseSyncOptions``.
+
+    Returns:
+        The result document of all tables; ``details["tables"]`` tells of each.
+
+    Raises:
+        EventError: an event cannot be read.
+        DataError: a value does not fit its column.
+        CommitConflictError: another run has read from the same position.
+    """
+    mode = more.get("mode", "combined")
+    one_of("mode", mode, _MODES)
+    suffix, mapping = more.get("table_suffix", ""), dict(more.get("table_mapping") or {})
+    chosen = TableFilter(including, excluding)
+    route = DatabaseRoute(chosen, table_prefix, suffix, merge_shards, mapping)
+
+    def target(table: SourceTable) -> str | None:
+        name = route.target(table)
+        return None if name is None else f"{database}.{name}"
+
+    settings = apply_settings(type_mapping=more.get("type_mapping", ()), more=more)
+    new_table = partial(_new_table, more)
+    run = _run(
+        catalog, source, commit, until, more, route=target, settings=settings, new_table=new_table
+    )
+    run.whole_database = json.dumps([including, excluding, route.signature])
+    catalog.create_database(database, if_not_exists=True)
+    if mode == "divided":
+        return _divided(run, source, database, until)
+    return _database_result(run, source, database, until)
+
+
+def _new_table(more: DatabaseSyncOptions, name: str) -> NewTable:
+    short = name.partition(".")[2]
+    return NewTable(
+        primary_key=tuple(_of(more.get("primary_key", ()), short)) or None,
+        partition_by=tuple(_of(more.get("partition_by", ()), short)),
+        optional=True,
+        computed=computed_columns(_of(more.get("computed_columns", ()), short)),
+        options=dict(more.get("options") or {}),
+    )
+
+
+def _run(
+    catalog: Catalog,
+    source: Source,
+    commit: CommitAs | None,
+    until: str,
+    more: SyncOptions,
+    *,
+    route: Callable[[SourceTable], str | None],
+    settings: ApplySettings,
+    new_table: Callable[[str], NewTable],
+) -> SyncRun:
+    dead = settings.dead_letter
+    return SyncRun(
+        catalog=catalog,
+        commit=commit or CommitAs(),
+        route=route,
+        settings=settings,
+        plain=plain_of(source),
+        new_table=new_table,
+        limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
+        eager=bool(more.get("eager_init", False)),
+        dead=None if dead is None else DeadLetters(catalog=catalog, name=dead),
+    )
+
+
+def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultDocument:
+    """One pass for each table that the source has now."""
+    if until == "forever":
+        raise ArgumentError(
+            "mode='divided' reads table by table and needs an end: until='now'",
+            argument="mode",
+            value="divided",
+        )
+    listing = open_reader(source, run, until)
+    names = dict.fromkeys(n for t in listing.tables() if (n := run.route(t)) is not None)
+    parts = []
+    for name in names:
+        one = replace(run, feeds={}, whole_database=f"{run.whole_database} {name}")
+        one.route = _only(run.route, name)
+        parts.append(_database_result(one, source, database, until))
+    tables: dict[str, object] = {}
+    for part in parts:
+        found = part.details["tables"]
+        assert isinstance(found, dict)
+        tables |= found
+    return ResultDocument(
+        action="sync-database",
+        table=database,
+        rows_written=sum(part.rows_written for part in parts),
+        seconds=sum(part.seconds for part in parts),
+        details={"tables": tables},
+    )
+
+
+def _only(route: Any, wanted: str) -> Any:
+    return lambda table: wanted if route(table) == wanted else None
+
+
+def _database_result(run: SyncRun, source: Source, database: str, until: str) -> ResultDocument:
+    catalog = run.catalog
+    started_ms = catalog.clock.now_ms()
+    there = [f"{database}.{name}" for name in catalog.tables(database)]
+    mine = [name for name in there if run.is_fed(name)]
+    run.run(open_reader(source, run, until), mine)
+    tables: dict[str, object] = {}
+    for name, feed in sorted(run.feeds.items()):
+        if feed.target.table is None:
+            continue
+        rows = sum(commit.rows_added for commit in feed.target.done)
+        tables[name.partition(".")[2]] = {
+            **_details(feed.target),
+            **feed.counts,
+            "rows_written": rows,
+            "snapshot_after": _snapshot_after(feed.target),
+        }
+    return ResultDocument(
+        action="sync-database",
+        table=database,
+        rows_written=sum(c.rows_added for f in run.feeds.values() for c in f.target.done),
+        seconds=(catalog.clock.now_ms() - started_ms) / 1000,
+        details={
+            "tables": tables,
+            "position": None if run.reached is None else run.reached.text,
+            "events": run.events,
+            "skipped": sorted(run.skipped),
+            **_dead(run),
+        },
+    )
+
+
+def _of(given: Any, table: str) -> Sequence[str]:
+    """What was given for all tables, or for this one."""
+    return tuple(given.get(table, ()) if hasattr(given, "get") else given)
 
 
 def sync_table_from_spec(
@@ -116,269 +295,44 @@ def sync_table_from_spec(
 ) -> ResultDocument:
     """``sync_table`` as a job spec tells it: ``source`` is ``{"kind": "files", "uri": …, …}``."""
     given = dict(args)
-    described = dict(given.pop("source"))
-    kind = described.pop("kind", "files")
-    if kind != "files":
-        raise UnsupportedFeatureError(
-            f"sources of kind {kind!r} are not supported yet, only 'files'",
-            feature=f"source {kind}",
-        )
-    try:
-        source = FilesSource(**described)
-    except TypeError as error:
-        raise ArgumentError(
-            f"source {described!r}: {error}", argument="source", value=sorted(described)
-        ) from error
+    source = source_from_spec(given.pop("source"))
     return sync_table(catalog, name, source, commit=commit, **given)
 
 
-def _refuse_later(argument: str, value: Sequence[str]) -> None:
-    if value:
-        raise UnsupportedFeatureError(f"{argument} are not supported yet", feature=argument)
+def sync_database_from_spec(
+    catalog: Catalog, database: str, args: Mapping[str, Any], commit: CommitAs
+) -> ResultDocument:
+    """``sync_database`` as a job spec tells it."""
+    given = dict(args)
+    source = source_from_spec(given.pop("source"))
+    return sync_database(catalog, database, source, commit=commit, **given)
 
 
-def _one_of(argument: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise ArgumentError(
-            f"{argument}={value!r} is none of {', '.join(allowed)}", argument=argument, value=value
-        )
-
-
-@dataclass(slots=True, kw_only=True)
-class _Run:
-    """One call of ``sync_table``."""
-
-    catalog: Catalog
-    name: str
-    source: FilesSource
-    commit: CommitAs
-    primary_key: tuple[str, ...]
-    partition_by: tuple[str, ...]
-    options: Mapping[str, str]
-    on_truncate: str
-    table: Table | None = None
-    writer: TableWriter | None = None
-    stored: str | None = None
-    """The position that the table's newest snapshot says."""
-    reached: FilesPosition = field(default_factory=FilesPosition)
-    seen: int = 0
-    """Events since the last commit."""
-    time_ms: int | None = None
-    commits: list[Commit] = field(default_factory=list)
-    sources: set[SourceTable] = field(default_factory=set)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def result(self) -> ResultDocument:
-        started_ms = self.catalog.clock.now_ms()
-        self.table = self._existing()
-        before = self.table.latest_snapshot() if self.table else None
-        if not self._landed():
-            self._read()
-        head = self.table.latest_snapshot() if self.table else None
-        done = [commit for commit in self.commits if commit.snapshot_id is not None]
-        return ResultDocument(
-            action="sync-table",
-            table=self.name,
-            snapshot_before=before.id if before else None,
-            snapshot_after=done[-1].snapshot_id if done else head.id if head else None,
-            rows_written=sum(commit.rows_added for commit in done),
-            seconds=(self.catalog.clock.now_ms() - started_ms) / 1000,
-            details={
-                "position": self.stored,
-                "commits": len(done),
-                "replayed": any(commit.replayed for commit in done),
-                "event_time_ms": self.time_ms,
-                **self.counts,
-            },
-        )
-
-    def _existing(self) -> Table | None:
-        try:
-            table = self.catalog.table(self.name)
-        except NotFoundError:
-            return None
-        for argument, wanted, there in (
-            ("primary_key", self.primary_key, table.primary_key),
-            ("partition_by", self.partition_by, table.partition_by),
-        ):
-            if wanted and wanted != there:
-                raise ArgumentError(
-                    f"{self.name} has {argument}={there}, not {wanted}",
-                    argument=argument,
-                    value=wanted,
-                )
-        self.stored = table.position(POSITION_PROPERTY)
-        return table
-
-    def _landed(self) -> bool:
-        """Whether an earlier attempt of this very run got to its end; counts what it committed."""
-        if self.table is None:
-            return False
-        while (found := find_commit(self.table.access, self._nth(len(self.commits)))) is not None:
-            self.commits.append(found)
-        if not self.commits or (last := self.commits[-1].snapshot_id) is None:
-            return False
-        return (self.table.snapshot(last).properties or {}).get(_COMPLETE) == "true"
-
-    def _nth(self, n: int) -> CommitAs:
-        """Who makes the ``n``-th commit of this run.
-
-        Numbers that the caller did not give may be in use for other verbs of the same user.
-        """
-        if n == 0 or self.commit.user is None:
-            return self.commit
-        if self.commit.identifier is None:
-            return replace(self.commit, identifier=identifier_of(self.commit) + n)
-        user = f"{self.commit.user}-{self.commit.identifier}"
-        return replace(self.commit, user=user, identifier=n)
-
-    # ------------------------------------------------------------------------------- reading
-    def _read(self) -> None:
-        self.reached = FilesPosition.parse(self.stored)
-        decoder = DebeziumDecoder(self._fields_of, self._wants, self._settings())
-        try:
-            for name, block in self._blocks():
-                whole = f"{self.source.folder.rstrip('/')}/{name}"
-                found = decoder.decode(LineBlock(whole, block.first_line, block.body))
-                self._refuse_several(found)
-                for cut in cuts(found):
-                    self._apply(within(found, 0, cut))
-                    self.reached = self.reached.after(name, *block.consumed_before(cut))
-                    found = within(found, cut, block.lines + 1)
-                self._apply(found)
-                self.reached = self.reached.after(name, block.lines, block.offset)
-            self._flush(complete=True)
-        finally:
-            if self.writer is not None:
-                self.writer.abort()
-
-    def _blocks(self) -> Iterator[tuple[str, TextBlock]]:
-        storage = open_storage(self.source.folder, self.source.storage_options)
-        for piece in self.reached.ahead(self.source.listing(storage)):
-            for block in self.source.blocks(
-                storage, piece.name, size=piece.size, lines=piece.lines, offset=piece.offset
-            ):
-                yield piece.name, block
-
-    def _settings(self) -> PlainSettings:
-        source = self.source
-        return PlainSettings(source.decimals, source.timestamps, source.times)
-
-    def _wants(self, table: SourceTable) -> bool:
-        return self.source.tables is None or TableFilter(self.source.tables).takes(table)
-
-    def _fields_of(self, _: SourceTable) -> Sequence[Field] | None:
-        return None if self.table is None else self.table.definition.fields
-
-    def _refuse_several(self, found: Sequence[Changes]) -> None:
-        """Without ``tables`` the source must hold one table: rows of two would be mixed up."""
-        if self.source.tables is not None:
-            return
-        for changes in found:
-            self.sources.add(changes.table)
-            if len(self.sources) > 1:
-                names = " and ".join(sorted(map(str, self.sources)))
-                line = int(changes.lines[0])
-                raise EventError(
-                    f"{changes.file}, line {line}: the source has events of {names}; say which "
-                    f"ones go into {self.name} with tables='…', a regular expression",
-                    file=changes.file,
-                    line=line,
-                )
-
-    # ------------------------------------------------------------------------------ applying
-    def _apply(self, found: Sequence[Changes]) -> None:
-        """Convert everything first, then change the table: a bad value leaves it as it was."""
-        if not (events := sum(len(changes.ops) for changes in found)):
-            return
-        added: tuple[AddColumn, ...] = ()
-        if self.table is None:
-            fields = table_fields(found, self.primary_key)
-            key, keep_before = self.primary_key, True
-        else:
-            definition = self.table.definition
-            added = missing_columns(found, definition.fields)
-            fields = with_columns(definition.fields, added)
-            key, keep_before = definition.primary_keys, _keeps_before(definition)
-        target = Target(fields=fields, key=key, keep_before=keep_before)
-        self._refuse_truncate(found)
-        batch = event_batch(found, target, self._settings(), added)
-        if self.table is None:
-            self.table = self.catalog.create_table(
-                self.name,
-                arrow_schema(fields),
-                primary_key=self.primary_key,
-                partition_by=self.partition_by,
-                options={**_NEW_TABLE_OPTIONS, **self.options},
-            )
-            self.counts["tables_created"] = 1
-        self._apply_batch(self.table, batch)
-        self.seen += events
-
-    def _apply_batch(self, table: Table, batch: EventBatch) -> None:
-        if batch.schema_changes:
-            self._flush(complete=False)
-            table = self.table = self.catalog.alter_table(self.name, batch.schema_changes)
-            self._count("columns_added", len(batch.schema_changes))
-        if batch.truncate and self.on_truncate == "apply":
-            self._flush(complete=False)
-            table.truncate()
-            self._count("truncates", 1)
-        if batch.rows.num_rows:
-            if self.writer is None:
-                self.writer = table.write()
-            self.writer.write(batch.rows)
-        if batch.event_time_ms is not None:
-            self.time_ms = max(batch.event_time_ms, self.time_ms or batch.event_time_ms)
-
-    def _refuse_truncate(self, found: Sequence[Changes]) -> None:
-        line = first_truncate(found)
-        if line is None or self.on_truncate != "fail":
-            return
-        file = found[0].file
-        raise EventError(
-            f"{file}, line {line}: the source table was truncated; say what {self.name} is to do "
-            "with on_truncate='ignore' or 'apply'",
-            file=file,
-            line=line,
-        )
-
-    def _flush(self, *, complete: bool) -> None:
-        """Commit what was written with the position before the block at hand, or at the end."""
-        table, writer = self.table, self.writer
-        seen = self.seen if complete else 0
-        if table is None or (writer is None and not seen):
-            return
-        # From here on the writer's files may be in a commit whose fate is unknown: never abort it.
-        self.writer, self.seen = None, 0
-        position = self.reached.text
-        given = self._nth(len(self.commits))
-        commit = replace(
-            given,
-            properties={
-                **given.properties,
-                POSITION_PROPERTY: position,
-                _COMPLETE: str(complete).lower(),
-            },
-            expect={POSITION_PROPERTY: self.stored, **given.expect},
-        )
-        if writer is None:  # events that left no row, e.g. an ignored truncate
-            nothing = CommitPart(kind=CommitKind.APPEND)
-            done = commit_parts(table.access, commit, append=nothing, force=True)
-        else:
-            done = table.commit([writer.prepare()], commit)
-        self.commits.append(done)
-        self.stored = position
-
-    def _count(self, what: str, n: int) -> None:
-        self.counts[what] = self.counts.get(what, 0) + n
-
-
-def _keeps_before(definition: TableSchema) -> bool:
-    """Whether old rows of updates matter: handed on as changes, or taken back by an aggregate."""
-    options = definition.options
-    return (
-        not definition.primary_keys
-        or options.get(keys_scan.CHANGELOG_PRODUCER) == "input"
-        or options.get(keys_merge.MERGE_ENGINE) in {"aggregation", "partial-update"}
+def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: int | None) -> Limits:
+    one_of("until", until, _UNTIL)
+    length = None if max_duration is None else length_ms("max_duration", max_duration)
+    return Limits(
+        max_rows=max_rows,
+        stop_at_ms=None if length is None else catalog.clock.now_ms() + length,
+        commit_every_ms=_COMMIT_EVERY_MS if until == "forever" else None,
     )
+
+
+def _snapshot_after(target: SyncTarget) -> int | None:
+    if target.done:
+        return target.done[-1].snapshot_id
+    head = target.table.latest_snapshot() if target.table else None
+    return head.id if head else None
+
+
+def _details(target: SyncTarget) -> dict[str, object]:
+    return {
+        "position": target.stored,
+        "commits": len(target.done),
+        "replayed": any(commit.replayed for commit in target.done),
+        "event_time_ms": target.time_ms,
+    }
+
+
+def _dead(run: SyncRun) -> dict[str, object]:
+    return {} if run.dead is None else {"dead_letters": run.dead.count}

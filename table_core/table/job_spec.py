@@ -29,6 +29,7 @@ ACTIONS: Final = (
     "alter-table",
     "write",
     "sync-table",
+    "sync-database",
     "merge-into",
     "compact",
     "expire-snapshots",

@@ -105,6 +105,14 @@ def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Resul
     return sync_table_from_spec(catalog, spec.table, spec.args, commit)
 
 
+def _sync_database(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    """``table`` of the spec is the database."""
+    from table_core.table.cdc_sync import sync_database_from_spec
+
+    assert spec.table is not None
+    return sync_database_from_spec(catalog, spec.table, spec.args, commit)
+
+
 def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
     assert spec.table is not None
     args, source = spec.args, spec.args["source"]
@@ -196,6 +204,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], Resu
     "alter-table": _alter,
     "write": _write,
     "sync-table": _sync,
+    "sync-database": _sync_database,
     "merge-into": _merge,
     "compact": _compact,
     "expire-snapshots": _expire_snapshots,

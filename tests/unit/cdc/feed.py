@@ -12,6 +12,7 @@ from table_core.cdc.infer import missing_columns, with_columns
 from table_core.cdc.record import EventBatch, LineBlock, SourceTable
 from table_core.cdc.rows import Target, event_batch
 from table_core.cdc.truncates import cuts, within
+from table_core.cdc.unsent import with_earlier_values
 from table_core.cdc.wire import PlainSettings
 from table_core.datatypes.kinds import DataType, Field, not_null
 from table_core.datatypes.text import parse_type
@@ -87,7 +88,16 @@ class Feed:
         batch = event_batch(part, target, self.settings, added)
         if batch.truncate:
             self.state.clear()
-        for row in batch.rows.to_pylist():
+        rows = with_earlier_values(
+            batch,
+            self.key,
+            lambda _: None,
+            lambda keys, names: {
+                k: [self.state[k].get(name) for name in names] for k in keys if k in self.state
+            },
+            part[0].place,
+        )
+        for row in rows.to_pylist():
             self.rows.append(dict(row))
             kind = row.pop("_ROW_KIND")
             key = tuple(row[name] for name in self.key)

@@ -1,0 +1,121 @@
+"""What Debezium's schema-change topic says of tables: their columns, and that they are gone.
+
+Events without schema get the types of their columns from here.  PostgreSQL has no such topic.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow.compute as pc
+
+from table_core.cdc.embedded_schema import Declared
+from table_core.cdc.envelope import unwrap
+from table_core.cdc.mysql_types import MySqlColumn, mysql_type
+from table_core.cdc.record import SourceTable
+from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.wire import TIME_MEANING, Meaning, Wire
+from table_core.datatypes.kinds import STRING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from table_core.cdc.record import EventLines
+    from table_core.cdc.wire import PlainSettings
+
+__all__ = ["TableNews", "news_in"]
+
+_ID: Final = re.compile(r'"((?:[^"]|"")*)"')
+_AS_THEY_TRAVEL: Final = TypeMapping(tinyint1_not_bool=True, char_to_string=True)
+_MILLIS_DIGITS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TableNews:
+    """One change of one source table."""
+
+    number: int
+    """Of the line that says so."""
+    table: SourceTable
+    dropped: bool
+    in_snapshot: bool
+    columns: Mapping[str, Declared]
+    key: tuple[str, ...]
+
+
+def news_in(block: EventLines, settings: PlainSettings) -> list[TableNews]:
+    """The schema changes of ``block``, in order."""
+    lines = block.lines
+    hits = np.flatnonzero(np.asarray(pc.match_substring(lines, b'"tableChanges"')))
+    found: list[TableNews] = []
+    for row in hits.tolist():
+        try:
+            event, _, _ = unwrap(json.loads(lines[row].as_py()))
+        except ValueError:
+            continue  # the decoder says what is wrong with the line
+        if isinstance(event, dict) and isinstance(event.get("tableChanges"), list):
+            found.extend(_changes(int(block.numbers[row]), event, settings))
+    return found
+
+
+def _changes(number: int, event: Mapping[str, Any], settings: PlainSettings) -> Iterator[TableNews]:
+    source = event.get("source") or {}
+    in_snapshot = str(source.get("snapshot", "false")) not in {"false", "None"}
+    for change in event["tableChanges"]:
+        names = [name.replace('""', '"') for name in _ID.findall(str(change.get("id")))]
+        if not names:
+            continue
+        table = SourceTable(names[-2] if len(names) > 1 else "", names[-1])
+        described = change.get("table") or {}
+        columns = described.get("columns") or ()
+        yield TableNews(
+            number,
+            table,
+            dropped=change.get("type") == "DROP",
+            in_snapshot=in_snapshot,
+            columns={c["name"]: _declared(c, settings) for c in _ordered(columns)},
+            key=tuple(described.get("primaryKeyColumnNames") or ()),
+        )
+
+
+def _ordered(columns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(columns, key=lambda c: c.get("position") or 0)
+
+
+def _declared(column: Mapping[str, Any], settings: PlainSettings) -> Declared:
+    words = str(column.get("typeName", "")).lower().split()
+    unsigned = "unsigned" in words
+    name = " ".join(w for w in words if w not in {"unsigned", "zerofill", "signed"})
+    sizes = [column.get("length"), column.get("scale")]
+    given = MySqlColumn(name, tuple(str(s) for s in sizes if s is not None), unsigned)
+    type_ = STRING if name == "set" else mysql_type(given, _AS_THEY_TRAVEL) or STRING
+    return Declared(
+        type_,
+        _wire(given, settings),
+        None,
+        nullable=bool(column.get("optional", True)),
+        default=_default(column),
+        comment=column.get("comment"),
+    )
+
+
+def _default(column: Mapping[str, Any]) -> str | None:
+    """Text of a constant default; expressions are not evaluated."""
+    text = column.get("defaultValueExpression")
+    given = column.get("hasDefaultValue", True) and isinstance(text, str)
+    return text if given and isinstance(text, str) else None
+
+
+def _wire(column: MySqlColumn, settings: PlainSettings) -> Wire | None:
+    if column.name == "time":
+        return Wire(TIME_MEANING[settings.times or "micros"])
+    if column.name == "datetime" and settings.timestamps == "adaptive":
+        coarse = column.number(0, 0) <= _MILLIS_DIGITS
+        return Wire(Meaning.MILLIS if coarse else Meaning.MICROS)
+    if column.name == "bit" and column.number(0, 1) > 1:
+        return Wire(Meaning.BITS)
+    return None

@@ -1,0 +1,57 @@
+"""Columns of source tables as text: events without schema need them in later runs too."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from table_core.cdc.embedded_schema import Declared
+from table_core.cdc.record import SourceTable
+from table_core.cdc.wire import Meaning, Wire
+from table_core.datatypes.text import parse_type, type_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["told_from", "told_text"]
+
+
+def told_text(told: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
+    """Compact JSON: name, type, meaning, whether it may be null, default, comment."""
+    found = [
+        [
+            table.database,
+            table.name,
+            [
+                [
+                    name,
+                    type_text(d.type),
+                    None if d.wire is None else d.wire.meaning.name,
+                    d.nullable,
+                    d.default,
+                    d.comment,
+                ]
+                for name, d in columns.items()
+            ],
+        ]
+        for table, columns in sorted(told.items())
+    ]
+    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
+
+def told_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:
+    """Read what ``told_text`` wrote."""
+    return {
+        SourceTable(database, table): {
+            name: Declared(
+                parse_type(type_),
+                None if meaning is None else Wire(Meaning[meaning]),
+                None,
+                nullable=nullable,
+                default=default,
+                comment=comment,
+            )
+            for name, type_, meaning, nullable, default, comment in columns
+        }
+        for database, table, columns in json.loads(text or "[]")
+    }

@@ -1,0 +1,125 @@
+"""Lines of several files, put into the order in which the source made the changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.cdc.envelope import read_event, unwrap
+from table_core.cdc.order import source_order
+from table_core.cdc.record import LineBlock, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.cdc.position import FilesPosition
+    from table_core.cdc.record import SourceTable
+
+__all__ = ["Segment", "Window"]
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+_OLD_KEY = "__debezium.oldkey"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Lines in source order; their numbers count from 0.
+
+    Shape: ``lines: large_binary[n]``, ``file_of: int64[n]`` (place in ``files``),
+    ``line_of: int64[n]``.
+    """
+
+    files: tuple[str, ...]
+    names: tuple[str, ...]
+    """Of the same files, as a position knows them."""
+    lines: pa.LargeBinaryArray
+    file_of: Ints
+    line_of: Ints
+
+    @classmethod
+    def of(cls, blocks: Sequence[tuple[str, LineBlock]]) -> Window:
+        """Put blocks, each with the name of its file in a position, together."""
+        parts = [block.lines for _, block in blocks]
+        lines = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        file_of = np.repeat(np.arange(len(blocks)), [len(part) for part in parts])
+        line_of = np.concatenate([block.numbers for _, block in blocks])
+        order = source_order(lines)
+        if order is not None:
+            lines, file_of, line_of = lines.take(pa.array(order)), file_of[order], line_of[order]
+        files = tuple(block.file for _, block in blocks)
+        return cls(files, tuple(name for name, _ in blocks), lines, file_of, line_of)
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """Numbers of the lines."""
+        return np.arange(len(self.lines), dtype=np.int64)
+
+    def place(self, number: int) -> Place:
+        """Where the line with this number stands."""
+        file = self.files[self.file_of[number]]
+        return Place.of_line(file, int(self.line_of[number]), number)
+
+    def text_of(self, number: int) -> bytes:
+        """The line with this number."""
+        text: bytes = self.lines[number].as_py()
+        return text
+
+    def segment(self, first: int, end: int, without: frozenset[int] = frozenset()) -> Segment:
+        """The lines ``first`` to ``end - 1`` but for those ``without``."""
+        numbers = self.numbers[first:end]
+        lines = self.lines.slice(first, end - first)
+        if without:
+            kept = ~np.isin(numbers, list(without))
+            numbers, lines = numbers[kept], lines.filter(pa.array(kept))
+        return Segment(self, lines, numbers)
+
+    def consumed(self, position: FilesPosition, numbers: Ints) -> Flags:
+        """Which of the lines a position covers."""
+        lines = [position.consumed.get(name, (0, 0))[0] for name in self.names]
+        return self.line_of[numbers] <= np.array(lines, np.int64)[self.file_of[numbers]]
+
+    def key_of(self, table: SourceTable) -> tuple[str, ...] | None:
+        """The names in the key of the first record of ``table``; () if its records have none."""
+        for number in range(len(self.lines)):
+            line = self.lines[number].as_py()
+            if table.name.encode() not in line:
+                continue
+            value = json.loads(line)
+            event = read_event(value, self.place(number))
+            if event is None or event.table != table or event.op == "t":
+                continue
+            if not isinstance(value, dict) or "key" not in value or "value" not in value:
+                return None
+            _, _, key = unwrap(value)
+            return tuple(key) if isinstance(key, dict) else ()
+        return None
+
+    def old_key(self, number: int) -> Mapping[str, Any] | None:
+        """The old primary key in the headers of a record that moved its row."""
+        record = json.loads(self.lines[number].as_py())
+        headers = record.get("headers") if isinstance(record, dict) else None
+        found = headers.get(_OLD_KEY) if isinstance(headers, dict) else None
+        if isinstance(found, str):
+            found = json.loads(found)
+        if isinstance(found, dict) and found.keys() == {"schema", "payload"}:
+            found = found["payload"]
+        return found if isinstance(found, dict) else None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some lines of a window, in its order."""
+
+    window: Window
+    lines: pa.LargeBinaryArray
+    numbers: Ints
+
+    def place(self, number: int) -> Place:
+        """Where the line with this number stands."""
+        return self.window.place(number)

@@ -1,0 +1,343 @@
+"""Applies the changes of one batch to one table: schema first, then rows.
+
+Everything is converted before the table is touched, so a bad value leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.cdc.computed import with_metadata
+from table_core.cdc.envelope import bad_line
+from table_core.cdc.evolution import evolved, schema_changes
+from table_core.cdc.infer import table_fields
+from table_core.cdc.rows import Target, event_batch, typed
+from table_core.cdc.truncates import chosen, first_truncate, last_truncates
+from table_core.cdc.unsent import with_earlier_values
+from table_core.datatypes.arrow import arrow_schema
+from table_core.datatypes.kinds import with_nullability
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import SchemaError
+from table_core.schema.change import SetOption
+from table_core.table.cdc_earlier import earlier_values
+from table_core.table.cdc_fill import (
+    FILL_OPTION,
+    all_defaults,
+    default_texts,
+    fill_pending,
+    late_columns,
+    pending_defaults,
+    with_defaults,
+)
+from table_core.table.cdc_remove import remove_rows
+from table_core.table.cdc_settings import NewTable
+from table_core.table.cdc_target import keeps_before
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.changes import Changes
+    from table_core.cdc.computed import ComputedColumn
+    from table_core.cdc.record import EventBatch, SourceTable
+    from table_core.cdc.wire import PlainSettings
+    from table_core.datatypes.kinds import Field
+    from table_core.schema.change import SchemaChange
+    from table_core.table.cdc_settings import ApplySettings
+    from table_core.table.cdc_target import SyncTarget
+    from table_core.table.table import Table
+
+__all__ = ["SOURCES_PROPERTY", "TableFeed"]
+
+_NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
+_KEYLESS_OPTIONS: Final = {"bucket": "-1"}
+_ATTEMPTS: Final = 5
+SOURCES_PROPERTY: Final = "tc.source.tables"
+"""Property: the source tables that ever fed a table, as pairs of database and name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TableFeed:
+    """What applies events to one target table."""
+
+    target: SyncTarget
+    settings: ApplySettings
+    plain: PlainSettings
+    new_table: NewTable = field(default_factory=NewTable)
+    history: Callable[[], Iterator[SourceBatch]] | None = None
+    """Reads all that was applied before the batch at hand once more, if the source can."""
+    sources: set[SourceTable] = field(default_factory=set)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def apply(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+        """Apply what the table does not have yet.
+
+        Raises:
+            DataError: a value does not fit its column.
+            EventError: an event lacks what is needed.
+        """
+        target = self.target
+        fresh = [
+            with_metadata(part, self.settings.metadata, self.settings.metadata_prefix)
+            for one in changes
+            if (part := chosen(one, ~target.covered(batch, one.lines))) is not None
+        ]
+        target.seen += sum(len(one.ops) for one in fresh)
+        self._note_sources(fresh)
+        self._refuse_truncate(fresh)
+        emptied = last_truncates(fresh)
+        left = [
+            part
+            for one in fresh
+            if (part := chosen(one, one.lines > emptied.get(one.table, -1))) is not None
+        ]
+        if left or (emptied and target.table is not None):
+            self._apply_rows(batch, left, emptied)
+        for one in fresh:
+            target.note_time(one.event_time_ms)
+        if target.waiting >= self.settings.commit_rows:
+            target.reached = batch.position
+            target.flush(complete=False)
+
+    def _note_sources(self, changes: Sequence[Changes]) -> None:
+        """Remember, with the next commit, which source tables feed this one."""
+        new = {one.table for one in changes} - self.sources
+        self.sources |= new
+        if new:
+            names = sorted([s.database, s.name] for s in self.sources)
+            self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
+
+    def _apply_rows(
+        self, batch: SourceBatch, changes: Sequence[Changes], emptied: Mapping[SourceTable, int]
+    ) -> None:
+        if self.target.table is None:
+            self._create(batch, changes)
+        table = self._follow(changes)
+        rows = self._converted(batch, changes)
+        if emptied and self.settings.on_truncate == "apply":
+            self._empty(emptied)
+        table = self.target.table or table
+        fill_pending(self.target, table, self.settings)
+        if table.primary_key or not _retracts(rows):
+            self.target.write(rows)
+        else:
+            remove_rows(self.target, rows)
+
+    # --------------------------------------------------------------------------------- schema
+    def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+        """Make the table from the first events; nothing is made if they do not convert."""
+        key = self.new_table.primary_key
+        if key is None:
+            known = (batch.key_of(one.table) for one in changes)
+            key = next((k for k in known if k is not None), ())
+        fields = table_fields(changes, key)
+        fields = self._as_wanted(changes, fields)
+        self._batch(fields, key, changes, keep_before=True)
+        computed = tuple(c.field(fields) for c in self._computed(fields))
+        names = {f.name for f in (*fields, *computed)}
+        partition_by = tuple(
+            n for n in self.new_table.partition_by if n in names or not self.new_table.optional
+        )
+        late = self._fill_options(changes, late_columns(changes, fields))
+        fill = {option.key: str(option.value) for option in late}
+        usual = _NEW_TABLE_OPTIONS if key else _KEYLESS_OPTIONS
+        self.target.create(
+            [*fields, *computed],
+            key,
+            partition_by,
+            {**usual, **fill, **self.new_table.options},
+        )
+        self.count("tables_created", 1)
+
+    def _as_wanted(self, changes: Sequence[Changes], fields: Sequence[Field]) -> tuple[Field, ...]:
+        """With the types that the user wants and the comments of the source."""
+        told = {name: d for one in changes for name, d in (one.declared or {}).items()}
+        mapping = self.settings.mapping
+        return tuple(
+            replace(
+                f,
+                type=with_nullability(mapping.applied(f.type), nullable=f.type.nullable),
+                description=told[f.name].comment if f.name in told else f.description,
+            )
+            for f in fields
+        )
+
+    def _follow(self, changes: Sequence[Changes]) -> Table:
+        """Bring the schema of the table up to the events; another run may do the same."""
+        target = self.target
+        table = target.table
+        assert table is not None
+        for attempt in range(_ATTEMPTS):
+            definition = table.definition
+            wanted = schema_changes(
+                changes,
+                definition.fields,
+                (*definition.primary_keys, *definition.partition_keys),
+                self.settings.mapping,
+            )
+            if not wanted:
+                return table
+            self._batch(evolved(definition.fields, wanted), definition.primary_keys, changes)
+            options = self._fill_options(changes, wanted)
+            try:
+                table = target.alter((*wanted, *options))
+            except SchemaError:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                table = target.reload()
+                continue
+            self.count("columns_added", sum(1 for c in wanted if type(c).__name__ == "AddColumn"))
+            self.count("schema_changes", len(wanted))
+        return table
+
+    def _fill_options(
+        self, changes: Sequence[Changes], wanted: Sequence[SchemaChange]
+    ) -> list[SetOption]:
+        if not self.settings.fill_defaults:
+            return []
+        texts = default_texts(changes, wanted)
+        return [SetOption(f"{FILL_OPTION}{name}", text) for name, text in texts.items()]
+
+    # ----------------------------------------------------------------------------------- rows
+    def _batch(
+        self,
+        fields: Sequence[Field],
+        key: Sequence[str],
+        changes: Sequence[Changes],
+        *,
+        keep_before: bool = False,
+    ) -> EventBatch:
+        computed = {column.name for column in self._computed(fields)}
+        given = [f for f in fields if f.name not in computed]
+        shape = Target(
+            fields=given,
+            key=tuple(name for name in key if name not in computed),
+            keep_before=keep_before,
+        )
+        return event_batch(changes, shape, self.plain)
+
+    def _converted(self, batch: SourceBatch, changes: Sequence[Changes]) -> pa.Table:
+        table = self.target.table
+        assert table is not None
+        definition = table.definition
+        if not changes:
+            return arrow_schema(definition.fields).empty_table()
+        keep = keeps_before(definition) or self._computes_place(table)
+        found = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
+        rows = found.rows
+        if found.lacking:
+            rows = self._with_unsent(batch, found, table, changes)
+        several = len(self.sources) > 1
+        defaults = all_defaults(table) if several else pending_defaults(self.target, table)
+        rows = with_defaults(rows, found.numbers, changes, defaults)
+        return self._with_computed(rows, definition.fields)
+
+    def _computes_place(self, table: Table) -> bool:
+        """Whether an update may move its row to another partition by a computed column."""
+        computed = self._computed(table.definition.fields)
+        return any(c.name in table.partition_by for c in computed)
+
+    def _with_unsent(
+        self, batch: SourceBatch, found: EventBatch, table: Table, changes: Sequence[Changes]
+    ) -> pa.Table:
+        if not table.primary_key:
+            number = int(found.numbers[np.flatnonzero(next(iter(found.lacking.values())))[0]])
+            why = (
+                "PostgreSQL did not send a large value that did not change, and the table has no "
+                "key to find it by; run ALTER TABLE … REPLICA IDENTITY FULL on the source"
+            )
+            raise bad_line(changes[0].place(number), why)
+        self.target.flush(complete=False)
+        return with_earlier_values(
+            found,
+            table.primary_key,
+            lambda number: self._old_key(batch, number, table, changes),
+            lambda keys, columns: earlier_values(table, keys, columns),
+            changes[0].place,
+        )
+
+    def _old_key(
+        self, batch: SourceBatch, number: int, table: Table, changes: Sequence[Changes]
+    ) -> tuple[Any, ...] | None:
+        """The key that an event moved its row from, in the types of the table."""
+        given = batch.old_key(number)
+        if given is None or not all(name in given for name in table.primary_key):
+            return None
+        declared = next(one.declared for one in changes if number in one.lines) or {}
+        types = {f.name: f for f in table.definition.fields}
+        key = []
+        for name in table.primary_key:
+            wire = declared[name].wire if name in declared else None
+            key.append(typed(pa.array([given[name]]), wire, types[name], self.plain)[0].as_py())
+        return tuple(key)
+
+    def _computed(self, fields: Sequence[Field]) -> list[ComputedColumn]:
+        """The computed columns of this table."""
+        names = {f.name for f in fields}
+        return [
+            *self.settings.computed,
+            *(
+                c
+                for c in self.new_table.computed
+                if not self.new_table.optional or c.argument is None or c.argument in names
+            ),
+        ]
+
+    def _with_computed(self, rows: pa.Table, fields: Sequence[Field]) -> pa.Table:
+        types = {f.name: f.type for f in fields}
+        now_ms = self.target.catalog.clock.now_ms()
+        for column in self._computed(fields):
+            values = column.values(rows, types[column.name], now_ms)
+            rows = rows.append_column(column.name, values)
+        return rows
+
+    # -------------------------------------------------------------------------------- truncate
+    def _refuse_truncate(self, changes: Sequence[Changes]) -> None:
+        number = first_truncate(changes)
+        if number is None or self.settings.on_truncate != "fail":
+            return
+        place = next(one.place for one in changes if number in one.lines)
+        why = (
+            f"the source table was truncated; say what {self.target.name} is to do with "
+            "on_truncate='ignore' or 'apply'"
+        )
+        raise bad_line(place(number), why)
+
+    def _empty(self, emptied: Iterable[SourceTable]) -> None:
+        """Take out what was there of source tables: all of it, or what they gave."""
+        from table_core.table.cdc_truncate import empty_sources
+
+        empty_sources(self, emptied)
+
+    def takes(self, table: SourceTable) -> bool:
+        """Whether the source table feeds this one."""
+        return table in self.sources
+
+    def rows_of(self, changes: Sequence[Changes]) -> EventBatch:
+        """The rows of older events, as the table would take them now."""
+        assert self.target.table is not None
+        definition = self.target.table.definition
+        told = [
+            with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
+            for one in changes
+        ]
+        return self._batch(definition.fields, definition.primary_keys, told, keep_before=True)
+
+    def count(self, what: str, n: int) -> None:
+        """Add to what the result tells."""
+        if n:
+            self.counts[what] = self.counts.get(what, 0) + n
+
+
+def _retracts(rows: pa.Table) -> bool:
+    import pyarrow.compute as pc
+
+    if ROW_KIND_COLUMN not in rows.column_names:
+        return False
+    gone = pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["-D", "-U"]))
+    return bool(pc.any(gone).as_py())

@@ -1,0 +1,60 @@
+"""Which reader goes with which source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.sources.files import FilesSource
+from table_core.table.cdc_files import FilesReader, LineDecoder, plain_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.cdc.wire import PlainSettings
+    from table_core.table.cdc_run import SyncRun
+
+__all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
+
+Source: TypeAlias = FilesSource
+
+
+def plain_of(source: Source) -> PlainSettings:
+    """What the source says of events without schema."""
+    return plain_settings(source)
+
+
+def open_reader(source: Source, run: SyncRun, until: str) -> Any:
+    """The reader of ``source`` for one run."""
+    if not isinstance(source, FilesSource):
+        raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
+    decoder = LineDecoder(
+        wants=run.wants, fields_of=run.fields_of, settings=plain_of(source), dead=run.dead
+    )
+    poll = run.catalog.clock if until == "forever" else None
+    return FilesReader(source=source, decoder=decoder, poll=poll)
+
+
+def source_from_spec(described: Mapping[str, Any]) -> Source:
+    """The source that a job spec tells: ``{"kind": "files", "uri": …, …}``.
+
+    Raises:
+        UnsupportedFeatureError: no such kind.
+        ArgumentError: arguments that the kind does not have.
+    """
+    given = dict(described)
+    kind = given.pop("kind", "files")
+    known = {"files": FilesSource}
+    if kind not in known:
+        raise UnsupportedFeatureError(
+            f"sources of kind {kind!r} are not supported, only {', '.join(known)}",
+            feature=f"source {kind}",
+        )
+    try:
+        return known[kind](**given)
+    except TypeError as error:
+        raise ArgumentError(
+            f"source of kind {kind!r} with {sorted(given)}: {error}",
+            argument="source",
+            value=sorted(given),
+        ) from error

@@ -1,0 +1,386 @@
+"""One run of a sync: reads a source once and feeds every table that its events belong to.
+
+Each table keeps how far it is.  Tables without news get no commit: the last commit of a run says
+that *all* tables are complete up to its position, and the next run starts there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from table_core.cdc.envelope import bad_line
+from table_core.cdc.record import SourceTable
+from table_core.cdc.truncates import chosen
+from table_core.errors import ArgumentError, DataError, EventError
+from table_core.table.cdc_apply import SOURCES_PROPERTY, TableFeed
+from table_core.table.cdc_target import SyncTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.changes import Changes
+    from table_core.cdc.table_news import TableNews
+    from table_core.cdc.wire import PlainSettings
+    from table_core.datatypes.kinds import Field
+    from table_core.table.catalog import Catalog
+    from table_core.table.cdc_dead import DeadLetters
+    from table_core.table.cdc_settings import ApplySettings, NewTable
+    from table_core.table.results import CommitAs
+
+__all__ = ["ALL_PROPERTY", "Limits", "Reader", "SyncRun"]
+
+ALL_PROPERTY: Final = "tc.source.all"
+"""Property of the last commit of a run: the position up to which every table is complete."""
+TOLD_PROPERTY: Final = "tc.source.told"
+"""Property: columns of source tables as their schema changes told them."""
+_VERSION: Final = 1
+_WRITE_BUFFER: Final = {"write-buffer-size": "32 mb"}
+
+
+class Reader(Protocol):
+    """What a source is to a run."""
+
+    def parse(self, text: str | None) -> Any:
+        """The position that a table holds; None is the start."""
+        ...
+
+    def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+        """What comes after ``start``, in source order."""
+        ...
+
+    rereads: bool
+    """Whether ``history`` works."""
+
+    def history(self, until: Any) -> Iterator[SourceBatch]:
+        """All up to ``until`` once more."""
+        ...
+
+    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+        """What a later run has to know to read events of ``tables``; it goes into a property."""
+        ...
+
+    def recall(self, text: str | None) -> None:
+        """Take up what an earlier run remembered."""
+        ...
+
+    def committed(self, position: Any) -> None:
+        """Every table is complete up to here."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Limits:
+    """When a run ends before its source does."""
+
+    max_rows: int | None = None
+    stop_at_ms: int | None = None
+    commit_every_ms: int | None = None
+    """A run without end commits so often."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SyncRun:
+    """Everything that one call knows."""
+
+    catalog: Catalog
+    commit: CommitAs
+    route: Callable[[SourceTable], str | None]
+    """The table that a source table feeds, as ``database.table``; None if nobody wants it."""
+    settings: ApplySettings
+    plain: PlainSettings
+    new_table: Callable[[str], NewTable]
+    limits: Limits = field(default_factory=Limits)
+    whole_database: str | None = None
+    """The filter of a sync of many tables; None for a sync of one."""
+    one_source: str | None = None
+    """The table that takes events of one source table only, because none was named."""
+    eager: bool = False
+    """Make every table that the source lists before the first row arrives."""
+    dead: DeadLetters | None = None
+    feeds: dict[str, TableFeed] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    met: set[SourceTable] = field(default_factory=set)
+    reader: Reader | None = None
+    reached: Any = None
+    events: int = 0
+    last_commit_ms: int | None = None
+    all_before: dict[str, str | None] = field(default_factory=dict)
+
+    # --------------------------------------------------------------------------------- lookups
+    def wants(self, table: SourceTable) -> bool:
+        """Whether events of a source table are applied."""
+        name = self.route(table)
+        return name is not None and name not in self.skipped
+
+    def fields_of(self, table: SourceTable) -> Sequence[Field] | None:
+        """The columns of the table that a source table feeds."""
+        name = self.route(table)
+        feed = self.feeds.get(name) if name is not None else None
+        return (
+            None
+            if feed is None or feed.target.table is None
+            else feed.target.table.definition.fields
+        )
+
+    def is_fed(self, name: str) -> bool:
+        """Whether source tables that go into the table ``name`` have fed it before."""
+        text = self.catalog.table(name).position(SOURCES_PROPERTY)
+        return any(self.route(_source(names)) == name for names in json.loads(text or "[]"))
+
+    def feed(self, name: str) -> TableFeed:
+        """What feeds the table ``name``."""
+        found = self.feeds.get(name)
+        if found is None:
+            new = self.new_table(name)
+            target = SyncTarget(
+                catalog=self.catalog, name=name, commit=self.commit, handle_options=_WRITE_BUFFER
+            )
+            target.open()
+            target.require("primary_key", new.primary_key or ())
+            target.require("partition_by", new.partition_by)
+            found = self.feeds[name] = TableFeed(
+                target=target, settings=self.settings, plain=self.plain, new_table=new
+            )
+            if target.table is not None:
+                if self.reader is not None and target.stored is not None:
+                    target.position = self.reader.parse(target.stored)
+                told = target.table.position(SOURCES_PROPERTY)
+                found.sources = set(map(_source, json.loads(told or "[]")))
+                if self.reader is not None:
+                    self.reader.recall(target.table.position(TOLD_PROPERTY))
+        return found
+
+    # --------------------------------------------------------------------------------- running
+    def run(self, reader: Reader, names: Sequence[str]) -> None:
+        """Read and apply; ``names`` are the tables that are there already."""
+        self.reader = reader
+        for name in names:
+            self.feed(name)
+        start, end = self._start(reader)
+        self.reached = start
+        try:
+            for batch in reader.batches(start, end):
+                self._apply(reader, batch)
+                if self._enough():
+                    break
+            self.flush(reader, complete=True)
+        finally:
+            for feed in self.feeds.values():
+                feed.target.abort()
+
+    def _start(self, reader: Reader) -> tuple[Any, Any | None]:
+        """Where to begin, and where an earlier attempt of this run ended (None: it did not)."""
+        done: Any = None
+        known = self._complete_for_all(reader) if self.whole_database is not None else None
+        starts = []
+        for feed in self.feeds.values():
+            target = feed.target
+            if target.table is None and not (known and target.name in known[1]):
+                continue
+            own = reader.parse(target.stored) if target.stored is not None else None
+            target.position = own
+            if target.finished and own is not None:
+                done = own
+            there = known is not None and target.table is not None
+            if known is not None and there and (own is None or known[0].covers(own)):
+                target.position = known[0]
+            starts.append(target.position)
+        if known is not None and all(s is not None for s in starts) and not self._lost(known[1]):
+            return _least([known[0], *starts]), done
+        if self.whole_database is None and len(starts) == 1 and starts[0] is not None:
+            return starts[0], done
+        return reader.parse(None), done
+
+    def _lost(self, names: Sequence[str]) -> bool:
+        """Whether a table that was complete is not there any more: it has to be read anew."""
+        return any(
+            name not in self.feeds or self.feeds[name].target.table is None for name in names
+        )
+
+    def _complete_for_all(self, reader: Reader) -> tuple[Any, list[str]] | None:
+        """The furthest position that a run of the same tables completed, and its tables."""
+        best: tuple[Any, list[str]] | None = None
+        for name, feed in self.feeds.items():
+            table = feed.target.table
+            text = table.position(ALL_PROPERTY) if table is not None else None
+            self.all_before[name] = text
+            document = json.loads(text) if text is not None else None
+            if document is None or document.get("filter") != self.whole_database:
+                continue
+            position = reader.parse(document["position"])
+            if best is None or position.covers(best[0]):
+                best = position, document["tables"]
+        return best
+
+    # -------------------------------------------------------------------------------- applying
+    def _apply(self, reader: Reader, batch: SourceBatch) -> None:
+        by_name: dict[str, list[Changes]] = {}
+        self._refuse_several(batch.changes)
+        for one in batch.changes:
+            name = self.route(one.table)
+            if name is not None:
+                by_name.setdefault(name, []).append(one)
+        before = self.reached
+        for name, changes in by_name.items():
+            if name in self.skipped:
+                continue
+            feed = self.feed(name)
+            feed.target.reached = before
+            feed.history = partial(reader.history, before) if reader.rereads else None
+            if feed.target.finished:
+                continue
+            self._apply_to(feed, batch, changes)
+        self._drops(batch.news)
+        self.reached = batch.position
+        self.events += batch.events
+        for feed in self.feeds.values():
+            feed.target.reached = batch.position
+        if self.limits.commit_every_ms is not None:
+            self._commit_in_time(reader)
+
+    def _refuse_several(self, changes: Sequence[Changes]) -> None:
+        """Rows of two source tables would be mixed up if nobody said that they belong together."""
+        for one in changes if self.one_source is not None else ():
+            self.met.add(one.table)
+            if len(self.met) > 1:
+                names = " and ".join(sorted(map(str, self.met)))
+                why = (
+                    f"the source has events of {names}; say which ones go into "
+                    f"{self.one_source} with tables='…', a regular expression"
+                )
+                raise bad_line(one.place(int(one.lines[0])), why)
+
+    def _apply_to(self, feed: TableFeed, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+        left = list(changes)
+        if not self._compatible(feed, batch, left):
+            return
+        while True:
+            try:
+                feed.apply(batch, left)
+            except (DataError, EventError) as error:
+                number = error.facts.get("row")
+                if self.dead is None or not isinstance(number, int):
+                    raise
+                at = next((one for one in left if number in one.lines), None)
+                if at is None:
+                    raise
+                self.dead.put(error, batch.text_of(number), str(at.table))
+                left = [
+                    part for one in left if (part := chosen(one, one.lines != number)) is not None
+                ]
+                continue
+            return
+
+    def _compatible(self, feed: TableFeed, batch: SourceBatch, changes: Sequence[Changes]) -> bool:
+        """Whether the key of a table that is there is that of its source.
+
+        Raises:
+            ArgumentError: it is not, and that is not to be ignored.
+        """
+        table = feed.target.table
+        if table is None or self.whole_database is None or feed.target.commits:
+            return True
+        for one in changes:
+            if one.table in feed.sources:
+                continue
+            key = batch.key_of(one.table)
+            if key is None or set(key) == set(table.primary_key) or feed.new_table.primary_key:
+                continue
+            if self.settings.ignore_incompatible:
+                self.skipped.add(feed.target.name)
+                return False
+            raise ArgumentError(
+                f"{feed.target.name} has the key {table.primary_key}, its source {one.table} has "
+                f"{key}; drop the table, exclude it, or pass ignore_incompatible=True",
+                argument="ignore_incompatible",
+                value=False,
+            )
+        return True
+
+    def _drops(self, news: Sequence[TableNews]) -> None:
+        """Tables that are gone from the source."""
+        for one in news:
+            name = self.route(one.table) if one.dropped and not one.in_snapshot else None
+            feed = self.feeds.get(name) if name is not None else None
+            if feed is None or feed.target.table is None or self.settings.on_drop == "ignore":
+                continue
+            if self.settings.on_drop == "fail":
+                raise EventError(
+                    f"the source table {one.table} was dropped; say what {name} is to do with "
+                    "on_drop='ignore' or 'apply'",
+                    table=str(one.table),
+                )
+            feed.sources.discard(one.table)
+            if not feed.sources:
+                feed.target.abort()
+                self.catalog.drop_table(feed.target.name)
+                del self.feeds[feed.target.name]
+
+    # -------------------------------------------------------------------------------- committing
+    def flush(self, reader: Reader, *, complete: bool) -> None:
+        """Commit every table; the last one says that all are complete."""
+        if self.dead is not None:
+            self.dead.flush()
+        ready = [
+            feed
+            for feed in self.feeds.values()
+            if feed.target.table is not None
+            and not feed.target.finished
+            and (feed.target.writer is not None or feed.target.seen)
+        ]
+        for n, feed in enumerate(ready):
+            target = feed.target
+            target.reached = self.reached
+            if (told := reader.remembered(feed.sources)) is not None:
+                target.properties[TOLD_PROPERTY] = told
+            if n + 1 == len(ready) and self.whole_database is not None:
+                target.properties[ALL_PROPERTY] = self._all_text()
+                if target.name in self.all_before:
+                    target.expect[ALL_PROPERTY] = self.all_before[target.name]
+                self.all_before[target.name] = target.properties[ALL_PROPERTY]
+            target.flush(complete=complete)
+        if self.reached is not None:
+            reader.committed(self.reached)
+
+    def _all_text(self) -> str:
+        there = sorted(n for n, feed in self.feeds.items() if feed.target.table is not None)
+        document = {
+            "v": _VERSION,
+            "filter": self.whole_database,
+            "position": self.reached.text,
+            "tables": there,
+        }
+        return json.dumps(document, separators=(",", ":"))
+
+    def _commit_in_time(self, reader: Reader) -> None:
+        now = self.catalog.clock.now_ms()
+        every = self.limits.commit_every_ms or 0
+        last = self.last_commit_ms
+        if last is None:
+            self.last_commit_ms = now
+        elif now - last >= every:
+            self.flush(reader, complete=False)
+            self.last_commit_ms = now
+
+    def _enough(self) -> bool:
+        limits = self.limits
+        if limits.max_rows is not None and self.events >= limits.max_rows:
+            return True
+        return limits.stop_at_ms is not None and self.catalog.clock.now_ms() >= limits.stop_at_ms
+
+
+def _least(positions: Sequence[Any]) -> Any:
+    """The position that all others cover."""
+    least = positions[0]
+    for one in positions[1:]:
+        if least.covers(one):
+            least = one
+    return least
+
+
+def _source(names: Sequence[str]) -> SourceTable:
+    return SourceTable(*names)
