@@ -12,6 +12,7 @@ from airflow.sdk import (
     BaseOperator,
     BaseOperatorLink,
     BaseSensorOperator,
+    BranchMixIn,
     Connection,
     Context,
     RetryDecision,
@@ -19,11 +20,16 @@ from airflow.sdk import (
     conf,
 )
 from airflow.sdk.bases.sensor import PokeReturnValue
+from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.log import mask_secret
-from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
+from airflow.sdk.observability import stats
+from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArgs, TriggerEvent
+
+XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 
 __all__ = [
+    "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
     "Asset",
@@ -34,12 +40,15 @@ __all__ = [
     "BaseOperatorLink",
     "BaseSensorOperator",
     "BaseTrigger",
+    "BranchMixIn",
     "Connection",
     "Context",
     "PokeReturnValue",
     "RetryDecision",
     "RetryPolicy",
+    "StartTriggerArgs",
     "TriggerEvent",
     "conf",
     "mask_secret",
+    "stats",
 ]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 from paimon_provider._compat import Asset, AssetWatcher
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from urllib.parse import SplitResult
 
 
@@ -29,7 +30,7 @@ __all__ = [
 
 SCHEME: Final = "paimon"
 _TEMPLATE_MARKS: Final = ("{{", "{%")
-_WATCHED: Final = re.compile(r"on=[a-z]+")
+_WATCHED: Final = re.compile(r"(events=[a-z]+&)?(min_rows=\d+&)?on=[a-z]+(&partitions=[^&]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def table_asset(
     return TableIdentity.of(table, catalog=catalog or paimon_conn_id).to_asset(**more)
 
 
-def watched_table(
+def watched_table(  # noqa: PLR0913 - what users may set
     table: str,
     *,
     paimon_conn_id: str = "paimon_default",
@@ -111,6 +112,9 @@ def watched_table(
     on: str = "changes",
     start: str = "latest",
     poll_seconds: float = 10.0,
+    min_rows: int = 0,
+    partitions: Sequence[Mapping[str, str]] = (),
+    events: str = "poll",
     **more: Any,
 ) -> Asset:
     """What a watcher sees of ``database.table``: new snapshots become events.
@@ -119,22 +123,38 @@ def watched_table(
     file that names an asset without watchers takes away those that another file gave it.
 
     A Dag with ``schedule=[watched_table("shop.orders")]`` runs when anybody commits changes to
-    the table: Airflow, Spark, Flink or another Paimon client.  ``on`` and ``start`` are those of
-    ``PaimonSnapshotTrigger``.
+    the table: Airflow, Spark, Flink or another Paimon client.  The parameters are those of
+    ``PaimonSnapshotTrigger``; each combination is an asset of its own.
     """
     from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 
     identity = TableIdentity.of(table, catalog=catalog or paimon_conn_id)
     trigger = PaimonSnapshotTrigger(
         table=table,
-        asset_uri=f"{identity.uri}?on={on}",
+        asset_uri=f"{identity.uri}?{_filters(on, min_rows, partitions, events)}",
         paimon_conn_id=paimon_conn_id,
         on=on,
         start=start,
         poll_seconds=poll_seconds,
+        min_rows=min_rows,
+        partitions=partitions,
+        events=events,
     )
     watcher = AssetWatcher(name=f"snapshots-{on}", trigger=trigger)
     return Asset(name=trigger.asset_uri, uri=trigger.asset_uri, watchers=[watcher], **more)
+
+
+def _filters(on: str, min_rows: int, partitions: Sequence[Mapping[str, str]], events: str) -> str:
+    """What tells the assets of differing watchers apart, in the order that Airflow sorts it to."""
+    parts = {"on": on}
+    if events != "poll":
+        parts["events"] = events
+    if min_rows:
+        parts["min_rows"] = str(min_rows)
+    if partitions:
+        named = (",".join(f"{k}={v}" for k, v in sorted(one.items())) for one in partitions)
+        parts["partitions"] = ";".join(sorted(named))
+    return urlencode(sorted(parts.items()))
 
 
 def normalize_uri(uri: SplitResult) -> SplitResult:

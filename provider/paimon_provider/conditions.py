@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "EVENT_VERSION",
@@ -18,9 +18,13 @@ __all__ = [
     "Seen",
     "SnapshotFacts",
     "SnapshotLike",
+    "TableNews",
     "counts",
     "delivers_changes",
     "event_document",
+    "matching_partitions",
+    "require_known",
+    "rows_of",
     "unseen",
 ]
 
@@ -73,6 +77,11 @@ class SnapshotLike(Protocol):
         """Rows in its changelog files."""
         ...
 
+    @property
+    def watermark(self) -> int | None:
+        """Event time up to which rows are complete, epoch milliseconds."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotFacts:
@@ -86,6 +95,7 @@ class SnapshotFacts:
     total_rows: int
     delta_rows: int
     changelog_rows: int
+    watermark: int | None = None
 
     @classmethod
     def of(cls, snapshot: SnapshotLike) -> SnapshotFacts:
@@ -99,6 +109,7 @@ class SnapshotFacts:
             total_rows=snapshot.total_record_count,
             delta_rows=snapshot.delta_record_count,
             changelog_rows=snapshot.changelog_record_count or 0,
+            watermark=snapshot.watermark,
         )
 
 
@@ -135,7 +146,21 @@ def counts(snapshot: SnapshotFacts, producer: str, on: str) -> bool:
             )
         case "append" | "overwrite" | "compact":
             return snapshot.kind == on.upper()
-    raise ArgumentError(f"on={on!r} is none of {', '.join(ON)}", argument="on", value=on)
+    raise _unknown(on)
+
+
+def require_known(on: str) -> None:
+    """Refuse what is none of ``ON``.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    if on not in ON:
+        raise _unknown(on)
+
+
+def _unknown(on: str) -> ArgumentError:
+    return ArgumentError(f"on={on!r} is none of {', '.join(ON)}", argument="on", value=on)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +172,7 @@ class NewSnapshots:
     min_rows: int = 0
 
     def __post_init__(self) -> None:
-        if self.on not in ON:
-            raise ArgumentError(
-                f"on={self.on!r} is none of {', '.join(ON)}", argument="on", value=self.on
-            )
+        require_known(self.on)
 
     def found(self, snapshots: Sequence[SnapshotFacts], producer: str) -> list[SnapshotFacts]:
         """The snapshots that satisfy this, oldest first; none while it is not satisfied."""
@@ -158,7 +180,7 @@ class NewSnapshots:
             (s for s in snapshots if s.id > self.after and counts(s, producer, self.on)),
             key=lambda s: s.id,
         )
-        return new if sum(map(_rows, new)) >= self.min_rows else []
+        return new if sum(map(rows_of, new)) >= self.min_rows else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +205,30 @@ class Seen:
         return cls(snapshot_id=snapshot.id, time_millis=snapshot.time_millis)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNews:
+    """The newest snapshots of a table, as far back as somebody has not seen them."""
+
+    snapshots: tuple[SnapshotFacts, ...] = ()
+    """Oldest first; none without a table or without snapshots."""
+    since: Seen | None = None
+    """How far back they go; None for the head alone."""
+    producer: str = "none"
+    """The table's changelog producer."""
+    partitioned: bool = False
+
+    @property
+    def head(self) -> Seen:
+        """How far these news go."""
+        return Seen.up_to(self.snapshots[-1]) if self.snapshots else Seen()
+
+    def covers(self, seen: Seen) -> bool:
+        """Whether nothing is missing for somebody who has come as far as ``seen``."""
+        if self.head == seen or not self.snapshots:
+            return True
+        return self.since is not None and self.since.snapshot_id <= seen.snapshot_id
+
+
 def unseen(snapshots: Sequence[SnapshotFacts], seen: Seen) -> list[SnapshotFacts]:
     """The snapshots that are new to somebody who has come as far as ``seen``, oldest first.
 
@@ -201,11 +247,17 @@ def unseen(snapshots: Sequence[SnapshotFacts], seen: Seen) -> list[SnapshotFacts
     return [s for s in ordered if s.id > seen.snapshot_id]
 
 
-def event_document(table: str, snapshots: Sequence[SnapshotFacts], producer: str) -> dict[str, Any]:
+def event_document(
+    table: str,
+    snapshots: Sequence[SnapshotFacts],
+    producer: str,
+    partitions: Sequence[Mapping[str, str | None]] | None = None,
+) -> dict[str, Any]:
     """Describe ``snapshots`` (oldest first): a watcher's payload and a task's event extra.
 
     ``rows`` are signed: a compaction that drops old versions has fewer rows after than before.
     ``snapshot_id`` is the newest one; consumers that may see an event twice compare it.
+    ``partitions`` are those that the snapshots touched; None if nobody looked or they are many.
     """
     rows: Counter[str] = Counter()
     for snapshot in snapshots:
@@ -221,9 +273,19 @@ def event_document(table: str, snapshots: Sequence[SnapshotFacts], producer: str
         "kinds": dict(Counter(s.kind for s in snapshots)),
         "delivers_changes": any(delivers_changes(s, producer) for s in snapshots),
         "rows": dict(rows),
-        "partitions": None,
+        "partitions": None if partitions is None else [dict(one) for one in partitions],
     }
 
 
-def _rows(snapshot: SnapshotFacts) -> int:
+def rows_of(snapshot: SnapshotFacts) -> int:
+    """How many rows a snapshot touches, for thresholds."""
     return max(snapshot.changelog_rows, abs(snapshot.delta_rows))
+
+
+def matching_partitions(
+    touched: Sequence[Mapping[str, str | None]] | None, wanted: Sequence[Mapping[str, str]]
+) -> bool:
+    """Whether one of ``touched`` agrees with one of ``wanted``; unknown ones may."""
+    if touched is None:
+        return True
+    return any(all(one.get(k) == v for k, v in want.items()) for one in touched for want in wanted)

@@ -11,6 +11,11 @@ __all__ = ["get_provider_info"]
 _NAME: Final = "Apache Paimon"
 _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
 _JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
+_OPERATORS: Final = (
+    *("table", "write", "statements", "sync", "compact", "expire", "tags", "branches"),
+    *("partitions", "rollback", "analyze", "health", "report"),
+)
+_SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -27,19 +32,10 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["apache"],
             }
         ],
-        "operators": [
-            _modules(
-                "operators.table",
-                "operators.write",
-                "operators.sync",
-                "operators.compact",
-                "operators.expire",
-                "operators.report",
-            )
-        ],
-        "sensors": [_modules("sensors.snapshot")],
+        "operators": [_modules(*(f"operators.{name}" for name in _OPERATORS))],
+        "sensors": [_modules(*(f"sensors.{name}" for name in _SENSORS))],
         "hooks": [_modules("hooks.paimon")],
-        "triggers": [_modules("triggers.snapshot")],
+        "triggers": [_modules("triggers.snapshot", "triggers.wait")],
         "connection-types": [_connection_type()],
         "extra-links": ["paimon_provider.links.ChangeReportLink"],
         "asset-uris": [

@@ -40,6 +40,15 @@ ACTIONS: Final = (
     "expire-tags",
     "mark-done",
     "analyze",
+    "delete",
+    "update",
+    "health",
+    "create-tag",
+    "delete-tag",
+    "create-branch",
+    "delete-branch",
+    "fast-forward",
+    "rollback",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

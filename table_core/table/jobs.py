@@ -9,18 +9,22 @@ from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError
 from table_core.schema import change as changes
 from table_core.table import merge_into as clauses
+from table_core.table import state_jobs
 from table_core.table.catalog import open_catalog
 from table_core.table.embedded import EmbeddedEngine
 from table_core.table.file_rows import append_files
 from table_core.table.flow import run_flow, views_of
-from table_core.table.results import CommitAs, ResultDocument
+from table_core.table.results import CommitAs
+from table_core.table.state_jobs import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from table_core.table.catalog import Catalog
     from table_core.table.flow import Engine
+    from table_core.table.health import Health
     from table_core.table.job_spec import JobSpec
+    from table_core.table.results import ResultDocument
     from table_core.table.table import Table
 
 __all__ = ["run_embedded", "run_job"]
@@ -69,7 +73,7 @@ def _create(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultD
         comment=args.get("comment"),
         if_not_exists=args.get("if_not_exists", True),
     )
-    return _unchanged("create-table", table, {"created": not existed})
+    return unchanged("create-table", table, {"created": not existed})
 
 
 def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
@@ -87,7 +91,7 @@ def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
     before = catalog.table(spec.table).definition.id
     table = catalog.alter_table(spec.table, wanted)
     details = {"schema_before": before, "schema_after": table.definition.id}
-    return _unchanged("alter-table", table, details)
+    return unchanged("alter-table", table, details)
 
 
 def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
@@ -174,6 +178,24 @@ def _analyze(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Re
     return _table(catalog, spec).analyze(commit=commit, **_given(spec))
 
 
+def _delete(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).delete(commit=commit, **_given(spec))
+
+
+def _update(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).update(commit=commit, **_given(spec))
+
+
+def _health(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Health:
+    return _table(catalog, spec).health(**(spec.args.get("thresholds") or {}))
+
+
+def _on_states(
+    verb: Callable[[Table, Mapping[str, Any]], ResultDocument],
+) -> Callable[[Catalog, JobSpec, CommitAs, Engine], ResultDocument]:
+    return lambda catalog, spec, _, __: verb(_table(catalog, spec), _given(spec))
+
+
 def _drop_partitions(
     catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
 ) -> ResultDocument:
@@ -191,15 +213,9 @@ def _given(spec: JobSpec) -> dict[str, Any]:
     return {k: v for k, v in spec.args.items() if k not in common and v is not None}
 
 
-def _unchanged(action: str, table: Table, details: Mapping[str, object]) -> ResultDocument:
-    head = table.latest_snapshot()
-    id = head.id if head else None
-    return ResultDocument(
-        action=action, table=table.name, snapshot_before=id, snapshot_after=id, details=details
-    )
-
-
-_ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], ResultDocument]]] = {
+_ACTIONS: Final[
+    Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], ResultDocument | Health]]
+] = {
     "create-table": _create,
     "alter-table": _alter,
     "write": _write,
@@ -215,4 +231,13 @@ _ACTIONS: Final[Mapping[str, Callable[[Catalog, JobSpec, CommitAs, Engine], Resu
     "expire-tags": _expire_tags,
     "mark-done": _mark_done,
     "analyze": _analyze,
+    "delete": _delete,
+    "update": _update,
+    "health": _health,
+    "create-tag": _on_states(state_jobs.create_tag),
+    "delete-tag": _on_states(state_jobs.delete_tag),
+    "create-branch": _on_states(state_jobs.create_branch),
+    "delete-branch": _on_states(state_jobs.delete_branch),
+    "fast-forward": _on_states(state_jobs.fast_forward),
+    "rollback": _on_states(state_jobs.rollback),
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError, NotFoundError, UnsupportedFeatureError
-from table_core.ondisk import layout
-from table_core.ondisk.success_file import SUCCESS_NAME, SuccessFile
-from table_core.options import keys_files, keys_retention
+from table_core.ondisk.success_file import SuccessFile
+from table_core.options import keys_retention
 from table_core.table.partition_spec import encoded_partition
+from table_core.table.partition_state import success_path
 from table_core.table.results import ResultDocument
 
 if TYPE_CHECKING:
@@ -33,11 +33,9 @@ def mark_done(access: TableAccess, partitions: Sequence[Mapping[str, object]]) -
     if not partitions:
         raise ArgumentError("name at least one partition", argument="partitions", value=[])
     rows = [encoded_partition(access, spec) for spec in partitions]
-    above = (access.options.get(keys_files.DATA_FILE_PATH_DIRECTORY) or "").strip("/")
     marked = []
     for row in rows:
-        folder = layout.partition_path(access.schema, row)
-        path = "/".join(part for part in (above, folder, SUCCESS_NAME) if part)
+        path = success_path(access, row)
         marked.append({"path": path, "again": _mark(access, path)})
     head = access.metadata.head_id()
     return ResultDocument(

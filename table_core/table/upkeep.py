@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.table.access import TableAccess
     from table_core.table.health import Health
+    from table_core.table.partition_state import PartitionState
     from table_core.table.results import ResultDocument
     from table_core.table.times import PointInTime
 
@@ -157,6 +158,29 @@ class Upkeep:
         from table_core.table.health import health
 
         return health(self.access, thresholds)
+
+    def partition(
+        self, partition: Mapping[str, object], *, with_done: bool = False
+    ) -> PartitionState | None:
+        """What there is of a partition, e.g. ``{"dt": "2026-01-01"}``; None without live files.
+
+        Some of the partition columns are enough, unless ``with_done`` asks for the mark that
+        ``mark_done`` leaves.
+        """
+        from table_core.table.partition_state import partition_state
+
+        return partition_state(self.access, partition, with_done=with_done)
+
+    def touched_partitions(
+        self, snapshots: Sequence[int], limit: int = 100
+    ) -> list[dict[str, str | None]] | None:
+        """The partitions that the commits of ``snapshots`` added files to or took some from.
+
+        From their delta manifests alone.  None where there are more than ``limit``.
+        """
+        from table_core.table.partition_state import touched_partitions
+
+        return touched_partitions(self.access, snapshots, limit)
 
     def mark_done(self, partitions: Sequence[Mapping[str, object]]) -> ResultDocument:
         """Say that whole partitions are complete, e.g. ``[{"dt": "2026-01-01"}]``.

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from table_core.table.catalog import Catalog, open_catalog
 
 ROOT = Path(__file__).parents[2]
 HOME = Path(tempfile.mkdtemp(prefix="paimon-airflow-"))
@@ -41,3 +46,19 @@ def airflow_home() -> Path:
         [sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True
     )
     return HOME
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    uri = f"file://{tmp_path}/wh"
+    document = {"conn_type": "paimon", "host": uri, "extra": {"spark_master": "local[2]"}}
+    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+    return open_catalog(uri)
+
+
+@pytest.fixture
+def run(airflow_home: Path, warehouse: Catalog) -> Callable[..., Any]:
+    """Write a Dag file, load it, run it; gives the Dag run."""
+    from tests.provider.dag_runs import run_body
+
+    return functools.partial(run_body, airflow_home)

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from airflow.sdk import BaseOperator
 
+from paimon_provider.hooks.paimon import PaimonHook
+from paimon_provider.operators.analyze import PaimonAnalyzeOperator
 from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.operators.branches import (
+    PaimonCreateBranchOperator,
+    PaimonDeleteBranchOperator,
+    PaimonFastForwardOperator,
+)
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.expire import (
     PaimonExpireChangelogsOperator,
@@ -17,15 +24,44 @@ from paimon_provider.operators.expire import (
     PaimonExpireTagsOperator,
     PaimonRemoveOrphanFilesOperator,
 )
+from paimon_provider.operators.health import PaimonHealthOperator
+from paimon_provider.operators.partitions import (
+    PaimonDropPartitionOperator,
+    PaimonMarkPartitionDoneOperator,
+)
 from paimon_provider.operators.report import PaimonChangeReportOperator
+from paimon_provider.operators.rollback import PaimonRollbackOperator
+from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpdateOperator
 from paimon_provider.operators.sync import PaimonSyncTableOperator
 from paimon_provider.operators.table import PaimonAlterTableOperator, PaimonCreateTableOperator
+from paimon_provider.operators.tags import PaimonCreateTagOperator, PaimonDeleteTagOperator
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
+from paimon_provider.sensors.freshness import PaimonFreshnessSensor
+from paimon_provider.sensors.partition import PaimonPartitionSensor
 from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
+from paimon_provider.sensors.tag import PaimonTagSensor
+from paimon_provider.sensors.watermark import PaimonWatermarkSensor
+from paimon_provider.waits import SnapshotWait
 from table_core.errors import ArgumentError
 from table_core.table.job_spec import ACTIONS
 
 NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
+    PaimonAnalyzeOperator: {"columns": ["x"]},
+    PaimonCreateBranchOperator: {"branch": "b", "tag": "t"},
+    PaimonCreateTagOperator: {"tag": "t", "time_retained": "1 d"},
+    PaimonDeleteBranchOperator: {"branch": "b"},
+    PaimonDeleteOperator: {"where": "id = 1"},
+    PaimonDeleteTagOperator: {"tag": "t"},
+    PaimonDropPartitionOperator: {"partitions": [{"dt": "1"}]},
+    PaimonFastForwardOperator: {"branch": "b"},
+    PaimonFreshnessSensor: {"within": "1 h"},
+    PaimonHealthOperator: {"thresholds": {"small_files_due": 2}},
+    PaimonMarkPartitionDoneOperator: {"partitions": [{"dt": "1"}]},
+    PaimonPartitionSensor: {"partition": {"dt": "1"}},
+    PaimonRollbackOperator: {"tag": "t"},
+    PaimonTagSensor: {"tag": "t"},
+    PaimonUpdateOperator: {"values": {"n": "n + 1"}, "where": "id = 1"},
+    PaimonWatermarkSensor: {"at": "2026-01-01T00:00:00Z"},
     PaimonAlterTableOperator: {"changes": [{"change": "DropColumn", "name": "x"}]},
     PaimonChangeReportOperator: {"label_column": "k", "value_column": "v"},
     PaimonCompactOperator: {},
@@ -122,4 +158,4 @@ def test_a_wrong_choice_is_an_error_in_the_dag(cls: type[BaseOperator], wrong: A
 
 def test_the_sensor_refuses_what_is_no_snapshot() -> None:
     with pytest.raises(ArgumentError, match="after='None' is no snapshot id"):
-        make(PaimonSnapshotSensor, after="None")._condition()
+        SnapshotWait(table="a.b", after="None").look(PaimonHook())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,62 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from table_core.table.catalog import Catalog, open_catalog
+from table_core.table.catalog import Catalog
+from tests.provider.dag_runs import events_of, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
-
-HEAD = """
-from airflow.sdk import DAG, task
-from paimon_provider.operators.compact import PaimonCompactOperator
-from paimon_provider.operators.expire import PaimonExpirePartitionsOperator, PaimonExpireSnapshotsOperator
-from paimon_provider.operators.report import PaimonChangeReportOperator
-from paimon_provider.operators.sync import PaimonSyncTableOperator
-from paimon_provider.operators.table import PaimonAlterTableOperator, PaimonCreateTableOperator
-from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
-from paimon_provider.sensors.snapshot import PaimonSnapshotSensor
-
-"""
-
-
-@pytest.fixture
-def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
-    uri = f"file://{tmp_path}/wh"
-    document = {"conn_type": "paimon", "host": uri, "extra": {"spark_master": "local[2]"}}
-    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
-    return open_catalog(uri)
-
-
-@pytest.fixture
-def run(airflow_home: Path, warehouse: Catalog) -> Callable[..., Any]:
-    """Write a Dag file, load it, run it; gives the Dag run."""
-
-    def run_dag(body: str, **conf: Any) -> Any:
-        dag_id = f"dag_{uuid.uuid4().hex[:8]}"
-        path = airflow_home / "dags" / f"{dag_id}.py"
-        inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
-        path.write_text(
-            f"{HEAD}with DAG({dag_id!r}, default_args=dict(retries=0)) as dag:\n{inner}\n"
-        )
-        spec = importlib.util.spec_from_file_location(dag_id, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        try:
-            return module.dag.test(run_conf=conf)
-        finally:
-            os.unlink(path)
-
-    return run_dag
-
-
-def states(dag_run: Any) -> dict[str, str]:
-    return {ti.task_id: str(ti.state) for ti in dag_run.get_task_instances()}
-
-
-def xcom(dag_run: Any, task_id: str) -> Any:
-    ti = dag_run.get_task_instance(task_id)
-    return ti.xcom_pull(task_ids=task_id)
 
 
 def write_rows(path: Path, start: int, count: int) -> None:
@@ -148,18 +94,6 @@ expire = PaimonExpireSnapshotsOperator(task_id="expire", table="shop.sums", reta
     again = run(body, folder=f"file://{tmp_path}/in")
     assert set(states(again).values()) == {"success"}, states(again)
     assert warehouse.table("shop.sums").read().to_arrow().sort_by("dt").to_pylist() == rows
-
-
-def events_of(dag_run: Any, airflow_home: Path) -> list[tuple[str, str, dict[str, Any]]]:
-    import sqlite3
-
-    with sqlite3.connect(airflow_home / "airflow.db") as db:
-        found = db.execute(
-            "SELECT source_task_id, uri, e.extra FROM asset_event e JOIN asset a ON a.id = asset_id"
-            " WHERE source_run_id = ? AND source_dag_id = ? ORDER BY e.id",
-            (dag_run.run_id, dag_run.dag_id),
-        ).fetchall()
-    return [(task, uri, json.loads(extra)) for task, uri, extra in found]
 
 
 def test_a_task_announces_the_changes_that_it_delivered_and_nothing_else(

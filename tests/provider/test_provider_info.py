@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from paimon_provider import get_provider_info as provider_info
 from paimon_provider.get_provider_info import get_provider_info
 
 MODULES = [
@@ -22,16 +23,12 @@ MODULES = [
     "hooks.paimon",
     "launchers.base",
     "links",
-    "operators.compact",
-    "operators.expire",
-    "operators.report",
-    "operators.sync",
-    "operators.table",
-    "operators.write",
+    *(f"operators.{name}" for name in provider_info._OPERATORS),
+    *(f"sensors.{name}" for name in provider_info._SENSORS),
     "plugin",
     "run_identity",
-    "sensors.snapshot",
     "triggers.snapshot",
+    "triggers.wait",
     "warehouse",
 ]
 

@@ -22,10 +22,13 @@ from airflow.sdk.execution_time.comms import (
 )
 from airflow.sdk.execution_time.context import AssetStateStoreAccessors
 
-from paimon_provider.conditions import SnapshotFacts
+from paimon_provider import waits
+from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.hooks.paimon import PaimonHook
+from paimon_provider.triggers import asking, poll
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
+from paimon_provider.triggers.wait import PaimonPartitionTrigger
 from table_core.errors import CorruptFileError, StorageUnavailableError
 
 NAME = "paimon://wh/a/b"
@@ -51,7 +54,7 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
     supervisor = Supervisor()
     monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", supervisor, raising=False)
     monkeypatch.setattr(module, "_FLUSH_SECONDS", 0)
-    monkeypatch.setattr(module._Pause, "seconds", lambda _: 0)
+    monkeypatch.setattr(asking.Pause, "seconds", lambda _: 0)
     return supervisor
 
 
@@ -72,22 +75,30 @@ class OverError(Exception):
     """The script is over."""
 
 
+END: list[Any] = []
+"""What ends the collecting of events."""
+
+
 def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none") -> None:
     """Each poll is a list of snapshots, or an error; after the last one the test ends."""
     answers: Iterator[Any] = iter(polls)
-    current: list[Any] = []
 
-    def head(_: PaimonHook, __: str) -> SnapshotFacts | None:
+    def news(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
         answer = next(answers, OverError)
         if answer is OverError:
-            raise asyncio.CancelledError
+            END[-1]()
+            raise OverError
         if isinstance(answer, Exception):
             raise answer
-        current[:] = answer
-        return answer[-1] if answer else None
+        shown = answer[-1:] if since is None else answer
+        return TableNews(snapshots=tuple(shown), since=since, producer=producer)
 
-    monkeypatch.setattr(PaimonHook, "head", head)
-    monkeypatch.setattr(PaimonHook, "snapshots", lambda _, __: (list(current), producer))
+    def new_snapshots(hook: PaimonHook, table: str, condition: Any) -> Any:
+        found = condition.found(news(hook, table, Seen()).snapshots, producer)
+        return (found, producer) if found else None
+
+    monkeypatch.setattr(PaimonHook, "news", news)
+    monkeypatch.setattr(PaimonHook, "new_snapshots", new_snapshots)
 
 
 def events(trigger: Any, *, store: bool = True) -> list[dict[str, Any]]:
@@ -96,6 +107,9 @@ def events(trigger: Any, *, store: bool = True) -> list[dict[str, Any]]:
     async def collect() -> list[dict[str, Any]]:
         if store:
             trigger.asset_state_store = AssetStateStoreAccessors([Asset(name=NAME, uri=NAME)])
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        END.append(lambda: loop.call_soon_threadsafe(task.cancel))
         found = []
         try:
             async for event in trigger.run():
@@ -207,14 +221,13 @@ def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(
     released = threading.Event()
     asked: list[int] = []
 
-    def hang(_: PaimonHook, __: str) -> SnapshotFacts:
+    def hang(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
         asked.append(1)
         released.wait(20)
-        return fact(len(asked))
+        return TableNews(snapshots=(fact(1), fact(2)), since=since)
 
-    monkeypatch.setattr(PaimonHook, "head", hang)
-    monkeypatch.setattr(PaimonHook, "snapshots", lambda _, __: ([fact(1), fact(2)], "none"))
-    monkeypatch.setattr(module, "_CALL_SECONDS", 0.05)
+    monkeypatch.setattr(PaimonHook, "news", hang)
+    monkeypatch.setattr(asking.Asking.__init__, "__kwdefaults__", {"seconds": 0.05})
 
     async def watch() -> Any:
         trigger = watcher(start="earliest")
@@ -232,15 +245,142 @@ def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(
     "trigger",
     [
         watcher(on="compact", start="earliest"),
+        watcher(min_rows=3, partitions=[{"dt": "1"}], events="snapshot"),
         PaimonSnapshotWaitTrigger(
             table="a.b", paimon_conn_id="c", after=4, on="any", min_rows=2, poll_seconds=2.5
         ),
+        PaimonPartitionTrigger(table="a.b", paimon_conn_id="c", partition={"dt": "{{ ds }}"}),
     ],
 )
 def test_it_survives_serialization(trigger: Any) -> None:
     path, kwargs = trigger.serialize()
-    assert path == f"paimon_provider.triggers.snapshot.{type(trigger).__name__}"
+    assert path == f"{type(trigger).__module__}.{type(trigger).__name__}"
     assert type(trigger)(**kwargs).serialize() == (path, kwargs)
+
+
+def test_rows_are_waited_for_and_none_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    first = [fact(1), fact(2)]
+    script(monkeypatch, first, first, [*first, fact(3)], [*first, fact(3), fact(4)])
+    (payload,) = events(watcher(start="earliest", min_rows=3))
+    assert payload["snapshots"] == {"first": 1, "last": 3, "count": 3}
+
+
+def test_each_snapshot_may_have_an_event_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    three = [fact(1), fact(2, "COMPACT"), fact(3)]
+    script(monkeypatch, three, three)
+    found = events(watcher(start="earliest", events="snapshot"))
+    assert [payload["snapshots"] for payload in found] == [
+        {"first": id, "last": id, "count": 1} for id in (1, 3)
+    ]
+
+
+def test_only_the_partitions_that_were_asked_for_wake(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    three = (fact(1), fact(2), fact(3))
+    news = TableNews(snapshots=three, since=Seen(), partitioned=True)
+    monkeypatch.setattr(PaimonHook, "touched_partitions", lambda _, __, s: [{"c": f"{s[0].id}"}])
+    polls = iter([news])
+
+    def once(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
+        if since is None:
+            return TableNews(snapshots=three[-1:])
+        found = next(polls, None)
+        if found is None:
+            END[-1]()
+            raise OverError
+        return found
+
+    monkeypatch.setattr(PaimonHook, "news", once)
+    (payload,) = events(watcher(start="earliest", partitions=[{"c": "1"}, {"c": "2"}]))
+    assert payload["partitions"] == [{"c": "1"}, {"c": "2"}]
+    assert payload["snapshots"] == {"first": 1, "last": 2, "count": 2}
+
+
+def test_triggers_on_one_connection_share_a_poll(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    """Three watch two tables: each table is asked once a round, and each hears of its own."""
+    asked: list[str] = []
+    heads = {"a.b": [fact(1)], "a.c": [fact(1), fact(2)]}
+
+    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+        asked.append(table)
+        return TableNews(snapshots=tuple(heads[table]), since=since or Seen())
+
+    monkeypatch.setattr(PaimonHook, "news", news)
+
+    async def share() -> list[int]:
+        triggers = [
+            watcher(table=table, asset_uri=f"{NAME}{n}", start="earliest", paimon_conn_id="shared")
+            for n, table in enumerate(("a.b", "a.c", "a.c"))
+        ]
+        assert len({trigger.shared_stream_key() for trigger in triggers}) == 1
+        queues: list[asyncio.Queue[Any]] = [asyncio.Queue() for _ in triggers]
+
+        async def broadcast() -> None:
+            async for told in PaimonSnapshotTrigger.open_shared_stream(
+                {"paimon_conn_id": "shared"}
+            ):
+                for queue in queues:
+                    queue.put_nowait(told)
+
+        async def one(trigger: Any, queue: asyncio.Queue[Any]) -> int:
+            async def stream() -> Any:
+                while True:
+                    yield await queue.get()
+
+            async for event in trigger.filter_shared_stream(stream()):
+                return int(event.payload["snapshot_id"])
+            return 0
+
+        polling = asyncio.create_task(broadcast())
+        found = await asyncio.wait_for(
+            asyncio.gather(*(one(t, q) for t, q in zip(triggers, queues, strict=True))), 20
+        )
+        polling.cancel()
+        return list(found)
+
+    assert asyncio.run(share()) == [1, 2, 2]
+    assert set(asked) == {"a.b", "a.c"}
+    assert poll.watches_of("shared").tables() == []
+
+
+def test_a_table_that_hangs_keeps_no_other_waiting(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    released = threading.Event()
+
+    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+        if table == "a.slow":
+            released.wait(20)
+        return TableNews(snapshots=(fact(1),), since=since or Seen())
+
+    monkeypatch.setattr(PaimonHook, "news", news)
+
+    async def watch() -> tuple[int, float]:
+        watches = poll.watches_of("half")
+        slow, quick = (poll.Watch(table, 0.01) for table in ("a.slow", "a.quick"))
+        for one in (slow, quick):
+            watches.add(one)
+        stream = poll.poll("half", module._LOG)
+        start = asyncio.get_running_loop().time()
+        told = await anext(stream)
+        spent = asyncio.get_running_loop().time() - start
+        assert set(told) == {"a.quick"}
+        released.set()
+        await stream.aclose()
+        for one in (slow, quick):
+            watches.remove(one)
+        return told["a.quick"].head.snapshot_id, spent
+
+    id, spent = asyncio.run(watch())
+    assert id == 1
+    assert spent < 5
 
 
 def waiter(**more: Any) -> PaimonSnapshotWaitTrigger:
@@ -255,6 +395,12 @@ def test_the_waiter_reports_what_satisfies_it(
     (payload,) = events(waiter(), store=False)
     assert payload["status"] == "found"
     assert payload["found"]["snapshot_id"] == 5
+
+
+def test_a_wait_knows_its_fields_and_no_other() -> None:
+    assert waits.field_names(waits.TagWait) == ("table", "tag")
+    with pytest.raises(TypeError, match="nonsense"):
+        waiter(nonsense=1)
 
 
 def test_the_waiter_gives_up_on_what_waiting_does_not_mend(

@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import BaseHook, mask_secret
-from paimon_provider.conditions import SnapshotFacts
+from paimon_provider.conditions import SnapshotFacts, TableNews
 from paimon_provider.warehouse import Warehouse
-from table_core.errors import NotFoundError, TableError
+from table_core.errors import ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from paimon_provider.conditions import NewSnapshots
+    from paimon_provider.conditions import NewSnapshots, Seen
     from paimon_provider.launchers.base import Launcher
     from paimon_provider.run_identity import RunIdentity
 
@@ -143,6 +143,43 @@ class PaimonHook(BaseHook):
         producer = handle.options.get("changelog-producer", "none")
         return sorted(facts, key=lambda s: s.id), str(producer).lower()
 
+    def news(self, table: str, since: Seen | None) -> TableNews:
+        """The newest snapshots, back to ``since``; without it the head alone.
+
+        Where the numbers have started over, after a rollback or a new table of that name, back to
+        the time of ``since``.  No table and no snapshot are no news.
+        """
+        try:
+            handle = self.table(table)
+        except NotFoundError:
+            return TableNews()
+        head = handle.latest_snapshot()
+        found = [] if head is None else [SnapshotFacts.of(head)]
+        while found and since is not None and not _reaches(found[-1], since, found[0].id):
+            try:
+                found.append(SnapshotFacts.of(handle.snapshot(found[-1].id - 1)))
+            except NotFoundError:
+                break
+        return TableNews(
+            snapshots=tuple(reversed(found)),
+            since=since,
+            producer=str(handle.options.get("changelog-producer", "none")).lower(),
+            partitioned=bool(handle.partition_by),
+        )
+
+    def touched_partitions(
+        self, table: str, snapshots: Sequence[SnapshotFacts]
+    ) -> list[dict[str, str | None]] | None:
+        """The partitions that ``snapshots`` touched; None if they are many or no longer known."""
+        try:
+            found: list[dict[str, str | None]] | None
+            found = self.table(table).touched_partitions([s.id for s in snapshots])
+            return found
+        except TableError as error:
+            if error.kind is not ErrorKind.NOT_FOUND:
+                raise
+            return None
+
     def new_snapshots(
         self, table: str, condition: NewSnapshots
     ) -> tuple[list[SnapshotFacts], str] | None:
@@ -156,3 +193,15 @@ class PaimonHook(BaseHook):
         snapshots, producer = self.snapshots(table)
         found = condition.found(snapshots, producer)
         return (found, producer) if found else None
+
+
+def _reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
+    """Whether nothing below ``oldest`` can be new to somebody who has come to ``since``."""
+    if oldest.id <= 1:
+        return True
+    same_numbers = head_id >= since.snapshot_id
+    if same_numbers and oldest.id > since.snapshot_id:
+        return False
+    if same_numbers and oldest.id == since.snapshot_id and oldest.time_millis == since.time_millis:
+        return True
+    return oldest.time_millis <= since.time_millis

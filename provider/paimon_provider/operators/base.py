@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator
+from paimon_provider._compat import BaseOperator, stats
 from paimon_provider.assets import TableIdentity, is_template, table_asset
 from paimon_provider.conditions import delivers_changes, event_document
 from paimon_provider.failures import TableRetryPolicy, airflow_failures
@@ -104,13 +104,22 @@ class PaimonTableOperator(BaseOperator):
                 spark_conf=self.spark_conf,
             )
             self._announce(context, result, user)
+        self._tell(result)
+        return result
+
+    def _tell(self, result: Mapping[str, Any]) -> None:
+        """Put the result into the log and Airflow's metrics."""
         self.log.info(
             "%s %s: snapshot %s to %s, %s rows written, files %s to %s, %s s",
             *(self.action, self.table, result.get("snapshot_before")),
             *(result.get("snapshot_after"), result.get("rows_written")),
             *(result.get("files_before"), result.get("files_after"), result.get("seconds")),
         )
-        return result
+        tags = {"action": self.action, "table": self.table}
+        for name in ("rows_written", "files_deleted", "bytes_deleted"):
+            if result.get(name):
+                stats.incr(f"paimon.{name}", int(result[name]), tags=tags)
+        stats.timing("paimon.seconds", float(result.get("seconds") or 0) * 1000, tags=tags)
 
     def on_kill(self) -> None:
         """End the job and every process of it.  Its files are orphans until the next sweep."""
@@ -141,18 +150,28 @@ class PaimonTableOperator(BaseOperator):
 
     def _announce(self, context: Context, result: Mapping[str, Any], user: str) -> None:
         """Describe our commits in the outlet's event, or take the event back."""
-        uri = self._asset_uri()
-        asset = next((o for o in self.outlets if getattr(o, "uri", None) == uri), None)
+        asset = self._own_outlet()
         if asset is None:
             return
         snapshots, producer = self._own_snapshots(result, user)
         if self.events == "changes":
             snapshots = [s for s in snapshots if delivers_changes(s, producer)]
         if not snapshots or self.events == "none":
-            self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
+            self._keep_silent(asset)
             return
-        extra = event_document(self.table, snapshots, producer) | {"result": dict(result)}
+        touched = self.hook.touched_partitions(self.table, snapshots)
+        extra = event_document(self.table, snapshots, producer, touched)
+        extra |= {"result": dict(result)}
         context["outlet_events"][asset].extra = extra
+
+    def _own_outlet(self) -> Any:
+        """The outlet that stands for the table; None if there is none."""
+        uri = self._asset_uri()
+        return next((o for o in self.outlets if getattr(o, "uri", None) == uri), None)
+
+    def _keep_silent(self, asset: Any) -> None:
+        """Take the event of ``asset`` back."""
+        self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
 
     def _own_snapshots(
         self, result: Mapping[str, Any], user: str
@@ -161,4 +180,8 @@ class PaimonTableOperator(BaseOperator):
         if result.get("dry_run") or self.events == "none":
             return [], "none"
         snapshots, producer = self.hook.snapshots(self.table)
-        return [s for s in snapshots if s.user == user], producer
+        return [s for s in snapshots if self._is_own(s, result, user)], producer
+
+    def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
+        """Whether the task run brought ``snapshot`` about."""
+        return snapshot.user == user

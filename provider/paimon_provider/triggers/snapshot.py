@@ -1,34 +1,37 @@
-"""Wait for snapshots without holding a worker."""
+"""Turn commits into events: who watches a table is woken by those that count."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import logging
+from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseEventTrigger, BaseTrigger, TriggerEvent
+from paimon_provider._compat import BaseEventTrigger, TriggerEvent
 from paimon_provider.conditions import (
     NewSnapshots,
     Seen,
     counts,
     event_document,
+    matching_partitions,
+    rows_of,
     unseen,
 )
-from table_core.errors import ArgumentError, ErrorKind, TableError, error_to_document
+from paimon_provider.triggers.asking import Asking, Pause
+from paimon_provider.triggers.poll import Told, Watch, poll, stream_key, watches_of
+from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from paimon_provider.conditions import SnapshotFacts
+    from paimon_provider.conditions import SnapshotFacts, TableNews
 
 __all__ = ["PaimonSnapshotTrigger", "PaimonSnapshotWaitTrigger"]
 
-T = TypeVar("T")
 _WATERMARK: Final = "paimon.seen"
 _FLUSH_SECONDS: Final = 1.0
 """The triggerer stores an event about once a second; the watermark follows the event."""
-_BACKOFF_MAX: Final = 300.0
-_CALL_SECONDS: Final = 120.0
+_LOG: Final = logging.getLogger(__name__)
 
 
 class PaimonSnapshotTrigger(BaseEventTrigger):
@@ -36,14 +39,15 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
 
     ``paimon_provider.assets.watched_table("shop.orders")`` makes the asset with this watcher.  One
     event for each poll that finds something; its payload is the event document: ``version, table,
-    snapshot_id, snapshots, kinds, delivers_changes, rows``.
+    snapshot_id, snapshots, kinds, delivers_changes, rows, partitions``.
 
     How far it has come is kept in the asset's state, so commits made while the triggerer is down
     or the Dag is paused become an event afterwards.  The mark is moved a second after the event:
     an event is never lost, and one that a crash repeats has the same ``snapshot_id``.
 
-    Whatever happens, it keeps running: no such table yet, no connection yet, a store that fails or
-    hangs.  It asks less often after a failure, up to every five minutes.
+    All triggers on one connection share one poll of the warehouse.  Whatever happens, it keeps
+    running: no such table yet, no connection yet, a store that fails or hangs.  It asks less often
+    after a failure, up to every five minutes.
 
     :param table: ``database.table``.
     :param asset_uri: the asset's URI: Airflow keeps one watermark for each set of arguments, so
@@ -53,9 +57,12 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     :param start: what counts when there is no watermark yet: ``latest``, commits from now on, or
         ``earliest``, also those that are there.
     :param poll_seconds: how often to look.
+    :param min_rows: wait until the snapshots that count touch so many rows together.
+    :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.
+    :param events: ``poll``: one event for all that a poll finds; ``snapshot``: one for each.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what users may set
         self,
         *,
         table: str,
@@ -64,19 +71,23 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         on: str = "changes",
         start: str = "latest",
         poll_seconds: float = 10.0,
+        min_rows: int = 0,
+        partitions: Sequence[Mapping[str, str]] = (),
+        events: str = "poll",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         NewSnapshots(on=on)  # a wrong one is an error in the Dag, not in the triggerer
-        if start not in {"latest", "earliest"}:
-            raise ArgumentError(
-                f"start={start!r} is neither 'latest' nor 'earliest'", argument="start", value=start
-            )
+        _require("start", start, ("latest", "earliest"))
+        _require("events", events, ("poll", "snapshot"))
         self.table = table
         self.asset_uri = asset_uri
         self.paimon_conn_id = paimon_conn_id
         self.on = on
         self.start = start
         self.poll_seconds = poll_seconds
+        self.min_rows = min_rows
+        self.partitions = [dict(one) for one in partitions]
+        self.events = events
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Name this class and every argument of ``__init__``."""
@@ -89,180 +100,139 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                 "on": self.on,
                 "start": self.start,
                 "poll_seconds": self.poll_seconds,
+                "min_rows": self.min_rows,
+                "partitions": self.partitions,
+                "events": self.events,
             },
         )
 
+    def shared_stream_key(self) -> tuple[Any, ...]:
+        """All triggers on one connection share a poll."""
+        return stream_key(self.paimon_conn_id)
+
+    @classmethod
+    async def open_shared_stream(cls, kwargs: dict[str, Any]) -> AsyncIterator[Told]:
+        """The poll of the warehouse that ``kwargs`` name; it looks at every watched table."""
+        async for told in poll(str(kwargs["paimon_conn_id"]), _LOG):
+            yield told
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Poll for ever; a trigger that ends is started again every two seconds."""
-        source = _Source(self.table, self.paimon_conn_id)
-        pause = _Pause(self.poll_seconds)
-        seen: Seen | None = None
-        newest: Seen | None = None
-        while True:
+        """The same with a poll of its own, where Airflow does not share streams."""
+        async for event in self.filter_shared_stream(poll(self.paimon_conn_id, _LOG)):
+            yield event
+
+    async def filter_shared_stream(
+        self, shared_stream: AsyncIterator[Told]
+    ) -> AsyncIterator[TriggerEvent]:
+        """Our events of what the poll tells; for ever, whatever fails."""
+        watch = Watch(self.table, self.poll_seconds)
+        pause = Pause(self.poll_seconds)
+        while True:  # a trigger that ends is started again every two seconds
             try:
-                if seen is None:
-                    seen = await self._first_mark(source)
-                head = await source.ask(source.head)
-                if head is not None and Seen.up_to(head) != seen:
-                    snapshots, producer = await source.ask(source.snapshots)
-                    fresh = unseen(snapshots, seen)
-                    newest = Seen.up_to(snapshots[-1]) if snapshots else seen
-                    found = [s for s in fresh if counts(s, producer, self.on)]
-                    if found:
+                watch.seen = await self._stored_mark()
+                break
+            except Exception as error:  # noqa: BLE001 - the state store may come back
+                self.log.warning(
+                    "No watermark of %s, trying again in %.0f s: %s",
+                    *(self.table, pause.grow(), error),
+                )
+                await asyncio.sleep(pause.seconds())
+        asking = Asking(self.table)
+        watches = watches_of(self.paimon_conn_id)
+        watches.add(watch)
+        try:
+            async for told in shared_stream:
+                news = told.get(self.table)
+                if news is None:
+                    continue
+                if watch.seen is None:  # what is there at first is no news
+                    watch.seen = news.head
+                    await self._keep(watch.seen)
+                if not news.covers(watch.seen):
+                    watch.told = None  # to be told again, from further back
+                    continue
+                async for payload, mark in self._found(news, watch.seen, asking):
+                    if payload is None:
+                        await self._keep(mark)
+                    else:
                         try:
-                            yield TriggerEvent(event_document(self.table, found, producer))
+                            yield TriggerEvent(payload)
                             await asyncio.sleep(_FLUSH_SECONDS)
                         finally:  # also when the Dag is paused in that second
-                            await self._keep(newest)
-                    else:
-                        await self._keep(newest)
-                    seen = newest
-                pause.reset()
-            except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
-                self.log.warning(
-                    "Cannot watch %s, trying again in %.0f s: %s", self.table, pause.grow(), error
-                )
-            await asyncio.sleep(pause.seconds())
+                            await self._keep(mark)
+                    watch.seen = mark
+        finally:
+            watches.remove(watch)
 
-    async def _first_mark(self, source: _Source) -> Seen:
+    async def _found(
+        self, news: TableNews, seen: Seen, asking: Asking
+    ) -> AsyncIterator[tuple[dict[str, Any] | None, Seen]]:
+        """Payloads, each with how far it goes; no payload for what counts for nobody."""
+        fresh = unseen(news.snapshots, seen)
+        found = [s for s in fresh if counts(s, news.producer, self.on)]
+        touched: dict[int, list[dict[str, str | None]] | None] = {}
+        if found and news.partitioned:
+            touched = await self._touched(found, asking)
+        if self.partitions:
+            found = [s for s in found if matching_partitions(touched.get(s.id), self.partitions)]
+        if found and sum(map(rows_of, found)) < self.min_rows:
+            return
+        groups = [[one] for one in found] if self.events == "snapshot" else [found]
+        for group in groups:
+            if group:
+                parts = _together(touched, group) if news.partitioned else []
+                payload = event_document(self.table, group, news.producer, parts)
+                yield payload, news.head if group is groups[-1] else Seen.up_to(group[-1])
+        if not found and news.head != seen:
+            yield None, news.head
+
+    async def _touched(
+        self, snapshots: Sequence[SnapshotFacts], asking: Asking
+    ) -> dict[int, list[dict[str, str | None]] | None]:
+        """The partitions of each snapshot, None where nobody can tell."""
+
+        def ask() -> dict[int, list[dict[str, str | None]] | None]:
+            from paimon_provider.hooks.paimon import PaimonHook
+
+            hook = PaimonHook(self.paimon_conn_id)
+            return {s.id: hook.touched_partitions(self.table, [s]) for s in snapshots}
+
+        try:
+            return await asking.ask(ask)
+        except Exception as error:  # noqa: BLE001 - the event matters more than its partitions
+            self.log.warning("Partitions of %s are not known: %s", self.table, error)
+            return {}
+
+    async def _stored_mark(self) -> Seen | None:
         store = self.asset_state_store
         stored = None if store is None else await store.aget(_WATERMARK)
         if stored is not None:
             return Seen.from_json(stored)
-        head = await source.ask(source.head) if self.start == "latest" else None
-        seen = Seen() if head is None else Seen.up_to(head)
-        await self._keep(seen)
-        return seen
+        return Seen() if self.start == "earliest" else None
 
     async def _keep(self, seen: Seen) -> None:
-        if self.asset_state_store is not None:
+        if self.asset_state_store is None:
+            return
+        try:
             await self.asset_state_store.aset(_WATERMARK, {**seen.to_json()})
+        except Exception as error:  # noqa: BLE001 - at worst an event comes again after a restart
+            self.log.warning("Cannot keep the watermark of %s: %s", self.table, error)
 
 
-class PaimonSnapshotWaitTrigger(BaseTrigger):
-    """Wait until new snapshots satisfy a condition: behind ``PaimonSnapshotSensor``.
+def _together(
+    touched: Mapping[int, list[dict[str, str | None]] | None], group: Sequence[SnapshotFacts]
+) -> list[dict[str, str | None]] | None:
+    found: dict[tuple[tuple[str, str | None], ...], dict[str, str | None]] = {}
+    for snapshot in group:
+        partitions = touched.get(snapshot.id)
+        if partitions is None:
+            return None
+        found.update({tuple(one.items()): one for one in partitions})
+    return list(found.values())
 
-    Emits ``{"status": "found", "found": event document}`` or ``{"status": "error", "error": …}``.
-    An unavailable store is no error yet: the deferral's own time-out decides when to stop hoping.
-    """
 
-    def __init__(
-        self,
-        *,
-        table: str,
-        paimon_conn_id: str,
-        after: int = 0,
-        on: str = "changes",
-        min_rows: int = 0,
-        poll_seconds: float = 60.0,
-    ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
-        self.table = table
-        self.paimon_conn_id = paimon_conn_id
-        self.condition = NewSnapshots(after=after, on=on, min_rows=min_rows)
-        self.poll_seconds = poll_seconds
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Name this class and every argument of ``__init__``."""
-        return (
-            f"{type(self).__module__}.{type(self).__qualname__}",
-            {
-                "table": self.table,
-                "paimon_conn_id": self.paimon_conn_id,
-                "after": self.condition.after,
-                "on": self.condition.on,
-                "min_rows": self.condition.min_rows,
-                "poll_seconds": self.poll_seconds,
-            },
+def _require(argument: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ArgumentError(
+            f"{argument}={value!r} is none of {', '.join(known)}", argument=argument, value=value
         )
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Poll until the condition holds, or cannot hold."""
-        source = _Source(self.table, self.paimon_conn_id)
-        pause = _Pause(self.poll_seconds)
-        while True:
-            try:
-                head = await source.ask(source.head)
-                if head is not None and head.id > self.condition.after:
-                    snapshots, producer = await source.ask(source.snapshots)
-                    found = self.condition.found(snapshots, producer)
-                    if found:
-                        document = event_document(self.table, found, producer)
-                        yield TriggerEvent({"status": "found", "found": document})
-                        return
-                pause.reset()
-            except TableError as error:
-                if error.kind is not ErrorKind.UNAVAILABLE:
-                    yield TriggerEvent({"status": "error", "error": error_to_document(error)})
-                    return
-                self.log.warning("Storage unavailable, still waiting: %s", error)
-                pause.grow()
-            except TimeoutError as error:
-                self.log.warning("Still waiting: %s", error)
-            await asyncio.sleep(pause.seconds())
-
-
-class _Source:
-    """Asks the warehouse in a thread, one question at a time, and never waits for ever."""
-
-    def __init__(self, table: str, paimon_conn_id: str) -> None:
-        self.table = table
-        self.paimon_conn_id = paimon_conn_id
-        self._running: asyncio.Future[Any] | None = None
-
-    async def ask(self, question: Callable[[], T]) -> T:
-        """The answer to ``question``.
-
-        A store that hangs keeps its thread; asking again then waits for that one first, so a
-        trigger never holds more than one.
-
-        Raises:
-            TimeoutError: no answer in time.
-        """
-        if self._running is not None:
-            await self._finish()
-        self._running = asyncio.ensure_future(asyncio.to_thread(question))
-        answer: T = await self._finish()
-        return answer
-
-    async def _finish(self) -> Any:
-        assert self._running is not None
-        done, _ = await asyncio.wait({self._running}, timeout=_CALL_SECONDS)
-        if not done:
-            raise TimeoutError(f"{self.table}: no answer from the warehouse in {_CALL_SECONDS} s")
-        answered, self._running = self._running, None
-        return answered.result()
-
-    def head(self) -> SnapshotFacts | None:
-        """The newest snapshot, if there is a table with one."""
-        from paimon_provider.hooks.paimon import PaimonHook
-
-        return PaimonHook(self.paimon_conn_id).head(self.table)
-
-    def snapshots(self) -> tuple[list[SnapshotFacts], str]:
-        """All snapshots and the changelog producer."""
-        from paimon_provider.hooks.paimon import PaimonHook
-
-        return PaimonHook(self.paimon_conn_id).snapshots(self.table)
-
-
-class _Pause:
-    """How long to wait: the interval, longer after failures, spread so that watchers part."""
-
-    def __init__(self, interval: float) -> None:
-        self.interval = interval
-        self._current = interval
-        self._random = random.Random()
-
-    def reset(self) -> None:
-        """Back to the interval."""
-        self._current = self.interval
-
-    def grow(self) -> float:
-        """Double the pause, up to five minutes."""
-        self._current = max(self.interval, min(self._current * 2, _BACKOFF_MAX))
-        return self._current
-
-    def seconds(self) -> float:
-        """The next pause."""
-        return self._current * (0.9 + 0.2 * self._random.random())

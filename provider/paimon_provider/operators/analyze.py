@@ -1,0 +1,32 @@
+"""Count what is in a table, for those who plan queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.operators.base import PaimonTableOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PaimonAnalyzeOperator"]
+
+
+class PaimonAnalyzeOperator(PaimonTableOperator):
+    """Store statistics of the newest snapshot: rows; by column distinct values, NULLs, bounds.
+
+    :param columns: the columns to look at; default is all.  (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "columns")
+    action = "analyze"
+
+    def __init__(
+        self, *, columns: Sequence[str] | None = None, engine: str = "local", **kwargs: Any
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.columns = columns
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.analyze``."""
+        return {"columns": None if self.columns is None else list(self.columns)}

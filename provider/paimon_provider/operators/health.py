@@ -1,0 +1,105 @@
+"""Ask what a table needs, and run only that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from paimon_provider._compat import XCOM_RETURN_KEY, BranchMixIn
+from paimon_provider.operators.base import PaimonTableOperator
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paimon_provider._compat import Context
+
+__all__ = ["PaimonHealthOperator"]
+
+_LEVELS: Final = {"due": ("due", "urgent"), "urgent": ("urgent",)}
+
+
+class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
+    """Judge a table by its metadata, and follow those tasks that it needs.
+
+    A branch operator: of the tasks behind it, those that ``follow`` names for an action that is
+    not needed are skipped.  Returns the health document: verdicts with reasons, and the numbers::
+
+        PaimonHealthOperator(
+            task_id="health",
+            table="shop.orders",
+            follow={"compact": "compact", "expire-snapshots": "expire"},
+        ) >> [compact, expire]
+
+    :param follow: action to the task or task group (or several) to run when it is needed.  Actions
+        are ``compact``, ``expire-snapshots``, ``expire-partitions``, ``expire-tags`` and what else
+        the document lists.  Without ``follow`` nothing is skipped.
+    :param otherwise: the task or task group to run when nothing is needed.
+    :param level: ``due`` follows what is due or urgent, ``urgent`` only what is urgent.
+    :param thresholds: from where on something is due, e.g. ``{"sorted_runs_due": 10}``.
+        (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "thresholds")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "thresholds": "json",
+    }
+    inherits_from_skipmixin = True
+    action = "health"
+
+    def __init__(
+        self,
+        *,
+        follow: Mapping[str, str | Sequence[str]] | None = None,
+        otherwise: str | None = None,
+        level: str = "due",
+        thresholds: Mapping[str, float] | None = None,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        if level not in _LEVELS:
+            raise ArgumentError(
+                f"level={level!r} is none of {', '.join(_LEVELS)}", argument="level", value=level
+            )
+        self.follow = follow
+        self.otherwise = otherwise
+        self.level = level
+        self.thresholds = thresholds
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.health``."""
+        return {"thresholds": dict(self.thresholds or {})}
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Look, tell, and skip what is not needed."""
+        document = super().execute(context)
+        for action, verdict in document["actions"].items():
+            reasons = "; ".join(verdict["reasons"])
+            self.log.info("%s: %s %s", action, verdict["verdict"], reasons)
+        if self.follow is not None:
+            # Airflow leaves the task by an exception when it skips, and drops the result.
+            context["ti"].xcom_push(key=XCOM_RETURN_KEY, value=document)
+            self.do_branch(context, self.chosen(document) or None)
+        return document
+
+    def chosen(self, document: Mapping[str, Any]) -> list[str]:
+        """The tasks to follow, after what ``document`` says.
+
+        Raises:
+            ArgumentError: ``follow`` names an action that there is no verdict on.
+        """
+        found: list[str] = []
+        for action, tasks in (self.follow or {}).items():
+            if action not in document["actions"]:
+                known = ", ".join(document["actions"])
+                raise ArgumentError(
+                    f"follow: no verdict on {action!r}; there are {known}",
+                    argument="follow",
+                    value=action,
+                )
+            if document["actions"][action]["verdict"] in _LEVELS[self.level]:
+                found += [tasks] if isinstance(tasks, str) else list(tasks)
+        if not found and self.otherwise is not None:
+            found = [self.otherwise]
+        return list(dict.fromkeys(found))

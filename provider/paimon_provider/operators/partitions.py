@@ -1,0 +1,92 @@
+"""Take partitions out, or say that they are complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider.operators.base import PaimonTableOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonDropPartitionOperator", "PaimonMarkPartitionDoneOperator"]
+
+
+class PaimonDropPartitionOperator(PaimonTableOperator):
+    """Take whole partitions out, in one commit.
+
+    :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``; naming some of the partition columns drops
+        all that agree.  (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "partitions")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "partitions": "json",
+    }
+    action = "drop-partitions"
+
+    def __init__(
+        self, *, partitions: Sequence[Mapping[str, Any]], engine: str = "local", **kwargs: Any
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.partitions = partitions
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.drop_partitions``."""
+        return {"partitions": [dict(partition) for partition in self.partitions]}
+
+
+class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
+    """Say that whole partitions are complete: a ``_SUCCESS`` file in each.
+
+    ``PaimonPartitionSensor(done=True)`` waits for it.  The asset's event, if ``events`` is not
+    ``none``, names the partitions; with ``announce_partitions`` they are also Airflow asset
+    partitions, which start Dags with a ``PartitionedAssetTimetable``.
+
+    :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``, every partition column each.  (templated)
+    :param announce_partitions: announce an Airflow asset partition ``dt=2026-01-01/hh=01`` for
+        each.  Such events do not start Dags that wait for the plain asset.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "partitions")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "partitions": "json",
+    }
+    action = "mark-done"
+
+    def __init__(
+        self,
+        *,
+        partitions: Sequence[Mapping[str, Any]],
+        announce_partitions: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.partitions = partitions
+        self.announce_partitions = announce_partitions
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.mark_done``."""
+        return {"partitions": [dict(partition) for partition in self.partitions]}
+
+    def _announce(self, context: Any, result: Mapping[str, Any], user: str) -> None:  # noqa: ARG002
+        """One event for each partition, or one for all."""
+        asset = self._own_outlet()
+        if asset is None:
+            return
+        if self.events == "none":
+            self._keep_silent(asset)
+            return
+        done = [dict(partition) for partition in self.partitions]
+        extra = {"version": 1, "table": self.table, "partitions": done, "result": dict(result)}
+        context["outlet_events"][asset].extra = extra
+        if self.announce_partitions:
+            context["outlet_events"][asset].add_partitions([partition_key(p) for p in done])
+
+
+def partition_key(partition: Mapping[str, Any]) -> str:
+    """A partition as Airflow's partition keys write it: ``dt=2026-01-01/hh=01``."""
+    return "/".join(f"{name}={value}" for name, value in partition.items())

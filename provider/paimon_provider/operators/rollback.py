@@ -1,0 +1,62 @@
+"""Go back to an older state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.points_in_time import epoch_ms, snapshot_id
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+__all__ = ["PaimonRollbackOperator"]
+
+
+class PaimonRollbackOperator(PaimonTableOperator):
+    """Make an older state the newest: later snapshots and tags are gone for good.
+
+    Nobody should be writing meanwhile.  Put ``paimon_provider.approval.approve`` before it where a
+    person must agree.
+
+    :param snapshot: go back to this snapshot.  (templated)
+    :param tag: or to this tag.  (templated)
+    :param timestamp: or to the newest snapshot at or before this point in time, ISO 8601 with a
+        zone.  (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("snapshot", "tag", "timestamp"),
+    )
+    action = "rollback"
+
+    def __init__(
+        self,
+        *,
+        snapshot: int | str | None = None,
+        tag: str | None = None,
+        timestamp: str | int | datetime | None = None,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        if (snapshot, tag, timestamp).count(None) != 2:
+            raise ArgumentError(
+                f"task {self.task_id!r}: give one of snapshot, tag and timestamp",
+                argument="snapshot",
+                value=snapshot,
+            )
+        self.snapshot = snapshot
+        self.tag = tag
+        self.timestamp = timestamp
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.rollback_to``."""
+        return {
+            "snapshot": snapshot_id(self.snapshot, "snapshot"),
+            "tag": self.tag,
+            "timestamp": epoch_ms(self.timestamp, "timestamp"),
+        }

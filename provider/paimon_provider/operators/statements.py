@@ -1,0 +1,64 @@
+"""Change or take away rows by a condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider.operators.base import PaimonTableOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonDeleteOperator", "PaimonUpdateOperator"]
+
+
+class PaimonDeleteOperator(PaimonTableOperator):
+    """Delete the rows that a condition holds for, in one commit.
+
+    A key table gets delete records; files of a table without key are written anew.
+
+    :param where: SQL over the table's columns, e.g. ``"country = 'is' AND amount IS NULL"``.
+        (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "where")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "where": "sql",
+    }
+    action = "delete"
+
+    def __init__(self, *, where: str, engine: str = "local", **kwargs: Any) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.where = where
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.delete``."""
+        return {"where": self.where}
+
+
+class PaimonUpdateOperator(PaimonTableOperator):
+    """Set columns of the rows that a condition holds for, in one commit.
+
+    :param values: column to SQL over the row as it was, e.g. ``{"qty": "qty + 1"}``.  (templated)
+    :param where: SQL over the table's columns.  (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "values", "where")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "values": "json",
+        "where": "sql",
+    }
+    action = "update"
+
+    def __init__(
+        self, *, values: Mapping[str, str], where: str, engine: str = "local", **kwargs: Any
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.values = values
+        self.where = where
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.update``."""
+        return {"values": dict(self.values), "where": self.where}

@@ -1,0 +1,109 @@
+"""What all sensors on a table share: look, or wait in the triggerer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider import waits
+from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTriggerArgs, conf
+from paimon_provider.failures import airflow_failures
+from table_core.errors import ErrorKind, TableError, error_from_document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paimon_provider._compat import Context
+
+__all__ = ["PaimonSensor"]
+
+
+class PaimonSensor(BaseSensorOperator):
+    """Base of the sensors: waits for one thing about one table and returns what it found.
+
+    A table that does not exist yet, and a store that does not answer, are waited for.
+
+    :param table: ``database.table``.  (templated)
+    :param paimon_conn_id: the connection with the warehouse.
+    :param deferrable: wait in the triggerer, without a worker slot.
+    :param start_from_trigger: with ``deferrable``: begin in the triggerer too, so that a worker is
+        needed only at the end.  Not for mapped tasks.
+    """
+
+    template_fields: Sequence[str] = ("table",)
+    ui_color = "#e8f1fb"
+    wait: ClassVar[type[waits.Wait]]
+    trigger: ClassVar[str]
+    """The class of ``paimon_provider.triggers.wait`` that waits for the same."""
+
+    def __init__(
+        self,
+        *,
+        table: str,
+        paimon_conn_id: str = "paimon_default",
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        start_from_trigger: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.table = table
+        self.paimon_conn_id = paimon_conn_id
+        self.deferrable = deferrable
+        self.start_from_trigger = deferrable and start_from_trigger
+
+    def begin_in_triggerer(self) -> None:
+        """Fix the trigger's arguments; a sensor calls this when all its fields are set."""
+        if self.start_from_trigger:
+            self.start_trigger_args = StartTriggerArgs(
+                trigger_cls=f"paimon_provider.triggers.wait.{self.trigger}",
+                trigger_kwargs=self._trigger_arguments(),
+                next_method="execute_complete",
+                next_kwargs=None,
+                timeout=timedelta(seconds=self.timeout),
+            )
+
+    def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
+        """Look once."""
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        with airflow_failures():
+            try:
+                found = self.wait(**self._condition()).look(PaimonHook(self.paimon_conn_id))
+            except TableError as error:
+                if error.kind is not ErrorKind.UNAVAILABLE:
+                    raise
+                self.log.warning("Storage unavailable, still waiting: %s", error)
+                return PokeReturnValue(False)
+        return PokeReturnValue(found is not None, found)
+
+    def execute(self, context: Context) -> Any:
+        """Look; wait in the triggerer when it is not so yet and that is wanted."""
+        if not self.deferrable:
+            return super().execute(context)
+        first = self.poke(context)
+        if not first.is_done:
+            from paimon_provider.triggers import wait
+
+            self.defer(
+                trigger=getattr(wait, self.trigger)(**self._trigger_arguments()),
+                method_name="execute_complete",
+                timeout=timedelta(seconds=self.timeout),
+            )
+        return first.xcom_value
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Take the trigger's answer."""
+        if event.get("status") == "found":
+            return dict(event["found"])
+        with airflow_failures():
+            raise error_from_document(event["error"])
+
+    def _condition(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in waits.field_names(self.wait)}
+
+    def _trigger_arguments(self) -> dict[str, Any]:
+        return {
+            "paimon_conn_id": self.paimon_conn_id,
+            "poll_seconds": self.poke_interval,
+            **self._condition(),
+        }

@@ -1,0 +1,44 @@
+"""Wait for a partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider import waits
+from paimon_provider.sensors.base import PaimonSensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonPartitionSensor"]
+
+
+class PaimonPartitionSensor(PaimonSensor):
+    """Wait until a partition has rows, or is marked done.
+
+    Returns its files, rows and bytes, and when it was updated and marked.
+
+    :param partition: e.g. ``{"dt": "{{ ds }}"}``; some of the partition columns are enough unless
+        ``done`` is set.  (templated)
+    :param done: wait for the mark that ``PaimonMarkPartitionDoneOperator``, Flink or Spark leave.
+    :param min_rows: wait until its files hold so many rows.
+    """
+
+    template_fields: Sequence[str] = (*PaimonSensor.template_fields, "partition")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"partition": "json"}
+    wait = waits.PartitionWait
+    trigger = "PaimonPartitionTrigger"
+
+    def __init__(
+        self,
+        *,
+        partition: Mapping[str, Any],
+        done: bool = False,
+        min_rows: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.partition = partition
+        self.done = done
+        self.min_rows = min_rows
+        self.begin_in_triggerer()

@@ -1,0 +1,29 @@
+"""Wait for a tag."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider import waits
+from paimon_provider.sensors.base import PaimonSensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PaimonTagSensor"]
+
+
+class PaimonTagSensor(PaimonSensor):
+    """Wait until a table has a tag of that name.  Returns its snapshot.
+
+    :param tag: the name, e.g. ``"{{ ds }}"``.  (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonSensor.template_fields, "tag")
+    wait = waits.TagWait
+    trigger = "PaimonTagTrigger"
+
+    def __init__(self, *, tag: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tag = tag
+        self.begin_in_triggerer()

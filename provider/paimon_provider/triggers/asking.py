@@ -1,0 +1,108 @@
+"""Questions to a warehouse from the triggerer's event loop, which must never wait for a store.
+
+Each question runs in a thread of its own, a daemon: one that hangs holds neither the loop, nor the
+pool that other triggers use, nor the triggerer's end.  What is imported for the first time, Arrow
+above all, is imported there too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Asking", "Pause"]
+
+T = TypeVar("T")
+_BACKOFF_MAX: Final = 300.0
+_CALL_SECONDS: Final = 120.0
+
+
+class Asking:
+    """Asks one question at a time, and never waits for ever.
+
+    A store that hangs keeps its thread; asking again then waits for that one first, so that
+    nobody who asks holds more than one.
+
+    :param about: what is asked about, for messages.
+    :param seconds: how long to wait for an answer.
+    """
+
+    def __init__(self, about: str, *, seconds: float = _CALL_SECONDS) -> None:
+        self.about = about
+        self.seconds = seconds
+        self._running: asyncio.Future[Any] | None = None
+
+    async def ask(self, question: Callable[[], T]) -> T:
+        """The answer to ``question``.
+
+        Raises:
+            TimeoutError: no answer in time.
+        """
+        if self._running is not None:
+            await self._finish()
+        self._running = _in_thread(question, self.about)
+        await self._finish()
+        answered, self._running = self._running, None
+        answer: T = answered.result()
+        return answer
+
+    async def _finish(self) -> None:
+        assert self._running is not None
+        done, _ = await asyncio.wait({self._running}, timeout=self.seconds)
+        if not done:
+            raise TimeoutError(f"{self.about}: no answer from the warehouse in {self.seconds} s")
+
+
+class Pause:
+    """How long to wait: the interval, longer after failures, spread so that watchers part."""
+
+    def __init__(self, interval: float) -> None:
+        self.interval = interval
+        self._current = interval
+        self._random = random.Random()
+
+    def reset(self) -> None:
+        """Back to the interval."""
+        self._current = self.interval
+
+    def grow(self) -> float:
+        """Double the pause, up to five minutes."""
+        self._current = max(self.interval, min(self._current * 2, _BACKOFF_MAX))
+        return self._current
+
+    def seconds(self) -> float:
+        """The next pause."""
+        return self._current * (0.9 + 0.2 * self._random.random())
+
+
+def _in_thread(question: Callable[[], T], about: str) -> asyncio.Future[T]:
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(result)  # type: ignore[arg-type]  # None only where T is
+        else:
+            answer.set_exception(error)
+            answer.exception()  # looked at: whoever asked may have been cancelled meanwhile
+
+    def run() -> None:
+        result, fault = None, None
+        try:
+            result = question()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
+            fault = error
+        try:
+            loop.call_soon_threadsafe(settle, result, fault)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=run, name=f"paimon {about}", daemon=True).start()
+    return answer

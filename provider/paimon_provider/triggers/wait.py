@@ -1,0 +1,119 @@
+"""Behind the sensors: wait for something to be so, without holding a worker."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider import waits
+from paimon_provider._compat import BaseTrigger, TriggerEvent
+from paimon_provider.triggers.asking import Asking, Pause
+from table_core.errors import ErrorKind, TableError, error_to_document
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+__all__ = [
+    "PaimonFreshnessTrigger",
+    "PaimonPartitionTrigger",
+    "PaimonSnapshotWaitTrigger",
+    "PaimonTagTrigger",
+    "PaimonWaitTrigger",
+    "PaimonWatermarkTrigger",
+]
+
+
+class PaimonWaitTrigger(BaseTrigger):
+    """Look again and again until it is so.
+
+    Emits ``{"status": "found", "found": …}`` or ``{"status": "error", "error": …}``.  A table that
+    is not there yet and a store that is not available are waited for: the deferral's own time-out
+    decides when to stop hoping.
+
+    :param paimon_conn_id: the connection with the warehouse.
+    :param poll_seconds: how often to look; after a failure less often, up to every five minutes.
+    :param condition: the fields of what is waited for, as ``paimon_provider.waits`` has them.
+    """
+
+    wait: ClassVar[type[waits.Wait]]
+
+    def __init__(
+        self, *, paimon_conn_id: str, poll_seconds: float = 60.0, **condition: Any
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
+        given = self.wait(**condition)  # a wrong name is an error here; values may be templates
+        self.paimon_conn_id = paimon_conn_id
+        self.poll_seconds = poll_seconds
+        for name in waits.field_names(self.wait):
+            setattr(self, name, getattr(given, name))
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Name this class and every argument of ``__init__``."""
+        return (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            {
+                "paimon_conn_id": self.paimon_conn_id,
+                "poll_seconds": self.poll_seconds,
+                **self._condition(),
+            },
+        )
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Poll until it is so, or can never be."""
+        wait = self.wait(**self._condition())
+        asking, pause = Asking(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
+        while True:
+            try:
+                found = await asking.ask(lambda: self._look(wait))
+                if found is not None:
+                    yield TriggerEvent({"status": "found", "found": found})
+                    return
+                pause.reset()
+            except TableError as error:
+                if error.kind is not ErrorKind.UNAVAILABLE:
+                    yield TriggerEvent({"status": "error", "error": error_to_document(error)})
+                    return
+                self.log.warning("Storage unavailable, still waiting: %s", error)
+                pause.grow()
+            except TimeoutError as error:
+                self.log.warning("Still waiting: %s", error)
+                pause.grow()
+            await asyncio.sleep(pause.seconds())
+
+    def _condition(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in waits.field_names(self.wait)}
+
+    def _look(self, wait: waits.Wait) -> dict[str, Any] | None:
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        return wait.look(PaimonHook(self.paimon_conn_id))
+
+
+class PaimonSnapshotWaitTrigger(PaimonWaitTrigger):
+    """Wait for new snapshots: ``table``, ``after``, ``on``, ``min_rows``."""
+
+    wait = waits.SnapshotWait
+
+
+class PaimonPartitionTrigger(PaimonWaitTrigger):
+    """Wait for a partition: ``table``, ``partition``, ``done``, ``min_rows``."""
+
+    wait = waits.PartitionWait
+
+
+class PaimonFreshnessTrigger(PaimonWaitTrigger):
+    """Wait for a young snapshot: ``table``, ``within``, ``on``."""
+
+    wait = waits.FreshnessWait
+
+
+class PaimonWatermarkTrigger(PaimonWaitTrigger):
+    """Wait for a watermark: ``table``, ``at``."""
+
+    wait = waits.WatermarkWait
+
+
+class PaimonTagTrigger(PaimonWaitTrigger):
+    """Wait for a tag: ``table``, ``tag``."""
+
+    wait = waits.TagWait

@@ -1,0 +1,165 @@
+"""What a sensor waits for: looked at by sensors and triggers alike, so that they cannot disagree.
+
+Each has the fields that templates may give as text; ``look`` checks them, then asks the warehouse.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol
+
+from paimon_provider.conditions import (
+    NewSnapshots,
+    SnapshotFacts,
+    counts,
+    event_document,
+    require_known,
+)
+from paimon_provider.points_in_time import epoch_ms, seconds_of, snapshot_id
+from table_core.errors import ArgumentError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from paimon_provider.hooks.paimon import PaimonHook
+
+__all__ = [
+    "FreshnessWait",
+    "PartitionWait",
+    "SnapshotWait",
+    "TagWait",
+    "Wait",
+    "WatermarkWait",
+    "field_names",
+]
+
+
+class Wait(Protocol):
+    """Something that is so, or not yet."""
+
+    def look(self, hook: PaimonHook) -> dict[str, Any] | None:
+        """What was found, JSON-safe; None while it is not so, e.g. because there is no table.
+
+        Raises:
+            ArgumentError: it can never be so: a field makes no sense.
+        """
+        ...
+
+
+def field_names(wait: type[Wait]) -> tuple[str, ...]:
+    """The fields of a kind of wait."""
+    return tuple(f.name for f in fields(wait))  # type: ignore[arg-type]  # all are dataclasses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotWait:
+    """New snapshots after ``after`` that ``on`` names, with ``min_rows`` together."""
+
+    table: str
+    after: int | str = 0
+    on: str = "changes"
+    min_rows: int = 0
+
+    def look(self, hook: PaimonHook) -> dict[str, Any] | None:
+        """The event document of the new snapshots."""
+        after = snapshot_id(self.after, "after")
+        if after is None:
+            raise ArgumentError(
+                f"after={self.after!r} is no snapshot id", argument="after", value=self.after
+            )
+        condition = NewSnapshots(after=after, on=self.on, min_rows=self.min_rows)
+        found = hook.new_snapshots(self.table, condition)
+        return None if found is None else event_document(self.table, *found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionWait:
+    """A partition with ``min_rows``; ``done`` asks for the mark that it is complete."""
+
+    table: str
+    partition: Mapping[str, Any]
+    done: bool = False
+    min_rows: int = 1
+
+    def look(self, hook: PaimonHook) -> dict[str, Any] | None:
+        """The partition's files, rows, bytes, and when it was updated and marked done."""
+        try:
+            state = hook.table(self.table).partition(dict(self.partition), with_done=self.done)
+        except NotFoundError:
+            return None
+        if state is None or state.rows < self.min_rows or (self.done and state.done_ms is None):
+            return None
+        return {
+            "table": self.table,
+            "partition": dict(self.partition),
+            "snapshot_id": state.snapshot,
+            **{name: getattr(state, name) for name in ("partitions", "files", "rows", "bytes")},
+            "updated_ms": state.updated_ms,
+            "done_ms": state.done_ms,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshnessWait:
+    """A snapshot that ``on`` names and that is at most ``within`` old."""
+
+    table: str
+    within: str | float
+    on: str = "changes"
+
+    def look(self, hook: PaimonHook) -> dict[str, Any] | None:
+        """The newest such snapshot and its age."""
+        within = seconds_of(self.within, "within")
+        require_known(self.on)
+        now_ms = int(time.time() * 1000)
+        head = hook.head(self.table)
+        if head is None or now_ms - head.time_millis > within * 1000:
+            return None
+        snapshots, producer = hook.snapshots(self.table)
+        newest = next((s for s in reversed(snapshots) if counts(s, producer, self.on)), None)
+        if newest is None or now_ms - newest.time_millis > within * 1000:
+            return None
+        age = (now_ms - newest.time_millis) / 1000
+        return {**event_document(self.table, [newest], producer), "age_seconds": age}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatermarkWait:
+    """An event-time watermark at or past ``at``."""
+
+    table: str
+    at: str | int
+
+    def look(self, hook: PaimonHook) -> dict[str, Any] | None:
+        """The watermark and the snapshot that has it."""
+        at_ms = epoch_ms(self.at, "at")
+        if at_ms is None:
+            raise ArgumentError("at: no point in time", argument="at", value=self.at)
+        head = hook.head(self.table)
+        if head is None or head.watermark is None or head.watermark < at_ms:
+            return None
+        return {"table": self.table, "snapshot_id": head.id, "watermark_ms": head.watermark}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagWait:
+    """A tag of that name."""
+
+    table: str
+    tag: str
+
+    def look(self, hook: PaimonHook) -> dict[str, Any] | None:
+        """The tag's snapshot."""
+        try:
+            found = hook.table(self.table).tags.get(self.tag)
+        except NotFoundError:
+            return None
+        snapshot = SnapshotFacts.of(found.snapshot)
+        return {
+            "table": self.table,
+            "tag": self.tag,
+            "snapshot_id": snapshot.id,
+            "committed_at_ms": snapshot.time_millis,
+            "total_rows": snapshot.total_rows,
+        }

@@ -1,0 +1,59 @@
+"""Runs a Dag that a test wrote, by Airflow itself, and reads what came of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sqlite3
+import uuid
+from pathlib import Path
+from typing import Any
+
+from paimon_provider import get_provider_info as info
+
+__all__ = ["HEAD", "events_of", "run_body", "states", "xcom"]
+
+HEAD = "from datetime import timedelta\nfrom airflow.sdk import DAG, task, TaskGroup\n" + "".join(
+    f"from paimon_provider.{kind}.{name} import *\n"
+    for kind, names in (("operators", info._OPERATORS), ("sensors", info._SENSORS))
+    for name in names
+)
+"""Every operator and sensor, by its own name."""
+
+
+def run_body(home: Path, body: str, **conf: Any) -> Any:
+    """Write ``body`` into a Dag file, load it, run it; the Dag run."""
+    dag_id = f"dag_{uuid.uuid4().hex[:8]}"
+    path = home / "dags" / f"{dag_id}.py"
+    inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    path.write_text(f"{HEAD}with DAG({dag_id!r}, default_args=dict(retries=0)) as dag:\n{inner}\n")
+    spec = importlib.util.spec_from_file_location(dag_id, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        return module.dag.test(run_conf=conf)
+    finally:
+        os.unlink(path)
+
+
+def states(dag_run: Any) -> dict[str, str]:
+    return {ti.task_id: str(ti.state) for ti in dag_run.get_task_instances()}
+
+
+def xcom(dag_run: Any, task_id: str) -> Any:
+    ti = dag_run.get_task_instance(task_id)
+    return ti.xcom_pull(task_ids=task_id)
+
+
+def events_of(dag_run: Any, airflow_home: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Task, asset URI and extra of each event of the run."""
+    with sqlite3.connect(airflow_home / "airflow.db") as db:
+        found = db.execute(
+            "SELECT source_task_id, uri, e.extra FROM asset_event e JOIN asset a ON a.id = asset_id"
+            " WHERE source_run_id = ? AND source_dag_id = ? ORDER BY e.id",
+            (dag_run.run_id, dag_run.dag_id),
+        ).fetchall()
+    return [(task, uri, json.loads(extra)) for task, uri, extra in found]
