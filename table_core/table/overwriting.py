@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
+from table_core.table.assigning import crosses_partitions
 from table_core.table.committer import commit_parts, commit_writes, find_commit
 from table_core.table.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
@@ -38,7 +39,12 @@ def open_writer(
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
-
+    if overwrite not in (None, "table") and crosses_partitions(access.schema):
+        raise UnsupportedFeatureError(
+            f"{access.name}: a key may move between partitions, so that single ones cannot be "
+            "overwritten; use overwrite='table', or drop the partitions and write",
+            feature="overwrite of partitions with cross-partition upsert",
+        )
     return TableWriter(
         access,
         lambda result: commit_results(access, (result,), commit, overwrite),

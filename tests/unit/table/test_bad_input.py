@@ -186,10 +186,6 @@ def test_a_scan_that_outlives_its_snapshot_says_so(catalog: tc.Catalog) -> None:
     ("made", "feature"),
     [
         ({"options": {"bucket": "-1", "deletion-vectors.enabled": "true"}}, "deletion-vectors"),
-        (
-            {"primary_key": ("id",), "partition_by": ("small",), "options": {"bucket": "-1"}},
-            "cross-partition",
-        ),
     ],
 )
 def test_a_table_that_cannot_be_written_names_the_feature(
