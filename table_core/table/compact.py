@@ -142,6 +142,11 @@ def choose(
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
     full = strategy == "full"
     masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
+    if masked and not access.schema.is_key_table:
+        raise UnsupportedFeatureError(
+            f"{access.name} has deletion vectors and no primary key: this release does not compact it",
+            feature="compaction of deletion vectors without a primary key",
+        )
     due = {
         bucket: those
         for bucket, those in files.items()

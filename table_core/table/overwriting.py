@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit, CommitAs
     from table_core.table.writer import BucketChange, WriteResult
 
-__all__ = ["commit_results", "drop_partitions", "open_writer", "overwrite_selection", "truncate"]
+__all__ = [
+    "commit_replacing",
+    "commit_results",
+    "drop_partitions",
+    "open_writer",
+    "overwrite_selection",
+    "truncate",
+]
 
 
 TRUNCATE: Final = "TRUNCATE"
@@ -60,8 +67,6 @@ def commit_results(
     overwrite: str | Mapping[str, object] | None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes."""
-    if overwrite is not None:
-        results = _upgraded(access, results)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results
@@ -69,7 +74,16 @@ def commit_results(
         for file in c.added
     )
     selection = overwrite_selection(access, overwrite, entries)
-    return commit_writes(access, results, commit, overwrite=selection)
+    if selection is None:
+        return commit_writes(access, results, commit)
+    return commit_replacing(access, results, commit, selection)
+
+
+def commit_replacing(
+    access: TableAccess, results: tuple[WriteResult, ...], commit: CommitAs, selection: Selection
+) -> Commit:
+    """Commit what writers prepared in place of what ``selection`` takes out."""
+    return commit_writes(access, _upgraded(access, results), commit, overwrite=selection)
 
 
 def _upgraded(access: TableAccess, results: tuple[WriteResult, ...]) -> tuple[WriteResult, ...]:

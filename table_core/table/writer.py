@@ -18,7 +18,6 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
-from table_core.options import keys_write
 from table_core.table.assigning import assigner_for
 from table_core.table.bucket_writer import BucketWriter, Numbering
 from table_core.table.buffering import BufferLimits, SpilledRuns, joined
@@ -64,10 +63,8 @@ class WriteResult:
 
 def refuse_unwritable(access: TableAccess) -> None:
     """Refuse tables that this release reads and does not write, by naming the feature."""
-    schema, options = access.schema, access.options
+    options = access.options
     features = {
-        "deletion-vectors.enabled without a primary key": not schema.is_key_table
-        and options.get(keys_write.DELETION_VECTORS_ENABLED),
         "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
         "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
     }
