@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.lsm import universal
 from table_core.lsm.levels import Levels
 from table_core.lsm.triggers import number_of_levels
