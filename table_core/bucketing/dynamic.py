@@ -20,10 +20,46 @@ if TYPE_CHECKING:
     Hashes: TypeAlias = np.ndarray[Any, np.dtype[np.int32]]
     Buckets: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
-__all__ = ["BUCKETS_MAX", "HashIndex", "decode_hashes", "encode_hashes"]
+__all__ = ["BUCKETS_MAX", "Filling", "HashIndex", "decode_hashes", "encode_hashes"]
 
 BUCKETS_MAX = 32767
 """How many buckets a partition can have."""
+
+
+@dataclass(slots=True)
+class Filling:
+    """Deals out room in the buckets of one partition: each is filled before a new one begins.
+
+    ``counts``: the rows of each bucket, which grow.  Of ``assigners`` this is number ``assigner``,
+    which owns each ``assigners``-th bucket.
+    """
+
+    counts: dict[int, int]
+    target_rows: int
+    buckets_max: int = -1
+    assigner: int = 0
+    assigners: int = 1
+
+    def take(self, count: int) -> npt.NDArray[np.int16]:
+        """The buckets of the next ``count`` rows."""
+        start, found = 0, np.zeros(count, np.int16)
+        limit = BUCKETS_MAX if self.buckets_max < 0 else min(self.buckets_max, BUCKETS_MAX)
+        own = range(self.assigner, max(limit, self.assigner + 1), self.assigners)
+        there = [b for b in sorted(self.counts) if b % self.assigners == self.assigner]
+        fresh = (number for number in own if number not in self.counts)
+        while start < count:
+            bucket = there.pop(0) if there else next(fresh, None)
+            if bucket is None:  # all are full: spread over what there is
+                known = np.array([b for b in sorted(self.counts) if b in own], np.int16)
+                found[start:] = known[np.arange(count - start) % len(known)]
+                break
+            room = self.target_rows - self.counts.get(bucket, 0)
+            if room > 0:
+                taken = min(room, count - start)
+                found[start : start + taken] = bucket
+                self.counts[bucket] = self.counts.get(bucket, 0) + taken
+                start += taken
+        return found
 
 
 @dataclass(slots=True)
@@ -95,29 +131,11 @@ class HashIndex:
         assigner = np.abs(hashes.astype(np.int64)) % self.assigners
         for number in np.unique(assigner).tolist():
             mine = assigner == number
-            found[mine] = self._room_for(hashes[mine], number)
+            filling = Filling(
+                self._counts, self.target_rows, self.buckets_max, number, self.assigners
+            )
+            found[mine] = filling.take(int(mine.sum()))
         self.touched |= set(np.unique(found).tolist())
-        return found
-
-    def _room_for(self, hashes: Hashes, assigner: int) -> npt.NDArray[np.int16]:
-        count, start = len(hashes), 0
-        found = np.zeros(count, np.int16)
-        limit = BUCKETS_MAX if self.buckets_max < 0 else min(self.buckets_max, BUCKETS_MAX)
-        own = range(assigner, max(limit, assigner + 1), self.assigners)
-        there = [bucket for bucket in sorted(self._counts) if bucket % self.assigners == assigner]
-        fresh = (number for number in own if number not in self._counts)
-        while start < count:
-            bucket = there.pop(0) if there else next(fresh, None)
-            if bucket is None:  # all are full: spread over what there is
-                known = np.array([b for b in sorted(self._counts) if b in own], np.int16)
-                found[start:] = known[np.abs(hashes[start:].astype(np.int64)) % len(known)]
-                break
-            room = self.target_rows - self._counts.get(bucket, 0)
-            if room > 0:
-                taken = min(room, count - start)
-                found[start : start + taken] = bucket
-                self._counts[bucket] = self._counts.get(bucket, 0) + taken
-                start += taken
         return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.table.access import Bucket, TableAccess
 
-__all__ = ["Assigner", "DynamicBuckets", "FixedBuckets", "assigner_for", "partitions_of"]
+__all__ = ["Assigner", "Dealt", "DynamicBuckets", "FixedBuckets", "grouped", "partitions_of"]
+
+Dealt: TypeAlias = "tuple[pa.Table, list[tuple[Bucket, pa.Array | None]]]"
+"""Rows, and of each bucket their positions in arrival order; None stands for all of them."""
 
 
 class Assigner(Protocol):
     """Deals rows out to buckets."""
 
-    def shares(self, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
-        """The rows of each bucket, as positions in arrival order; None stands for all of them."""
+    def deal(self, rows: pa.Table) -> Dealt:
+        """What to write for ``rows``, and the rows of each bucket."""
         ...
 
     def index_changes(
@@ -41,20 +44,13 @@ class Assigner(Protocol):
         ...
 
 
-def assigner_for(access: TableAccess, *, replaces: bool) -> Assigner:
-    """What the bucket mode of the table asks for; ``replaces``: what is there does not count."""
-    if access.schema.is_key_table and access.schema.bucket == -1:
-        return DynamicBuckets(access, replaces=replaces)
-    return FixedBuckets(access)
-
-
 class FixedBuckets:
     """By hash of the bucket key; also everything in one bucket: unaware and postponed rows."""
 
     def __init__(self, access: TableAccess) -> None:
         self._access = access
 
-    def shares(self, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
+    def deal(self, rows: pa.Table) -> Dealt:
         """See ``Assigner``."""
         access, schema = self._access, self._access.schema
         buckets = np.zeros(rows.num_rows, dtype=np.int64)
@@ -65,8 +61,10 @@ class FixedBuckets:
             buckets = bucket_ids(columns, types, schema.bucket, function).astype(np.int64)
         partitions, codes = partitions_of(access, rows)
         first = layout.POSTPONE_BUCKET if schema.bucket == layout.POSTPONE_BUCKET else 0
-        for (partition, bucket), positions in _grouped(partitions, codes, buckets):
-            yield (partition, bucket + first), positions
+        return rows, [
+            ((partition, bucket + first), positions)
+            for (partition, bucket), positions in grouped(partitions, codes, buckets)
+        ]
 
     def index_changes(
         self, bucket: Bucket
@@ -84,7 +82,7 @@ class DynamicBuckets:
         self._entries: dict[Bucket, IndexEntry] | None = {} if replaces else None
         self._indexes: dict[bytes, HashIndex] = {}
 
-    def shares(self, rows: pa.Table) -> Iterator[tuple[Bucket, pa.Array | None]]:
+    def deal(self, rows: pa.Table) -> Dealt:
         """See ``Assigner``."""
         fields = self._access.schema.trimmed_key_fields
         hashes = row_hash([rows[f.name] for f in fields], [f.type for f in fields])
@@ -93,7 +91,7 @@ class DynamicBuckets:
         for code, partition in enumerate(partitions):
             mine = np.flatnonzero(codes == code)
             buckets[mine] = self._index(partition).assign(hashes[mine])
-        yield from _grouped(partitions, codes, buckets)
+        return rows, list(grouped(partitions, codes, buckets))
 
     def index_changes(
         self, bucket: Bucket
@@ -182,10 +180,13 @@ def partitions_of(access: TableAccess, rows: pa.Table) -> tuple[list[bytes], Any
     return encode_rows(chosen.columns, [f.type for f in fields]), codes
 
 
-def _grouped(
+def grouped(
     partitions: list[bytes], codes: Any, buckets: Any
 ) -> Iterator[tuple[Bucket, pa.Array | None]]:
-    width = int(buckets.max()) + 1 if len(buckets) else 1
+    """The rows of each partition and bucket that ``codes`` and ``buckets`` number."""
+    if not len(buckets):
+        return
+    width = int(buckets.max()) + 1
     groups = codes * width + buckets
     order = np.argsort(groups, kind="stable")
     values, starts = np.unique(groups[order], return_index=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
+from table_core.errors import OptionError
 from table_core.merge.deduplicate import Deduplicate
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
@@ -16,12 +17,13 @@ from table_core.merge.sort import is_retract, runs_of
 from table_core.merge.unmerged import Unmerged
 from table_core.ondisk import layout
 from table_core.options import keys_merge, keys_scan
+from table_core.table.partition_spec import partition_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.merge.engine import MergeEngine
-    from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.data_file import DataFile, ManifestEntry
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.data_files import FileFactory
 
@@ -49,6 +51,8 @@ class BucketWriter:
     access: TableAccess
     factory: FileFactory
     numbering: Numbering
+    replaces: bool = False
+    """What is there goes."""
     changes: bool = False
     _next: dict[Bucket, int] = field(init=False, default_factory=dict)
     _engine: MergeEngine | None = field(init=False, default=None)
@@ -72,6 +76,7 @@ class BucketWriter:
             access=access,
             factory=factory,
             numbering=numbering or Numbering(),
+            replaces=replaces,
             changes=producer == "input" and not replaces,
         )
 
@@ -83,12 +88,29 @@ class BucketWriter:
         self._next.update(dict.fromkeys(unknown, offset))
         if not unknown or (not schema.is_key_table and schema.bucket < 0):
             return
+        partitions = {partition for partition, _ in unknown}
         live = self.access.files_by_bucket(
-            self.access.metadata.head(), keep=lambda e: (e.partition, e.bucket) in unknown
+            self.access.metadata.head(), keep=lambda e: e.partition in partitions
         )
         for bucket, entries in live.items():
-            newest = max(e.file.max_sequence_number for e in entries)
-            self._next[bucket] = newest + 1 + offset
+            self._refuse_other_count(entries)
+            if bucket in unknown:
+                newest = max(e.file.max_sequence_number for e in entries)
+                self._next[bucket] = newest + 1 + offset
+
+    def _refuse_other_count(self, entries: Sequence[ManifestEntry]) -> None:
+        """A row has one bucket: of as many as its partition has, not of as many as new ones get."""
+        wanted = self.access.schema.bucket
+        other = next((e.total_buckets for e in entries if e.total_buckets > 0), wanted)
+        if self.replaces or wanted < 1 or other == wanted:
+            return
+        partition = partition_row(self.access, entries[0].partition)
+        raise OptionError(
+            f"{self.access.name} has bucket = {wanted}, but its partition {partition} has {other} "
+            "buckets: call rescale(), or overwrite the partition",
+            option="bucket",
+            value=str(wanted),
+        )
 
     # ------------------------------------------------------------------------------ rows to runs
     def run(

@@ -20,11 +20,11 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.table.coerce import batches_of, cast_column
 from table_core.table.committer import commit_parts, find_commit
-from table_core.table.copy_on_write import CopyOnWrite
 from table_core.table.expressions import evaluate, holds
 from table_core.table.file_reader import POSITION_COLUMN
 from table_core.table.overwriting import open_writer
 from table_core.table.results import ResultDocument
+from table_core.table.row_changes import RowChanges
 from table_core.table.row_deletes import deletes_of
 from table_core.table.scan import batch_scan
 
@@ -162,7 +162,7 @@ def _rewrite(
     counts: dict[str, int],
 ) -> Commit | None:
     """Table without key: files whose rows change are written anew, the new rows beside them."""
-    change = CopyOnWrite(access, access.metadata.head())
+    change = RowChanges(access, access.metadata.head())
     places, tables = [], [arrow_schema(access.schema.fields).empty_table()]
     positions: list[Any] = [np.zeros(0, np.int64)]
     for bucket, file_name, rows in change.rows():

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
+from table_core.table.assigning import crosses_partitions
 from table_core.table.committer import commit_parts, commit_writes, find_commit
 from table_core.table.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit, CommitAs
     from table_core.table.writer import BucketChange, WriteResult
 
-__all__ = ["commit_results", "drop_partitions", "open_writer", "overwrite_selection", "truncate"]
+__all__ = [
+    "commit_replacing",
+    "commit_results",
+    "drop_partitions",
+    "open_writer",
+    "overwrite_selection",
+    "truncate",
+]
 
 
 TRUNCATE: Final = "TRUNCATE"
@@ -38,7 +46,12 @@ def open_writer(
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
-
+    if overwrite not in (None, "table") and crosses_partitions(access.schema):
+        raise UnsupportedFeatureError(
+            f"{access.name}: a key may move between partitions, so that single ones cannot be "
+            "overwritten; use overwrite='table', or drop the partitions and write",
+            feature="overwrite of partitions with cross-partition upsert",
+        )
     return TableWriter(
         access,
         lambda result: commit_results(access, (result,), commit, overwrite),
@@ -54,8 +67,6 @@ def commit_results(
     overwrite: str | Mapping[str, object] | None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes."""
-    if overwrite is not None:
-        results = _upgraded(access, results)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results
@@ -63,7 +74,16 @@ def commit_results(
         for file in c.added
     )
     selection = overwrite_selection(access, overwrite, entries)
-    return commit_writes(access, results, commit, overwrite=selection)
+    if selection is None:
+        return commit_writes(access, results, commit)
+    return commit_replacing(access, results, commit, selection)
+
+
+def commit_replacing(
+    access: TableAccess, results: tuple[WriteResult, ...], commit: CommitAs, selection: Selection
+) -> Commit:
+    """Commit what writers prepared in place of what ``selection`` takes out."""
+    return commit_writes(access, _upgraded(access, results), commit, overwrite=selection)
 
 
 def _upgraded(access: TableAccess, results: tuple[WriteResult, ...]) -> tuple[WriteResult, ...]:

@@ -11,11 +11,11 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.options import keys_merge
 from table_core.table.coerce import cast_column
 from table_core.table.committer import commit_parts, find_commit
-from table_core.table.copy_on_write import CopyOnWrite
 from table_core.table.expressions import evaluate
 from table_core.table.file_reader import POSITION_COLUMN
 from table_core.table.overwriting import open_writer
 from table_core.table.results import Commit, ResultDocument
+from table_core.table.row_changes import RowChanges
 from table_core.table.row_deletes import deletes_of, refuse_deletes
 from table_core.table.scan import batch_scan, bound_where
 
@@ -122,7 +122,7 @@ def _rewrite(
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     done, rows = find_commit(access, commit), 0
     if done is None:
-        change = CopyOnWrite(access, head)
+        change = RowChanges(access, head)
         for bucket, file_name, found in change.rows(bound_where(access.schema, where)):
             change.take_out(bucket, file_name, found[POSITION_COLUMN].to_numpy())
             if changed is not None:

@@ -303,6 +303,24 @@ class Table(Upkeep):
 
         return update(self.access, values, where, commit or CommitAs())
 
+    def rescale(
+        self,
+        buckets: int | None = None,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Write partitions with another number of buckets than the table's anew, in one commit.
+
+        ``buckets`` changes the option ``bucket`` first.  Until a partition is rescaled, or
+        overwritten, it takes no rows.
+
+        Raises:
+            CommitConflictError: another writer changed one of the partitions meanwhile.
+        """
+        from table_core.table.rescale import rescale
+
+        return rescale(self.access, buckets, partitions, commit or CommitAs())
+
     def truncate(self, commit: CommitAs | None = None) -> ResultDocument:
         """Take every row out, with one OVERWRITE commit."""
         from table_core.table.overwriting import truncate

@@ -18,8 +18,7 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
-from table_core.options import keys_write
-from table_core.table.assigner import assigner_for
+from table_core.table.assigning import assigner_for
 from table_core.table.bucket_writer import BucketWriter, Numbering
 from table_core.table.buffering import BufferLimits, SpilledRuns, joined
 from table_core.table.coerce import batches_of, coerce
@@ -64,15 +63,10 @@ class WriteResult:
 
 def refuse_unwritable(access: TableAccess) -> None:
     """Refuse tables that this release reads and does not write, by naming the feature."""
-    schema, options = access.schema, access.options
+    options = access.options
     features = {
-        "deletion-vectors.enabled without a primary key": not schema.is_key_table
-        and options.get(keys_write.DELETION_VECTORS_ENABLED),
         "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
         "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
-        "cross-partition upsert (bucket=-1, a key without partition columns)": schema.is_key_table
-        and schema.bucket == -1
-        and not set(schema.partition_keys).issubset(schema.primary_keys),
     }
     for feature, used in features.items():
         if used:
@@ -266,7 +260,7 @@ class TableWriter:
         self._buffered_bytes = 0
         if not rows.num_rows:
             return
-        shares = list(self._assigner.shares(rows))
+        rows, shares = self._assigner.deal(rows)
         self._buckets.number_on(bucket for bucket, _ in shares)
         self._at_once(lambda share: write(rows, *share), shares)
 

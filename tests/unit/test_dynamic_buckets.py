@@ -46,3 +46,14 @@ def test_any_order_of_batches_gives_each_key_one_bucket() -> None:
             assert seen.setdefault(key, bucket) == bucket
     counts = np.bincount(list(seen.values()))
     assert (counts[:-1] == 7).all()
+
+
+def test_several_assigners_fill_buckets_of_their_own() -> None:
+    index = HashIndex.of({}, 3, -1, 2)
+    hashes = np.arange(-8, 8, dtype=np.int32)
+    buckets = index.assign(hashes)
+    assert set((np.abs(hashes) % 2 - buckets % 2).tolist()) == {0}
+    assert np.bincount(buckets).max() == 3
+    again = HashIndex.of({b: index.hashes_of(b) for b in set(buckets.tolist())}, 3, -1, 2)
+    assert again.assign(hashes).tolist() == buckets.tolist()
+    assert not again.touched

@@ -110,12 +110,12 @@ def test_a_repeated_statement_is_done_once() -> None:
 def test_a_file_changed_meanwhile_is_a_conflict() -> None:
     from table_core.commit.request import CommitPart
     from table_core.table.committer import commit_parts
-    from table_core.table.copy_on_write import CopyOnWrite
+    from table_core.table.row_changes import RowChanges
     from table_core.table.scan import bound_where
 
     table = make(key=False)
     access = table.access
-    change = CopyOnWrite(access, access.metadata.head())
+    change = RowChanges(access, access.metadata.head())
     for bucket, name, found in change.rows(bound_where(access.schema, "k = 5")):
         change.take_out(bucket, name, found["_POSITION"].to_numpy())
     part = change.part()

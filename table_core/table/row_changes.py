@@ -1,7 +1,8 @@
-"""Changes rows of a table without primary key: files that hold them are written anew.
+"""Changes rows of a table without primary key.
 
-Readers see the old files until one OVERWRITE commit puts the new ones in their place.  Another
-writer that touches the same files meanwhile is a conflict; one that appends is none.
+With ``deletion-vectors.enabled`` the old rows are marked as deleted; otherwise files that hold them
+are written anew.  Readers see the old state until one OVERWRITE commit.  Another writer that touches
+the same files meanwhile is a conflict; one that appends is none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import pyarrow as pa
 from table_core.commit.request import CommitPart
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_write
 from table_core.predicate.to_arrow import mask
+from table_core.table.append_vectors import AppendVectors
 from table_core.table.data_files import FileFactory
 from table_core.table.file_reader import POSITION_COLUMN, FileReader
 from table_core.table.state_plan import StatePlanner
@@ -30,11 +33,11 @@ if TYPE_CHECKING:
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.writer import WriteResult
 
-__all__ = ["CopyOnWrite"]
+__all__ = ["RowChanges"]
 
 
 @dataclass(slots=True)
-class CopyOnWrite:
+class RowChanges:
     """The change of one append table, as of ``head``: rows that go, rows that come."""
 
     access: TableAccess
@@ -46,6 +49,7 @@ class CopyOnWrite:
     _added: list[ManifestEntry] = field(init=False, default_factory=list)
     _new: TableWriter = field(init=False)
     _factory: FileFactory = field(init=False)
+    _vectors: AppendVectors = field(init=False)
 
     def __post_init__(self) -> None:
         refuse_unwritable(self.access)
@@ -55,6 +59,7 @@ class CopyOnWrite:
         access = self.access
         self._new = TableWriter(access, _never, compact=False)
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+        self._vectors = AppendVectors(access, self.head)
 
     def rows(self, where: Bound | None = None) -> Iterator[tuple[Bucket, str, pa.Table]]:
         """The rows that ``where`` holds for, with ``_POSITION``: bucket, file, rows."""
@@ -81,10 +86,10 @@ class CopyOnWrite:
 
     def part(self) -> CommitPart | None:
         """Write the files; what to commit, None if nothing changes."""
-        entries = [self._entries[key].deleted() for key in self._positions]
         try:
-            self._keep_the_others()
+            entries = self._marked() if self._marks else self._written_anew()
             result: WriteResult = self._new.prepare()
+            index_added, index_deleted = self._vectors.store()
         except BaseException:
             self.abort()
             raise
@@ -94,14 +99,51 @@ class CopyOnWrite:
             for file in c.added
         ]
         entries += self._added
-        if not entries:
+        if not entries and not index_added:
             return None
-        return CommitPart(kind=CommitKind.APPEND, entries=tuple(entries))
+        return CommitPart(
+            kind=CommitKind.APPEND,
+            entries=tuple(entries),
+            index_added=index_added,
+            index_deleted=index_deleted,
+        )
 
     def abort(self) -> None:
         """Take away what was written."""
         self._new.abort()
         self._factory.discard()
+        self._vectors.discard()
+
+    @property
+    def _marks(self) -> bool:
+        return self.access.options.get(keys_write.DELETION_VECTORS_ENABLED)
+
+    def _marked(self) -> list[ManifestEntry]:
+        """Mark the rows that go; the files that go, because all of their rows do."""
+        gone = []
+        for key in self._positions:
+            bucket, entry = key[:2], self._entries[key]
+            positions = self._gone(key)
+            if len(positions) == entry.file.row_count:
+                gone.append(entry.deleted())
+                self._vectors.forget(bucket, key[2])
+            else:
+                self._vectors.mark(bucket, key[2], positions)
+        return gone
+
+    def _written_anew(self) -> list[ManifestEntry]:
+        """Write the rows that stay anew; the files that go."""
+        self._keep_the_others()
+        for key in self._positions:
+            self._vectors.forget(key[:2], key[2])
+        return [self._entries[key].deleted() for key in self._positions]
+
+    def _gone(self, key: tuple[bytes, int, str]) -> Any:
+        """Positions of the rows of a file that are gone after this, those before it too."""
+        before = self._vectors.of(key[:2], key[2])
+        return np.unique(
+            np.concatenate([*self._positions[key], *([] if before is None else [before])])
+        )
 
     def _keep_the_others(self) -> None:
         """Write the rows that stay.  Files of a bucket with an order are not joined."""
@@ -127,7 +169,7 @@ class CopyOnWrite:
             ]
 
     def _kept(self, bucket: Bucket, file: DataFile) -> Iterator[pa.Table]:
-        gone = np.unique(np.concatenate(self._positions[(*bucket, file.file_name)]))
+        gone = self._gone((*bucket, file.file_name))
         if len(gone) == file.row_count:
             return
         for batch in self._reader(bucket, positions=True).read(file):
@@ -142,6 +184,7 @@ class CopyOnWrite:
             partition=bucket[0],
             bucket=bucket[1],
             fields=self.access.schema.fields,
+            deletions=self._vectors.within(bucket),
             positions=positions,
         )
 

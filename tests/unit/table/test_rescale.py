@@ -1,0 +1,110 @@
+"""A table whose number of buckets changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+
+SCHEMA = pa.schema(
+    [
+        pa.field("p", pa.string(), nullable=False),
+        pa.field("k", pa.int64(), nullable=False),
+        ("n", pa.int64()),
+    ]
+)
+KINDS = {
+    "deduplicate": {},
+    "append": {"bucket-key": "k"},
+    "vectors": {"deletion-vectors.enabled": "true", "write-only": "true"},
+    "first-row": {"merge-engine": "first-row", "write-only": "true"},
+}
+
+
+def rows(p: str, first: int, n: int = 0) -> pa.Table:
+    keys = range(first, first + 20)
+    return pa.table({"p": [p] * 20, "k": pa.array(keys, pa.int64()), "n": pa.array([n] * 20)})
+
+
+def put(table: tc.Table, data: pa.Table, overwrite: object = None) -> None:
+    with table.write(overwrite=overwrite) as writer:
+        writer.write(data)
+        writer.commit()
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> tc.Catalog:
+    catalog = tc.open_catalog(f"memory://{tmp_path}")
+    catalog.create_database("d")
+    return catalog
+
+
+def made(catalog: tc.Catalog, kind: str = "deduplicate") -> tc.Table:
+    key = () if kind == "append" else ("p", "k")
+    table = catalog.create_table(
+        "d.t", SCHEMA, primary_key=key, partition_by=("p",), options={"bucket": "1", **KINDS[kind]}
+    )
+    put(table, rows("a", 0))
+    put(table, rows("b", 0))
+    return table
+
+
+def counts(table: tc.Table) -> dict[bytes, set[int]]:
+    found: dict[bytes, set[int]] = {}
+    for entry in table.access.live_entries(table.latest_snapshot()):
+        found.setdefault(entry.partition, set()).add(entry.total_buckets)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rescaling_keeps_every_row_and_changes_every_bucket(catalog: tc.Catalog, kind: str) -> None:
+    made(catalog, kind).rescale(3)
+    table = catalog.table("d.t")
+    assert table.options["bucket"] == "3"
+    assert all(found == {3} for found in counts(table).values())
+    found = table.read().to_arrow().sort_by([("p", "ascending"), ("k", "ascending")])
+    assert found.equals(pa.concat_tables([rows("a", 0), rows("b", 0)]).cast(SCHEMA))
+    put(table, rows("a", 10, 5))
+    table.compact()
+    expected = {"append": 60, "deduplicate": 50}.get(kind, 50)
+    assert table.read().to_arrow().num_rows == expected
+
+
+def test_single_partitions_can_be_rescaled_and_the_others_take_no_rows(catalog: tc.Catalog) -> None:
+    made(catalog).rescale(2, partitions=[{"p": "a"}])
+    table = catalog.table("d.t")
+    assert sorted(counts(table).values(), key=str) == [{1}, {2}]
+    put(table, rows("a", 20))
+    put(table, rows("c", 0))
+    with pytest.raises(tc.errors.OptionError, match=r"'p': 'b'.* has 1 buckets: call rescale"):
+        put(table, rows("b", 20))
+    put(table, rows("b", 5), overwrite={"p": "b"})
+    assert all(found == {2} for found in counts(table).values())
+    assert table.rescale().details["partitions"] == 0
+
+
+def test_rows_that_come_meanwhile_are_a_conflict(
+    catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = made(catalog)
+    from table_core.table import rescale as module
+
+    commit = module.commit_replacing
+
+    def late(*given: object) -> object:
+        put(table, rows("a", 100))
+        return commit(*given)  # type: ignore[arg-type]  # passed through
+
+    monkeypatch.setattr(module, "commit_replacing", late)
+    with pytest.raises(tc.errors.CommitConflictError):
+        table.rescale(2)
+    assert table.read().to_arrow().num_rows == 60
+
+
+def test_only_fixed_buckets_are_rescaled(catalog: tc.Catalog) -> None:
+    table = catalog.create_table("d.u", SCHEMA, options={"bucket": "-1"})
+    with pytest.raises(tc.errors.ArgumentError, match="fixed number"):
+        table.rescale(2)
