@@ -15,12 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
+from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, LEVEL_COLUMN, ROW_KIND_COLUMN
 from table_core.lsm.overlap import sections
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
-from table_core.merge.lookup import LEVEL_COLUMN, LowestLevel
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.options import keys_merge
@@ -158,13 +157,16 @@ class SplitReader:
         engine = engine_for(schema, [f.name for f in fields])
         levels = _settles_by_level(schema.options)
         if levels:
+            from table_core.merge.lookup import LowestLevel
+
             engine = LowestLevel(engine)
         for section in sections(split.files, self.access.bounds):
             if len(section) == 1:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
             reader = self._reader(split, fields, system=True, prunes=self._of_key())
-            runs = [_batches(reader, run, levels=levels) for run in section]
+            oldest_first = sorted(section, key=_first_number)
+            runs = [_batches(reader, run, levels=levels) for run in oldest_first]
             yield from merge_runs(runs, engine)
 
     def _single(
@@ -261,6 +263,10 @@ def _settles_by_level(options: TableOptions) -> bool:
             return False
         case _:
             return needs_lookup(options)
+
+
+def _first_number(run: SortedRun) -> int:
+    return min(file.min_sequence_number for file in run.files)
 
 
 def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Iterator[pa.RecordBatch]:
