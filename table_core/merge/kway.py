@@ -34,19 +34,19 @@ def merge_runs(
     runs: Sequence[Iterator[pa.RecordBatch]],
     engine: MergeEngine,
     *,
-    window_rows: int = _WINDOW_ROWS,
+    window_bytes: int | None = None,
 ) -> Iterator[pa.Table]:
     """Merge sorted ``runs``, given in any order, to tables of ascending keys that never repeat.
 
     Each run is sorted by key; a key may repeat in a run and go on in its next batch.  It costs
-    least when the runs come oldest first.  A window has about ``window_rows``, but never less than
-    all versions of a key.
+    least when the runs come oldest first.  A window has about ``window_bytes`` or less, but never
+    less than all versions of a key.
 
     Shape: KV rows to KV rows, one a key; retracts are kept.
     """
     hands = [hand for run in runs if (hand := _Hand.of(run, engine.order.key)) is not None]
     while hands:
-        bound = _bound(hands, window_rows)
+        bound = _bound(hands, _window_rows(hands, window_bytes))
         window = [part for hand in hands for part in hand.take_to(bound)]
         hands = [hand for hand in hands if hand.rows is not None]
         table = pa.Table.from_batches(window)
@@ -56,6 +56,16 @@ def merge_runs(
 
 
 _Key = tuple[Any, ...]
+
+
+def _window_rows(hands: Sequence[_Hand], window_bytes: int | None) -> int:
+    """How many rows a window should have."""
+    if window_bytes is None:
+        return _WINDOW_ROWS
+    batches = [hand.rows for hand in hands if hand.rows is not None]
+    size = sum(batch.nbytes for batch in batches)
+    rows = sum(batch.num_rows for batch in batches)
+    return max(1, min(_WINDOW_ROWS, window_bytes * rows // max(size, 1)))
 
 
 def _bound(hands: Sequence[_Hand], window_rows: int) -> _Key:

@@ -22,7 +22,7 @@ from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
-from table_core.options import keys_merge
+from table_core.options import keys_files, keys_merge
 from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
@@ -45,6 +45,8 @@ __all__ = ["RowForm", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
+_SPLITS_AT_ONCE: Final = 4
+"""A scan that is read as a whole reads so many."""
 
 
 class RowForm(StrEnum):
@@ -164,10 +166,12 @@ class SplitReader:
             if len(section) == 1:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
-            reader = self._reader(split, fields, system=True, prunes=self._of_key())
+            reader = self._reader(
+                split, fields, system=True, prunes=self._of_key(), runs=len(section)
+            )
             oldest_first = sorted(section, key=_first_number)
             runs = [_batches(reader, run, levels=levels) for run in oldest_first]
-            yield from merge_runs(runs, engine)
+            yield from merge_runs(runs, engine, window_bytes=self._memory // 8)
 
     def _single(
         self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool
@@ -188,8 +192,9 @@ class SplitReader:
         *,
         system: bool = False,
         prunes: Bound | None = None,
+        runs: int = 1,
     ) -> FileReader:
-        """``prunes``: what a row group must possibly fulfil to be read."""
+        """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
         return FileReader(
             access=self.access,
             partition=split.partition,
@@ -198,7 +203,13 @@ class SplitReader:
             system=system,
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if prunes is None else partial(self._row_groups, prunes),
+            batch_bytes=self._memory // (2 * runs),
         )
+
+    @property
+    def _memory(self) -> int:
+        """Bytes for one split: half for batches in hand, the rest for what is made of them."""
+        return self.access.options.get(keys_files.READ_MEMORY_LIMIT) // _SPLITS_AT_ONCE
 
     def _of_key(self) -> Bound | None:
         """The part of the condition that tests keys alone: it holds for all versions or for none."""
