@@ -63,8 +63,8 @@ def _window_rows(hands: Sequence[_Hand], window_bytes: int | None) -> int:
     if window_bytes is None:
         return _WINDOW_ROWS
     batches = [hand.rows for hand in hands if hand.rows is not None]
-    size = sum(batch.nbytes for batch in batches)
-    rows = sum(batch.num_rows for batch in batches)
+    size: int = sum(batch.nbytes for batch in batches)
+    rows: int = sum(batch.num_rows for batch in batches)
     return max(1, min(_WINDOW_ROWS, window_bytes * rows // max(size, 1)))
 
 
@@ -124,7 +124,7 @@ class _Hand:
     def rows_to(self, bound: _Key) -> int:
         """How many of the rows that are left lie at or below ``bound``."""
         assert self.rows is not None
-        low, high = self.first, self.rows.num_rows
+        low, high = self.first, int(self.rows.num_rows)
         for column, value in zip(self.columns, bound, strict=True):
             low, high = column.span(value, low, high)
             if low == high:
