@@ -8,12 +8,21 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-__all__ = ["KIND_COLUMN", "KIND_TEXTS", "ROW_KIND_COLUMN", "SEQUENCE_COLUMN", "RowKind"]
+__all__ = [
+    "KIND_COLUMN",
+    "KIND_TEXTS",
+    "LEVEL_COLUMN",
+    "ROW_KIND_COLUMN",
+    "SEQUENCE_COLUMN",
+    "RowKind",
+]
 
 SEQUENCE_COLUMN: Final = "_SEQUENCE_NUMBER"
 """Column of data files of key tables: BIGINT NOT NULL."""
 KIND_COLUMN: Final = "_VALUE_KIND"
 """Column of data files of key tables: TINYINT NOT NULL, a ``RowKind`` byte."""
+LEVEL_COLUMN: Final = "_LEVEL"
+"""The level of the file that a row was read from; in memory only."""
 ROW_KIND_COLUMN: Final = "_ROW_KIND"
 """Column of change results and of rows to write: a STRING from ``KIND_TEXTS``."""
 

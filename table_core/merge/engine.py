@@ -1,5 +1,8 @@
 """The merge engine protocol, and choosing one from a table's options.
 
+What only some engines need is imported when one of them is made: a reader of another table starts
+without it.
+
 Source: ``org.apache.paimon.table.PrimaryKeyTableUtils``; spec section 8.
 """
 
@@ -11,19 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.errors import OptionError
-from table_core.merge.aggregate import Aggregation
 from table_core.merge.deduplicate import Deduplicate
 from table_core.merge.first_row import FirstRow
-from table_core.merge.fold_value import Fold, KeyColumn, LastValue
-from table_core.merge.functions import COUNT, LAST_NON_NULL, fold_of, function_of
-from table_core.merge.group_options import groups_of
-from table_core.merge.partial_update import PartialUpdate
 from table_core.merge.sort import KeyOrder
 from table_core.options import keys_merge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from table_core.merge.fold_value import Fold
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
@@ -79,12 +78,17 @@ def engine_for(schema: TableSchema, columns: Sequence[str] | None = None) -> Mer
                 )
             return FirstRow(order, ignore_delete)
         case "aggregation":
+            from table_core.merge.aggregate import Aggregation
+
             remove = options.get(keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE)
             return Aggregation(order, _folds(schema, order, names), remove)
         case "deduplicate":
             return Deduplicate(order, ignore_delete)
         case other:
             assert other == "partial-update", other
+            from table_core.merge.group_options import groups_of
+            from table_core.merge.partial_update import PartialUpdate
+
             return PartialUpdate(
                 order,
                 groups_of(schema),
@@ -100,6 +104,8 @@ def counted(schema: TableSchema, rows: pa.Table) -> pa.Table:
     """
     if schema.options.get(keys_merge.MERGE_ENGINE) != "aggregation":
         return rows
+    from table_core.merge.functions import COUNT, function_of
+
     for field in schema.fields:
         if function_of(field.name, schema.options) != COUNT or field.name in schema.primary_keys:
             continue
@@ -133,6 +139,9 @@ def _order(schema: TableSchema) -> KeyOrder:
 
 
 def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Fold]:
+    from table_core.merge.fold_value import KeyColumn, LastValue
+    from table_core.merge.functions import LAST_NON_NULL, fold_of, function_of
+
     folds: dict[str, Fold] = {}
     for name in dict.fromkeys((*names, *order.key, *order.sequence_fields)):
         if name in order.sequence_fields:

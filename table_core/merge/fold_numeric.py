@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from table_core.errors import DataError
 from table_core.merge.fold_value import present, refuse_retracts
-from table_core.merge.ordinal import ordinals
+from table_core.merge.ordinal import ordinals, validity
 from table_core.merge.runs import taken
 
 if TYPE_CHECKING:
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 __all__ = ["Both", "Either", "Extreme", "Sum", "decimal_words", "decimals", "overflow"]
 
 _LOW_32: Final = np.int64(0xFFFF_FFFF)
+_WHOLE: Final = {
+    pa.int8().id: "i1",
+    pa.int16().id: "i2",
+    pa.int32().id: "i4",
+    pa.int64().id: "i8",
+    pa.date32().id: "i4",
+    pa.timestamp("us").id: "i8",
+}
+"""Types whose ordinals are the stored values."""
+_NARROW: Final = 1 << 62
+"""Sums that cannot reach it are added as they are."""
 
 
 def overflow(function: str, column: str, type_: pa.DataType) -> DataError:
@@ -77,21 +88,33 @@ class Sum:
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
+        type_ = column.type
+        narrow = None if pa.types.is_floating(type_) else _narrow_sum(column, groups)
+        if narrow is not None and pa.types.is_decimal(type_):
+            total, some = narrow
+            return decimals(total.view(np.uint64), total >> 63, some, type_)
+        if narrow is not None:
+            return self._integers(*narrow, type_)
         here = present(column)
         weight = here.astype(np.int64)
         some = groups.reduce(np.add, weight, 0) > 0
         if groups.retract is not None:
             weight[groups.retract] *= -1
-        type_ = column.type
         if pa.types.is_floating(type_):
             return self._floats(column, groups, weight, some)
         if pa.types.is_decimal(type_):
             return self._decimals(column, groups, weight, some)
         low, high = _exact_sum(ordinals(column), weight, groups)
         total = (high << 32) | low
+        if not (high == total >> 32).all():
+            raise overflow("sum", self.column, type_)
+        return self._integers(total, some, type_)
+
+    def _integers(
+        self, total: npt.NDArray[np.int64], some: npt.NDArray[np.bool_], type_: pa.DataType
+    ) -> pa.Array:
         bounds = np.iinfo(type_.to_pandas_dtype())
-        fits = (high == total >> 32) & (total >= bounds.min) & (total <= bounds.max)
-        if not fits.all():
+        if not ((total >= bounds.min) & (total <= bounds.max)).all():
             raise overflow("sum", self.column, type_)
         return pa.array(total.astype(bounds.dtype), type_, mask=~some)
 
@@ -169,6 +192,32 @@ def _step_by_step(
     return pa.array(sums, type_)
 
 
+def _narrow_sum(
+    column: pa.Array, groups: Groups
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
+    """Each group's sum and whether it had a value; None where 64 bits may not hold it."""
+    if pa.types.is_decimal(column.type):
+        low, high = decimal_words(column)
+        values = low.view(np.int64)
+        if not (values >> 63 == high).all():
+            return None
+    else:
+        values = ordinals(column)
+    lengths = groups.stops - groups.starts
+    longest = int(lengths.max()) if len(lengths) else 0
+    if len(values) and max(-int(values.min()), int(values.max())) * longest >= _NARROW:
+        return None
+    valid = validity(column)
+    if valid is None:
+        some = lengths > 0
+    else:
+        values = np.where(valid, values, 0)
+        some = groups.reduce(np.add, valid.astype(np.int64), 0) > 0
+    if groups.retract is not None:
+        values = np.where(groups.retract, -values, values)
+    return groups.reduce(np.add, values, 0), some
+
+
 def _exact_sum(
     values: npt.NDArray[np.int64], weight: npt.NDArray[np.int64], groups: Groups
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -191,6 +240,10 @@ class Extreme:
         values, here = ordinals(column), present(column)
         worst = np.iinfo(np.int64).min if self.greatest else np.iinfo(np.int64).max
         operation = np.maximum if self.greatest else np.minimum
+        layout = _WHOLE.get(column.type.id)
+        if layout and column.null_count == 0 and (groups.stops > groups.starts).all():
+            best = groups.reduce(operation, values, worst).astype(layout)
+            return pa.Array.from_buffers(column.type, len(best), [None, pa.py_buffer(best)])
         best = groups.reduce(operation, np.where(here, values, worst), worst)
         hits = here & (values == np.repeat(best, groups.stops - groups.starts))
         return taken(column, groups.first(hits) if self.greatest else groups.last(hits))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from table_core.datatypes.row_kind import LEVEL_COLUMN
 from table_core.merge.aggregate import Aggregation
 from table_core.merge.first_row import FirstRow
 from table_core.merge.ordinal import comparable, single_chunk
@@ -29,10 +30,8 @@ if TYPE_CHECKING:
 
     from table_core.merge.engine import MergeEngine
 
-__all__ = ["LEVEL_COLUMN", "LookupMerge", "LowestLevel", "rows_of_keys"]
+__all__ = ["LookupMerge", "LowestLevel", "rows_of_keys"]
 
-LEVEL_COLUMN: Final = "_LEVEL"
-"""The level of the file that a row was read from; in memory only."""
 _NO_LEVEL: Final = np.int64(1 << 30)
 
 

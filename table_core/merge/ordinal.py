@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["comparable", "ordinals", "packed", "single_chunk", "validity"]
+__all__ = ["comparable", "ordinals", "packed", "plain_ordinals", "single_chunk", "validity"]
 
 _WIDEST_TEXT: Final = 64
 """Longer texts are ranked instead of laid out as bytes."""
@@ -62,7 +62,7 @@ def ordinals(array: pa.Array) -> npt.NDArray[np.int64]:
     Raises:
         UnsupportedFeatureError: values of that type have no order.
     """
-    plain = _plain(array)
+    plain = plain_ordinals(array)
     if plain is not None:
         return plain
     type_ = array.type
@@ -83,7 +83,7 @@ def comparable(columns: Sequence[pa.Array]) -> npt.NDArray[Any]:
     Shape: ``columns[c][n]`` to ``[n]``.
     """
     if all(column.null_count == 0 for column in columns):
-        numbers = [_plain(column) for column in columns]
+        numbers = [plain_ordinals(column) for column in columns]
         plain = [number for number in numbers if number is not None]
         if len(plain) == len(columns):
             one = plain[0] if len(plain) == 1 else packed(plain)
@@ -127,8 +127,11 @@ def _slots(array: pa.Array, dtype: str, per_slot: int = 1) -> npt.NDArray[Any]:
     return np.frombuffer(body, dtype, len(array) * per_slot, array.offset * size)
 
 
-def _plain(array: pa.Array) -> npt.NDArray[np.int64] | None:
-    """Ordinals that need no ranking, or None."""
+def plain_ordinals(array: pa.Array) -> npt.NDArray[np.int64] | None:
+    """Ordinals that need no ranking and so compare across calls; None for other types.
+
+    Null slots hold anything.
+    """
     type_ = array.type
     if pa.types.is_boolean(type_):
         return _slots(array.cast(pa.int8()), "i1").astype(np.int64)
@@ -158,7 +161,7 @@ def _bytes_of(column: pa.Array) -> list[npt.NDArray[np.uint8]]:
     """Bytes of equal width a row whose order is that of the values, nulls first."""
     valid = validity(column)
     parts = [] if valid is None else [valid.astype(np.uint8).reshape(-1, 1)]
-    number = _plain(column)
+    number = plain_ordinals(column)
     if number is None and _is_text(column.type):
         texts = _text_bytes(column)
         if texts is None:

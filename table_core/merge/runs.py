@@ -158,8 +158,11 @@ class Groups:
 
     def reduce(self, operation: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
         """``operation`` over the values of each group; ``empty`` where there are none."""
-        result = np.full(len(self.starts), empty, values.dtype)
         filled = self.stops > self.starts
+        if filled.all() and len(filled):
+            whole: npt.NDArray[Any] = operation.reduceat(values, self.starts)
+            return whole
+        result = np.full(len(self.starts), empty, values.dtype)
         if filled.any():
             result[filled] = operation.reduceat(values, self.starts[filled])
         return result

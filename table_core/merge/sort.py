@@ -79,7 +79,7 @@ def _rises(values: npt.NDArray[np.int64]) -> bool:
 def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     """Put the versions inside each run in order; only keys with several are touched."""
     several = np.flatnonzero(runs.ends > runs.starts)
-    if len(several) == 0:
+    if len(several) == 0 or (not by.sequence_fields and _arrives_in_order(rows, runs)):
         return runs
     lengths = runs.lengths[several]
     places = spans(runs.starts[several], lengths)
@@ -97,6 +97,16 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     order = np.arange(rows.num_rows) if runs.order is None else runs.order.copy()
     order[places] = versions[turn]
     return Runs(order, runs.starts, runs.ends)
+
+
+def _arrives_in_order(rows: pa.Table, runs: Runs) -> bool:
+    """Whether the numbers of every key's versions rise already."""
+    same = np.ones(rows.num_rows, np.bool_)
+    same[runs.starts] = False
+    later = np.flatnonzero(same)
+    numbers = single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()
+    before, after = numbers[runs.rows_at(later - 1)], numbers[runs.rows_at(later)]
+    return bool((before < after).all())
 
 
 def _user_sequence(

@@ -6,7 +6,8 @@ Source: ``org.apache.paimon.manifest.ManifestFile``; spec sections 4.3 and 4.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
 from table_core.ondisk.avro import corrupt, open_container, read_records, write_container
@@ -22,9 +23,10 @@ from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, Manifes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["FoldedEntries", "decode_manifest", "encode_manifest", "fold_entries"]
+__all__ = ["FoldedEntries", "Head", "decode_manifest", "encode_manifest", "fold_entries"]
 
 VERSION: Final = 2
+_AT_ONCE: Final = 4096
 _KINDS: Final = {int(kind): kind for kind in EntryKind}
 _SOURCES: Final[Mapping[int | None, FileSource | None]] = {
     None: None,
@@ -100,12 +102,16 @@ def _to_record(entry: ManifestEntry) -> dict[str, Any]:
     }
 
 
+Head: TypeAlias = tuple[bytes, int, int]
+"""Partition, bucket and total buckets of an entry."""
+
+
 def decode_manifest(
-    body: bytes, *, path: str, keep: Callable[[bytes, int, int], bool] | None = None
+    body: bytes, *, path: str, keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None
 ) -> list[ManifestEntry]:
     """The entries of the manifest file ``body``, in order.
 
-    ``keep(partition, bucket, total_buckets)`` leaves out entries before they are made.
+    ``keep`` is asked about many entries at a time, and leaves them out before they are made.
 
     Raises:
         CorruptFileError: damaged, or no manifest.
@@ -116,17 +122,19 @@ def decode_manifest(
     (found,) = (f["type"] for f in container.plain.schema["fields"] if f["name"] == "_FILE")
     unknown = tuple(f["name"] for f in found["fields"] if f["name"] not in _MEMBERS)
     entries = []
-    for record in read_records(container, path=path):
-        partition, bucket, total = record["_PARTITION"], record["_BUCKET"], record["_TOTAL_BUCKETS"]
-        if record["_VERSION"] != VERSION:
-            refuse_version("manifest", record["_VERSION"], path)
-        if keep is not None and not keep(partition, bucket, total):
-            continue
-        kind = _KINDS.get(record["_KIND"])
-        if kind is None:
-            raise corrupt(path, f"_KIND: expected 0 or 1, got {record['_KIND']}")
-        file = _file_from_record(record["_FILE"], unknown, path)
-        entries.append(ManifestEntry(kind, partition, bucket, total, file))
+    records = read_records(container, path=path)
+    while some := list(islice(records, _AT_ONCE)):
+        heads = [(r["_PARTITION"], r["_BUCKET"], r["_TOTAL_BUCKETS"]) for r in some]
+        wanted = keep(heads) if keep else repeat(True, len(some))
+        for record, head, kept in zip(some, heads, wanted, strict=True):
+            if record["_VERSION"] != VERSION:
+                refuse_version("manifest", record["_VERSION"], path)
+            kind = _KINDS.get(record["_KIND"])
+            if kind is None:
+                raise corrupt(path, f"_KIND: expected 0 or 1, got {record['_KIND']}")
+            if kept:
+                file = _file_from_record(record["_FILE"], unknown, path)
+                entries.append(ManifestEntry(kind, *head, file))
     return entries
 
 

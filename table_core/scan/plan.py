@@ -13,13 +13,13 @@ from table_core.ondisk.manifest import fold_entries
 from table_core.scan.split import Split, batch_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.lsm.sorted_run import Bounds
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.options.table import TableOptions
-    from table_core.scan.prune import Explain, Pruner
+    from table_core.scan.prune import Explain, KeepHeads, Pruner
     from table_core.scan.split import DeletionRef
     from table_core.schema.table_schema import TableSchema
 
@@ -37,20 +37,23 @@ class ScanPlan:
 def live_entries(
     pruner: Pruner,
     manifests: Iterable[ManifestMeta],
-    read: Callable[[ManifestMeta], Sequence[ManifestEntry]],
+    read: Callable[[ManifestMeta, KeepHeads | None], Sequence[ManifestEntry]],
 ) -> list[ManifestEntry]:
     """The live files of ``manifests`` (oldest first) that ``pruner`` lets through.
 
-    ``read`` is asked only for manifests that may matter.
+    ``read`` is asked only for manifests that may matter; what it is given tells it which entries
+    it may leave out.
     """
-    kept = (
-        entry
-        for meta in manifests
-        if pruner.keep_manifest(meta)
-        for entry in read(meta)
-        if pruner.keep_entry(entry)
-    )
-    return list(fold_entries(kept).live.values())
+    keep = pruner.keep_heads if pruner.decides_by_head else None
+
+    def kept() -> Iterator[ManifestEntry]:
+        for meta in manifests:
+            if pruner.keep_manifest(meta):
+                entries = read(meta, keep)
+                pruner.foresee(entry.partition for entry in entries)
+                yield from filter(pruner.keep_entry, entries)
+
+    return list(fold_entries(kept()).live.values())
 
 
 def plan_batch(

@@ -16,16 +16,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pyarrow as pa
 
 from table_core.bucketing.fixed import bucket_ids
 from table_core.datatypes.kinds import Atomic, Field, Root
 from table_core.datatypes.row_kind import SEQUENCE_COLUMN
+from table_core.errors import DataError
 from table_core.lsm.overlap import sections
+from table_core.ondisk.binary_columns import decode_columns
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.ondisk.stats import covered_fields, decode_stats
 from table_core.options import keys_identity, keys_merge, keys_write
+from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import Range, equal_values, may_match
+from table_core.predicate.to_arrow import mask
 from table_core.scan.by_index import IndexTest
 from table_core.scan.split import by_bucket, hides_level0
 from table_core.schema.projection import evolve_ranges
@@ -35,12 +41,17 @@ if TYPE_CHECKING:
 
     from table_core.lsm.sorted_run import Bounds
     from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.options.table import TableOptions
     from table_core.predicate.bound import Bound
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Explain", "Pruner", "value_ranges"]
+__all__ = ["Explain", "KeepHeads", "Pruner", "value_ranges"]
+
+KeepHeads: TypeAlias = "Callable[[Sequence[Head]], Sequence[bool]]"
+"""Which entries may matter, by what is first in them."""
+_MANY: Final = 16
 
 _WHOLE_ROWS: Final = frozenset({"deduplicate", "first-row"})
 """Engines whose result is one of the rows that were written."""
@@ -118,6 +129,41 @@ class Pruner:
             self._count[reason] += 1
         return reason is None
 
+    @property
+    def decides_by_head(self) -> bool:
+        """Whether partitions and buckets alone may rule entries out."""
+        return self._keys is not None or (self._where is not None and bool(self._types))
+
+    def keep_heads(self, heads: Sequence[Head]) -> list[bool]:
+        """Which entries may matter; those that do not are counted.  ``keep_entry`` says more."""
+        self.foresee(head[0] for head in heads)
+        reasons = [self._head_reason(*head) for head in heads]
+        for reason in reasons:
+            if reason is not None:
+                self._count["entries"] += 1
+                self._count[reason] += 1
+        return [reason is None for reason in reasons]
+
+    def foresee(self, partitions: Iterable[bytes]) -> None:
+        """Decide about many partitions at once, which costs less than one by one."""
+        if self._where is None or self._keeps is not None or not self._types:
+            return
+        fresh = list(set(partitions).difference(self._partitions))
+        here = frozenset(self._schema.partition_keys)
+        parts = conjuncts(self._where)
+        own = tuple(part for part in parts if part.columns <= here)
+        if len(fresh) < _MANY or not own:
+            return
+        columns = decode_columns(self._types, fresh, path="partition")
+        rows = pa.RecordBatch.from_arrays(columns, list(self._schema.partition_keys))
+        try:
+            matches = mask(AllOf(own), rows).to_pylist()
+        except DataError:  # a value that cannot be cast or divided: it may not even be asked for
+            return
+        for partition, match in zip(fresh, matches, strict=True):
+            if not match or len(own) == len(parts):
+                self._partitions[partition] = bool(match)
+
     def prune(self, entries: Iterable[ManifestEntry], bounds: Bounds) -> list[ManifestEntry]:
         """Live ``entries`` without files that cannot hold a match, in their order."""
         live = list(entries)
@@ -151,19 +197,23 @@ class Pruner:
 
     def _entry_reason(self, entry: ManifestEntry) -> str | None:
         """The counter of the step that rules ``entry`` out, None if it stays."""
-        matches = self._partitions.get(entry.partition)
+        reason = self._head_reason(entry.partition, entry.bucket, entry.total_buckets)
+        if reason is None and self._hidden and entry.file.level == 0:
+            return "pruned_by_level"
+        return reason
+
+    def _head_reason(self, partition: bytes, bucket: int, total_buckets: int) -> str | None:
+        matches = self._partitions.get(partition)
         if matches is None:
-            matches = self._partition_matches(entry.partition)
-            self._partitions[entry.partition] = matches
+            matches = self._partition_matches(partition)
+            self._partitions[partition] = matches
         if not matches:
             return "pruned_by_partition"
-        if self._hidden and entry.file.level == 0:
-            return "pruned_by_level"
-        if self._keys is not None and entry.total_buckets > 0 and entry.bucket >= 0:
-            if entry.total_buckets not in self._buckets:
-                self._buckets[entry.total_buckets] = self._buckets_of(entry.total_buckets)
-            allowed = self._buckets[entry.total_buckets]
-            if allowed is not None and entry.bucket not in allowed:
+        if self._keys is not None and total_buckets > 0 and bucket >= 0:
+            if total_buckets not in self._buckets:
+                self._buckets[total_buckets] = self._buckets_of(total_buckets)
+            allowed = self._buckets[total_buckets]
+            if allowed is not None and bucket not in allowed:
                 return "pruned_by_bucket"
         return None
 

@@ -25,7 +25,7 @@ from table_core.ondisk.avro import (
 )
 from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
 from table_core.storage.conform import misfit, missing_columns, written_table
-from table_core.storage.data_format import close_quietly, encoding
+from table_core.storage.data_format import close_quietly, encoding, rows_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,6 +63,7 @@ class AvroFormat:
         fields: Sequence[Field],
         *,
         batch_rows: int,
+        batch_bytes: int | None = None,
         keep: Keep | None = None,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``."""
@@ -70,12 +71,15 @@ class AvroFormat:
         missing_columns(_names(container.schema), fields, path=path)
         schema = arrow_schema(fields)
         records = read_records(container, path=path)
-        while rows := list(islice(records, batch_rows)):
+        size = min(batch_rows, _ROWS_AT_ONCE)
+        while rows := list(islice(records, size)):
             if not fields:
                 yield pa.RecordBatch.from_struct_array(pa.nulls(len(rows), pa.struct([])))
                 continue
             columns = [_column(rows, field, path) for field in fields]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+            size = rows_within(batch_bytes, batch.num_rows, batch.nbytes, batch_rows)
+            yield batch
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:

@@ -37,6 +37,7 @@ __all__ = [
     "encoding",
     "format_name",
     "own_option",
+    "rows_within",
 ]
 
 Value: TypeAlias = "bool | int | float | str | bytes | decimal.Decimal"
@@ -159,11 +160,13 @@ class DataFormat(Protocol):
         fields: Sequence[Field],
         *,
         batch_rows: int,
+        batch_bytes: int | None = None,
         keep: Keep | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``: the columns called as ``fields``, as ``arrow_schema(fields)``.
 
-        Parts of the file whose ranges ``keep`` refuses are left out.
+        Batches have at most ``batch_rows``, and about ``batch_bytes`` where rows are wide.  Parts
+        of the file whose ranges ``keep`` refuses are left out.
 
         Raises:
             CorruptFileError: the file does not decode, or lacks a column.
@@ -174,6 +177,13 @@ class DataFormat(Protocol):
     def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
         """Names of the top-level columns of ``path``."""
         ...
+
+
+def rows_within(batch_bytes: int | None, rows: int, size: int, most: int) -> int:
+    """How many rows the next batch may have where ``rows`` took ``size`` bytes."""
+    if batch_bytes is None or not rows or not size:
+        return most
+    return max(1, min(most, batch_bytes * rows // size))
 
 
 @contextmanager

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.storage.avro_rows import AvroFormat
 from table_core.storage.data_format import (
     DataFormat,
     FileWriter,
@@ -13,11 +12,7 @@ from table_core.storage.data_format import (
     WriterSettings,
     format_name,
 )
-from table_core.storage.orc import OrcFormat
 from table_core.storage.parquet import ParquetFormat
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "DataFormat",
@@ -28,9 +23,7 @@ __all__ = [
     "format_name",
 ]
 
-_FORMATS: Final[Mapping[str, DataFormat]] = {
-    f.name: f for f in (ParquetFormat(), OrcFormat(), AvroFormat())
-}
+_NAMES: Final = ("avro", "orc", "parquet")
 
 
 def format_for(name: str) -> DataFormat:
@@ -39,10 +32,18 @@ def format_for(name: str) -> DataFormat:
     Raises:
         UnsupportedFeatureError: a format of Paimon that this release does not read.
     """
-    found = _FORMATS.get(name.lower())
-    if found is None:
-        raise UnsupportedFeatureError(
-            f"files of format {name!r} are not supported; there are {sorted(_FORMATS)}",
-            feature=f"file format {name}",
-        )
-    return found
+    match name.lower():
+        case "parquet":
+            return ParquetFormat()
+        case "orc":
+            from table_core.storage.orc import OrcFormat  # much code, for few tables
+
+            return OrcFormat()
+        case "avro":
+            from table_core.storage.avro_rows import AvroFormat
+
+            return AvroFormat()
+    raise UnsupportedFeatureError(
+        f"files of format {name!r} are not supported; there are {list(_NAMES)}",
+        feature=f"file format {name}",
+    )

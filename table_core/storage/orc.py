@@ -25,6 +25,7 @@ from table_core.storage.data_format import (
     decoding,
     encoding,
     own_option,
+    rows_within,
 )
 from table_core.storage.orc_chars import has_chars, trimmed
 from table_core.storage.orc_sink import OrcSink
@@ -84,6 +85,7 @@ class OrcFormat:
         fields: Sequence[Field],
         *,
         batch_rows: int,
+        batch_bytes: int | None = None,
         keep: Keep | None = None,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``, stripe after stripe; see ``DataFormat.read``."""
@@ -103,9 +105,10 @@ class OrcFormat:
                         check_lengths(source, tail, number, schema.names)
                     stripe = _stripe(file, source, tail, number, schema, path)
                     stripe = _without_padding(stripe, fields)
-                for start in range(0, stripe.num_rows, batch_rows):
+                size = rows_within(batch_bytes, stripe.num_rows, stripe.nbytes, batch_rows)
+                for start in range(0, stripe.num_rows, size):
                     with decoding(storage, path):
-                        part = stripe.slice(start, batch_rows)
+                        part = stripe.slice(start, size)
                         found = read_batch(part, fields, schema, path=path)
                     yield found
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import misfit, missing_columns, read_batch
-from table_core.storage.data_format import decoding
+from table_core.storage.data_format import decoding, rows_within
 from table_core.storage.parquet_footer import read_chunk_stats
 from table_core.storage.parquet_stats import row_group_ranges
 from table_core.storage.parquet_writer import ParquetFileWriter
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetFormat"]
 
+_FIRST_ROWS: Final = 1 << 14
+"""Dictionaries may stand for far longer values than the sizes in the footer tell."""
+_PIECE_BYTES: Final = 1 << 18
 _US_MIN: Final = -(2**63) // 1000
 _US_MAX: Final = 2**64 // 1000
 
@@ -62,6 +65,7 @@ class ParquetFormat:
         fields: Sequence[Field],
         *,
         batch_rows: int,
+        batch_bytes: int | None = None,
         keep: Keep | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``."""
@@ -75,13 +79,23 @@ class ParquetFormat:
                 legacy = _int96_columns(file.metadata, stored, fields)
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
-            batches = file.iter_batches(batch_rows, row_groups=groups, columns=names)
+            size, reader = batch_rows, file
+            if batch_bytes is not None:
+                rows, stored = _stored_sizes(file, groups, names)
+                size = rows_within(batch_bytes, rows, stored, min(batch_rows, _FIRST_ROWS))
+                reader = _in_pieces(source, file) if stored > batch_bytes else file
+            batches = reader.iter_batches(
+                size, row_groups=groups, columns=names, use_threads=reader is file
+            )
             while True:
                 with decoding(storage, path):
                     batch = next(batches, None)
                     if batch is None:
                         return
                     found = read_batch(batch, fields, schema, path=path)
+                if batch_bytes is not None:
+                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
+                    reader.reader.set_batch_size(size)
                 yield found
 
 
@@ -112,6 +126,27 @@ def _wanted_groups(
         raise pa.ArrowInvalid(f"{len(chunks)} row groups, {len(groups)} expected")
     rows = [file.metadata.row_group(g).num_rows for g in groups]
     return [g for g in groups if keep(row_group_ranges(chunks[g], rows[g], stored, names))]
+
+
+def _stored_sizes(file: Any, groups: Sequence[int], names: Sequence[str]) -> tuple[int, int]:
+    """Rows of ``groups``, and bytes of their columns ``names`` before compression."""
+    wanted = frozenset(names)
+    rows = size = 0
+    for number in groups:
+        group = file.metadata.row_group(number)
+        rows += group.num_rows
+        for at in range(group.num_columns):
+            chunk = group.column(at)
+            if chunk.path_in_schema.partition(".")[0] in wanted:
+                size += chunk.total_uncompressed_size
+    return rows, size
+
+
+def _in_pieces(source: Any, file: Any) -> Any:
+    """``file`` as a reader that never holds a whole column chunk."""
+    return pq.ParquetFile(
+        source, metadata=file.metadata, buffer_size=_PIECE_BYTES, page_checksum_verification=True
+    )
 
 
 def _int96_columns(metadata: Any, stored: pa.Schema, fields: Sequence[Field]) -> list[Field]:

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.changelog.diff import net_changes
-from table_core.datatypes.row_kind import KIND_COLUMN
+from table_core.datatypes.row_kind import KIND_COLUMN, LEVEL_COLUMN
 from table_core.lsm.rewrite import Upgrade
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
-from table_core.merge.lookup import LEVEL_COLUMN, LookupMerge, LowestLevel
+from table_core.merge.lookup import LookupMerge, LowestLevel
 from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_scan

@@ -124,7 +124,7 @@ class _Planner:
             for entry in live_entries(
                 pruner,
                 metadata.data_manifests(snapshot),
-                lambda meta: metadata.manifest(meta.file_name),
+                lambda meta, keep: metadata.manifest(meta.file_name, keep),
             )
             if entry.kind is EntryKind.ADD and entry.bucket >= 0
         ]

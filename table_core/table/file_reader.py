@@ -44,7 +44,7 @@ class FileReader:
 
     ``fields`` are columns of the read schema.  With ``system``, batches begin with sequence number
     and kind; with ``positions`` they end with row numbers.  ``prunes`` turns the schema of a file
-    into a test of its row groups.
+    into a test of its row groups.  Wide rows come in batches of about ``batch_bytes``.
     """
 
     access: TableAccess
@@ -55,9 +55,13 @@ class FileReader:
     deletions: Callable[[str], np.ndarray[Any, Any] | None] | None = None
     prunes: Prunes | None = None
     positions: bool = False
+    batch_bytes: int | None = None
     _constants: dict[str, Any] = field(init=False, default_factory=dict)
+    _schema: pa.Schema = field(init=False)
 
     def __post_init__(self) -> None:
+        shown = arrow_schema((*(_SYSTEM if self.system else ()), *self.fields))
+        object.__setattr__(self, "_schema", shown)
         schema = self.access.schema
         types = [f.type for f in schema.partition_fields]
         values = decode_row(types, self.partition, path="partition") if types else ()
@@ -66,7 +70,7 @@ class FileReader:
 
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
-        return arrow_schema((*(_SYSTEM if self.system else ()), *self.fields))
+        return self._schema
 
     def pruned(self, prunes: Prunes) -> FileReader:
         """The same, with another test of row groups."""
@@ -101,6 +105,7 @@ class FileReader:
                 file.file_size,
                 wanted,
                 batch_rows=max(access.options.get(keys_files.READ_BATCH_SIZE), 1 << 16),
+                batch_bytes=self.batch_bytes,
                 keep=keep,
             )
             first = 0
@@ -131,7 +136,7 @@ class FileReader:
                 columns.append(projected.column(column.name))
             else:
                 columns.append(pa.repeat(constant, rows.num_rows))
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema())
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
 def _kept(count: int, deleted: np.ndarray[Any, Any], first: int) -> pa.Array | None:

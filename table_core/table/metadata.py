@@ -21,15 +21,19 @@ from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.schema.document import schema_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.commit.readback import Seen
     from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ports import Storage
     from table_core.schema.table_schema import TableSchema
 
 __all__ = ["Metadata"]
+
+
+_ASKED_MAX: Final = 10_000
 
 
 class _Remembered:
@@ -40,6 +44,16 @@ class _Remembered:
         self._weight = 0
         self._weight_max = weight_max
         self._lock = threading.Lock()
+        self._asked: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def is_new(self, key: tuple[str, str]) -> bool:
+        """Whether nobody asked this or for ``key`` before."""
+        with self._lock:
+            known = key in self._found or key in self._asked
+            self._asked[key] = None
+            if len(self._asked) > _ASKED_MAX:
+                self._asked.popitem(last=False)
+            return not known
 
     def peek(self, key: tuple[str, str]) -> Any:
         """What is remembered; None if nothing is."""
@@ -189,11 +203,19 @@ class Metadata:
         )
         return found
 
-    def manifest(self, name: str) -> list[ManifestEntry]:
-        """The entries of a manifest."""
+    def manifest(
+        self, name: str, keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None
+    ) -> list[ManifestEntry]:
+        """The entries of a manifest; with ``keep`` perhaps only those.
+
+        A manifest that is asked for again is decoded whole, and remembered.
+        """
         path = layout.manifest_path(name)
+        key = (self.storage.uri, path)
+        if keep is not None and _MANIFESTS.is_new(key):
+            return decode_manifest(self._read(path), path=path, keep=keep)
         found: list[ManifestEntry] = _MANIFESTS.get(
-            (self.storage.uri, path), lambda: decode_manifest(self._read(path), path=path)
+            key, lambda: decode_manifest(self._read(path), path=path)
         )
         return found
 

@@ -15,15 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
+from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, LEVEL_COLUMN, ROW_KIND_COLUMN
 from table_core.lsm.overlap import sections
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
-from table_core.merge.lookup import LEVEL_COLUMN, LowestLevel
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
-from table_core.options import keys_merge
+from table_core.options import keys_files, keys_merge
 from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import may_match
 from table_core.predicate.to_arrow import mask
@@ -46,6 +45,8 @@ __all__ = ["RowForm", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
+_SPLITS_AT_ONCE: Final = 4
+"""A scan that is read as a whole reads so many."""
 
 
 class RowForm(StrEnum):
@@ -158,14 +159,19 @@ class SplitReader:
         engine = engine_for(schema, [f.name for f in fields])
         levels = _settles_by_level(schema.options)
         if levels:
+            from table_core.merge.lookup import LowestLevel
+
             engine = LowestLevel(engine)
         for section in sections(split.files, self.access.bounds):
             if len(section) == 1:
                 yield from self._single(split, section[0], fields, with_system=with_system)
                 continue
-            reader = self._reader(split, fields, system=True, prunes=self._of_key())
-            runs = [_batches(reader, run, levels=levels) for run in section]
-            yield from merge_runs(runs, engine)
+            reader = self._reader(
+                split, fields, system=True, prunes=self._of_key(), runs=len(section)
+            )
+            oldest_first = sorted(section, key=_first_number)
+            runs = [_batches(reader, run, levels=levels) for run in oldest_first]
+            yield from merge_runs(runs, engine, window_bytes=self._memory // 8)
 
     def _single(
         self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool
@@ -186,8 +192,9 @@ class SplitReader:
         *,
         system: bool = False,
         prunes: Bound | None = None,
+        runs: int = 1,
     ) -> FileReader:
-        """``prunes``: what a row group must possibly fulfil to be read."""
+        """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
         return FileReader(
             access=self.access,
             partition=split.partition,
@@ -196,7 +203,13 @@ class SplitReader:
             system=system,
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if prunes is None else partial(self._row_groups, prunes),
+            batch_bytes=self._memory // (2 * runs),
         )
+
+    @property
+    def _memory(self) -> int:
+        """Bytes for one split: half for batches in hand, the rest for what is made of them."""
+        return self.access.options.get(keys_files.READ_MEMORY_LIMIT) // _SPLITS_AT_ONCE
 
     def _of_key(self) -> Bound | None:
         """The part of the condition that tests keys alone: it holds for all versions or for none."""
@@ -261,6 +274,10 @@ def _settles_by_level(options: TableOptions) -> bool:
             return False
         case _:
             return needs_lookup(options)
+
+
+def _first_number(run: SortedRun) -> int:
+    return min(file.min_sequence_number for file in run.files)
 
 
 def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Iterator[pa.RecordBatch]:

@@ -87,7 +87,9 @@ class StatePlanner:
             manifests = metadata.manifest_list(snapshot.delta_manifest_list)
         else:
             manifests = metadata.data_manifests(snapshot)
-        found = live_entries(pruner, manifests, lambda meta: metadata.manifest(meta.file_name))
+        found = live_entries(
+            pruner, manifests, lambda meta, keep: metadata.manifest(meta.file_name, keep)
+        )
         return [e for e in found if e.kind is EntryKind.ADD and self._wants(e)]
 
     def _index_of(self, entry: ManifestEntry) -> bytes | None:

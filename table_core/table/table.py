@@ -8,6 +8,7 @@ from table_core.ondisk import layout
 from table_core.table.access import TableAccess
 from table_core.table.metadata import Metadata
 from table_core.table.results import CommitAs
+from table_core.table.scan import batch_scan
 from table_core.table.upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -174,8 +175,6 @@ class Table(Upkeep):
         Time travel reads under the schema of that snapshot.  ``where`` is SQL text or
         ``tc.col("amount") > 10``.
         """
-        from table_core.table.scan import batch_scan
-
         return batch_scan(
             self.access,
             columns=columns,

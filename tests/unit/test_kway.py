@@ -47,7 +47,9 @@ def test_agrees_with_a_merge_of_everything_at_once(
     everything = pa.concat_tables([kv(SCHEMA, []), *tables])
     want = plain(ENGINE.fold(everything, runs_of(everything, ENGINE.order)))
     random.shuffle(tables)
-    assert rows_of(merge_runs([stream(t, size) for t in tables], ENGINE)) == want
+    for window_bytes in (None, 1):
+        streams = [stream(t, size) for t in tables]
+        assert rows_of(merge_runs(streams, ENGINE, window_bytes=window_bytes)) == want
 
 
 def test_holds_no_more_than_a_batch_of_each_run() -> None:
@@ -70,6 +72,25 @@ def test_holds_no_more_than_a_batch_of_each_run() -> None:
         total += window.num_rows
     assert total == 20_000
     assert peak <= 4 * 200
+
+
+def test_a_window_is_as_large_as_asked_for_and_cuts_no_key() -> None:
+    rows = [(i, "+I", i // 8, i) for i in range(8_000)]
+    table = numbered(SCHEMA, rows)
+    windows = list(merge_runs([stream(table, 8_000)], ENGINE, window_bytes=table.nbytes // 10))
+    assert [key for _, key, _ in rows_of(iter(windows))] == list(range(1_000))
+    assert len(windows) >= 5
+
+
+def test_composite_keys_with_nulls_in_some_batches_only_come_in_order() -> None:
+    schema = schema_of({"a": "INT", "b": "STRING", "v": "INT"}, key=("a", "b"))
+    engine = engine_for(schema)
+    keys = [(None, "x"), (1, None), (1, "a"), (1, "b"), (2, "a"), (2, "é")]
+    tables = [
+        numbered(schema, [(run, "+I", *key, run) for key in keys[run::2]]) for run in range(2)
+    ]
+    got = rows_of(merge_runs([stream(t, 1) for t in tables], engine, window_bytes=1))
+    assert [row[1:3] for row in got] == keys
 
 
 def test_a_single_run_passes_through_untouched() -> None:

@@ -164,7 +164,7 @@ def test_manifests_outside_the_partitions_are_never_opened() -> None:
 
     opened = []
 
-    def read(m: ManifestMeta) -> list[ManifestEntry]:
+    def read(m: ManifestMeta, keep: object) -> list[ManifestEntry]:
         opened.append(m.file_name)
         return [entry(file("f" + m.file_name), 2), entry(file("g" + m.file_name), 1)]
 

@@ -1,0 +1,84 @@
+"""What a read opens, counted: manifests by partition, data files and row groups by key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.storage.local import LocalStorage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAYS = pa.schema([("day", pa.string()), ("id", pa.int64())])
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each kind of file is read."""
+    found: Counter[str] = Counter()
+
+    def counted(name: str) -> None:
+        plain = getattr(LocalStorage, name)
+
+        def read(self: Any, path: str, *args: Any) -> Any:
+            found[path.rpartition("/")[2].rpartition("-")[0].partition("-")[0]] += 1
+            return plain(self, path, *args)
+
+        monkeypatch.setattr(LocalStorage, name, read)
+
+    counted("read")
+    counted("open_input")
+    return found
+
+
+def day(number: int) -> str:
+    return f"d{number:05}"
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> tc.Table:
+    """Ten commits of twenty partitions each, one file a partition."""
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    catalog.create_table("d.t", DAYS, partition_by=("day",), options={"bucket": "-1"})
+    for commit in range(10):
+        with catalog.table("d.t").write() as writer:
+            names = [day(commit * 20 + number) for number in range(20)]
+            writer.write(pa.table([names, range(20)], schema=DAYS))
+            writer.commit()
+    return catalog.table("d.t")
+
+
+@pytest.mark.parametrize(
+    ("where", "manifests", "files"),
+    [
+        ("day = 'd00045'", 1, 1),
+        ("day IN ('d00045', 'd00199')", 2, 2),
+        ("day >= 'd00190' AND id < 15", 1, 5),
+        ("day = 'd99999'", 0, 0),
+        ("id = 3", 10, 10),
+    ],
+)
+def test_only_manifests_and_files_that_match_are_opened(
+    days: tc.Table, opened: Counter[str], where: str, manifests: int, files: int
+) -> None:
+    found = tc.open_table(days.uri).read(where=where).to_arrow()
+    assert opened["data"] == files == len(set(found["day"].to_pylist()))
+    assert opened["manifest"] - opened["manifest-list"] == manifests + 2, "and two lists"
+
+
+def test_a_manifest_is_read_again_whole_once_and_then_remembered(
+    days: tc.Table, opened: Counter[str]
+) -> None:
+    counts = []
+    for number in (45, 46, 47, 47):
+        before = opened["manifest"]
+        assert days.read(where=f"day = '{day(number)}'").to_arrow().num_rows == 1
+        counts.append(opened["manifest"] - before)
+    assert counts[1] >= 1
+    assert counts[2:] == [0, 0]
