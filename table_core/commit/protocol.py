@@ -149,6 +149,8 @@ def _halves(request: CommitRequest) -> tuple[CommitPart | None, CommitPart | Non
     append = None if request.append is None or request.append.is_empty else request.append
     compact = None if request.compact is None or request.compact.is_empty else request.compact
     if request.force and append is None and compact is None:
+        if request.compact is not None:
+            return None, request.compact
         append = request.append or CommitPart(kind=CommitKind.APPEND)
     return append, compact
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+import numpy as np
 
-    from table_core.ondisk.data_file import ManifestEntry
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.ondisk.file_columns import FileColumns
 
 __all__ = ["BucketShape", "FileShape", "shape_of"]
 
@@ -61,51 +62,49 @@ class FileShape:
         return sum(b.bytes * b.sorted_runs for b in self.buckets) / self.bytes
 
 
-@dataclass(slots=True)
-class _Tally:
-    files: int = 0
-    bytes: int = 0
-    small: int = 0
-    level_zero: int = 0
-    above: set[int] = field(default_factory=set)
-
-
-def shape_of(live: Iterable[ManifestEntry], *, keyed: bool, small_bytes: int) -> FileShape:
+def shape_of(live: FileColumns, *, keyed: bool, small_bytes: int) -> FileShape:
     """The shape of the ``live`` files; those below ``small_bytes`` are small."""
-    tallies: dict[tuple[bytes, int], _Tally] = {}
-    levels: Counter[int] = Counter()
-    rows = deletes = 0
-    for entry in live:
-        file = entry.file
-        tally = tallies.setdefault((entry.partition, entry.bucket), _Tally())
-        tally.files += 1
-        tally.bytes += file.file_size
-        tally.small += file.file_size < small_bytes
-        if file.level:
-            tally.above.add(file.level)
-        else:
-            tally.level_zero += 1
-        levels[file.level] += 1
-        rows += file.row_count
-        deletes += file.delete_row_count or 0
+    if not len(live):
+        return FileShape()
+    pairs = np.stack((live.partition, live.bucket), axis=1)
+    places, group = np.unique(pairs, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    count = len(places)
+    files = np.bincount(group, minlength=count)
+    size = _sums(group, live.size, count)
+    small = np.bincount(group, live.size < small_bytes, minlength=count).astype(np.int64)
+    runs = np.bincount(group, live.level == 0, minlength=count).astype(np.int64)
+    above = live.level > 0
+    levels_above = np.unique(np.stack((group[above], live.level[above]), axis=1), axis=0)
+    runs += np.bincount(levels_above[:, 0], minlength=count)
+    if not keyed:
+        runs = np.ones(count, np.int64)
     buckets = [
         BucketShape(
-            partition=partition,
-            bucket=bucket,
-            files=tally.files,
-            bytes=tally.bytes,
-            sorted_runs=tally.level_zero + len(tally.above) if keyed else 1,
-            small_files=tally.small,
+            partition=live.partitions[int(places[i, 0])],
+            bucket=int(places[i, 1]),
+            files=int(files[i]),
+            bytes=int(size[i]),
+            sorted_runs=int(runs[i]),
+            small_files=int(small[i]),
         )
-        for (partition, bucket), tally in tallies.items()
+        for i in range(count)
     ]
     buckets.sort(key=lambda b: (-b.sorted_runs, -b.small_files, b.partition, b.bucket))
+    levels, of_level = np.unique(live.level, return_counts=True)
     return FileShape(
-        files=sum(b.files for b in buckets),
-        bytes=sum(b.bytes for b in buckets),
-        rows=rows,
-        delete_rows=deletes,
-        small_files=sum(b.small_files for b in buckets),
-        levels=dict(sorted(levels.items())),
+        files=len(live),
+        bytes=int(live.size.sum()),
+        rows=int(live.rows.sum()),
+        delete_rows=int(live.delete_rows.sum()),
+        small_files=int(small.sum()),
+        levels=dict(zip(levels.tolist(), of_level.tolist(), strict=True)),
         buckets=tuple(buckets),
     )
+
+
+def _sums(group: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Sums of integers by group, exact above 2**53 too."""
+    found = np.zeros(count, np.int64)
+    np.add.at(found, group, values)
+    return found

@@ -41,6 +41,9 @@ class Thresholds:
     manifest_entries_urgent: float = 20.0
     manifests_due: int = 30
     """Below so many manifests no ratio is a reason."""
+    orphans_due: int = 1_000
+    """Files in ``manifest/`` that nothing names, about."""
+    orphans_urgent: int = 100_000
     partitions_near_ms: int = 24 * 3_600_000
     """Partitions that expire within this time are near expiry."""
 
@@ -70,6 +73,8 @@ class Measures:
     manifests: int = 0
     manifest_bytes: int = 0
     manifest_entries: int = 0
+    orphans_estimated: int = 0
+    """Metadata files older than a day that nothing names, about."""
 
     @property
     def deletion_ratio(self) -> float:
@@ -104,6 +109,7 @@ def verdicts(found: Measures, limits: Thresholds) -> tuple[Verdict, ...]:
         _expire_partitions(found),
         _expire_tags(found),
         _rewrite_manifests(found, limits),
+        _remove_orphans(found, limits),
     )
 
 
@@ -175,6 +181,16 @@ def _rewrite_manifests(found: Measures, limits: Thresholds) -> Verdict:
         f"manifest entries a live file, in {found.manifests} manifests",
     )
     return _joined("rewrite-manifests", [rated])
+
+
+def _remove_orphans(found: Measures, limits: Thresholds) -> Verdict:
+    rated = _rate(
+        found.orphans_estimated,
+        limits.orphans_due,
+        limits.orphans_urgent,
+        "metadata files that nothing names",
+    )
+    return _joined("remove-orphan-files", [rated])
 
 
 def _rate(value: float, due: float, urgent: float, what: str) -> tuple[Urgency, str]:

@@ -12,6 +12,7 @@ Source: Avro 1.11 specification, "Object container files"; spec section 4.1.
 from __future__ import annotations
 
 import bz2
+import functools
 import hashlib
 import io
 import json
@@ -152,8 +153,7 @@ def open_container(body: bytes, *, path: str) -> Container:
             raise ValueError("it does not begin like an Avro file")
         metadata = _metadata(cursor)
         sync = cursor.take(_SYNC_BYTES)
-        schema = json.loads(metadata["avro.schema"])
-        plain = plain_schema(schema)
+        schema, plain = _schemas(metadata["avro.schema"])
         codec = metadata.get("avro.codec", b"null").decode()
         count, blocks = 0, []
         unpacked = 0
@@ -170,6 +170,13 @@ def open_container(body: bytes, *, path: str) -> Container:
     except _DAMAGE as error:
         raise corrupt(path, _reason(error)) from error
     return Container(schema, plain, metadata, count, b"".join(blocks))
+
+
+@functools.lru_cache(maxsize=64)
+def _schemas(text: bytes) -> tuple[Mapping[str, Any], Plain]:
+    """A schema as written and as read; files of one table mostly have the same."""
+    schema = json.loads(text)
+    return schema, plain_schema(schema)
 
 
 def _reason(error: BaseException) -> str:

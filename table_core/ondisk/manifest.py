@@ -5,25 +5,41 @@ Source: ``org.apache.paimon.manifest.ManifestFile``; spec sections 4.3 and 4.6.
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
-from table_core.ondisk.avro import corrupt, open_container, read_records, write_container
+from table_core.ondisk.avro import (
+    Container,
+    corrupt,
+    open_container,
+    read_records,
+    write_container,
+)
 from table_core.ondisk.avro_schemas import (
     MANIFEST,
     WRITE_COLS_SEQUENCES,
     schema_of_values,
     with_fields,
 )
-from table_core.ondisk.avro_shape import mismatches
+from table_core.ondisk.avro_shape import mismatches, plain_schema
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
+from table_core.ondisk.file_columns import FileColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["FoldedEntries", "Head", "decode_manifest", "encode_manifest", "fold_entries"]
+__all__ = [
+    "FoldedEntries",
+    "Head",
+    "decode_file_columns",
+    "decode_manifest",
+    "encode_manifest",
+    "fold_entries",
+]
 
 VERSION: Final = 2
 _AT_ONCE: Final = 4096
@@ -107,35 +123,99 @@ Head: TypeAlias = tuple[bytes, int, int]
 
 
 def decode_manifest(
-    body: bytes, *, path: str, keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None
+    body: bytes,
+    *,
+    path: str,
+    keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None,
+    lean: bool = False,
 ) -> list[ManifestEntry]:
     """The entries of the manifest file ``body``, in order.
 
     ``keep`` is asked about many entries at a time, and leaves them out before they are made.
+    ``lean``: files have no keys, bounds and statistics, for those who only count and delete.
 
     Raises:
         CorruptFileError: damaged, or no manifest.
         UnsupportedFeatureError: a version other than 2.
     """
-    container = open_container(body, path=path)
-    refuse_mismatches(container.plain.schema, MANIFEST, path)
-    (found,) = (f["type"] for f in container.plain.schema["fields"] if f["name"] == "_FILE")
-    unknown = tuple(f["name"] for f in found["fields"] if f["name"] not in _MEMBERS)
+    container, unknown = _opened(body, path)
     entries = []
     records = read_records(container, path=path)
     while some := list(islice(records, _AT_ONCE)):
         heads = [(r["_PARTITION"], r["_BUCKET"], r["_TOTAL_BUCKETS"]) for r in some]
         wanted = keep(heads) if keep else repeat(True, len(some))
         for record, head, kept in zip(some, heads, wanted, strict=True):
-            if record["_VERSION"] != VERSION:
-                refuse_version("manifest", record["_VERSION"], path)
-            kind = _KINDS.get(record["_KIND"])
-            if kind is None:
-                raise corrupt(path, f"_KIND: expected 0 or 1, got {record['_KIND']}")
+            kind = _kind(record, path)
             if kept:
-                file = _file_from_record(record["_FILE"], unknown, path)
+                found = record["_FILE"]
+                file = _lean_file(found, path) if lean else _file_from_record(found, unknown, path)
                 entries.append(ManifestEntry(kind, *head, file))
     return entries
+
+
+def decode_file_columns(body: bytes, *, path: str) -> FileColumns:
+    """The entries of the manifest file ``body`` as columns.
+
+    Raises:
+        CorruptFileError, UnsupportedFeatureError: as ``decode_manifest``.
+    """
+    container, _ = _opened(body, path)
+    return FileColumns.gathered(_counted(container, path))
+
+
+def _counted(container: Container, path: str) -> Iterator[tuple[Any, ...]]:
+    for record in read_records(container, path=path):
+        kind, partition, bucket = _kind(record, path), record["_PARTITION"], record["_BUCKET"]
+        file = record["_FILE"]
+        level, get = file["_LEVEL"], file.get
+        identity = (
+            partition,
+            bucket,
+            level,
+            file["_FILE_NAME"],
+            tuple(file["_EXTRA_FILES"]),
+            get("_EMBEDDED_FILE_INDEX"),
+            get("_EXTERNAL_PATH"),
+        )
+        yield (
+            identity,
+            kind,
+            partition,
+            bucket,
+            level,
+            file["_FILE_SIZE"],
+            file["_ROW_COUNT"],
+            get("_DELETE_ROW_COUNT"),
+            get("_CREATION_TIME"),
+        )
+
+
+def _opened(body: bytes, path: str) -> tuple[Container, tuple[str, ...]]:
+    """The container, and the members of ``_FILE`` that this release does not know."""
+    container = open_container(body, path=path)
+    problems, unknown = _judged(container.metadata["avro.schema"])
+    if problems:
+        raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=list(problems))
+    return container, unknown
+
+
+def _kind(record: Mapping[str, Any], path: str) -> EntryKind:
+    if record["_VERSION"] != VERSION:
+        refuse_version("manifest", record["_VERSION"], path)
+    kind = _KINDS.get(record["_KIND"])
+    if kind is None:
+        raise corrupt(path, f"_KIND: expected 0 or 1, got {record['_KIND']}")
+    return kind
+
+
+@functools.lru_cache(maxsize=64)
+def _judged(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is wrong with a schema as written, and the members of ``_FILE`` that are unknown."""
+    schema = plain_schema(json.loads(text)).schema
+    problems = tuple(mismatches(schema, MANIFEST))
+    found = [f["type"] for f in schema["fields"] if f["name"] == "_FILE"] if not problems else []
+    members = [f["name"] for type_ in found for f in type_["fields"]]
+    return problems, tuple(name for name in members if name not in _MEMBERS)
 
 
 def refuse_mismatches(found: Mapping[str, Any], expected: Mapping[str, Any], path: str) -> None:
@@ -159,6 +239,28 @@ def _listed(value: tuple[Any, ...] | None) -> list[Any] | None:
 
 def _names(value: list[Any] | None) -> tuple[Any, ...] | None:
     return None if value is None else tuple(value)
+
+
+def _lean_file(record: Mapping[str, Any], path: str) -> DataFile:
+    get = record.get
+    source = get("_FILE_SOURCE")
+    if source not in _SOURCES:
+        raise corrupt(path, f"_FILE._FILE_SOURCE: expected 0 or 1, got {source}")
+    return DataFile(
+        file_name=record["_FILE_NAME"],
+        file_size=record["_FILE_SIZE"],
+        row_count=record["_ROW_COUNT"],
+        min_sequence_number=record["_MIN_SEQUENCE_NUMBER"],
+        max_sequence_number=record["_MAX_SEQUENCE_NUMBER"],
+        schema_id=record["_SCHEMA_ID"],
+        level=record["_LEVEL"],
+        extra_files=tuple(record["_EXTRA_FILES"]),
+        creation_time_ms=get("_CREATION_TIME"),
+        delete_row_count=get("_DELETE_ROW_COUNT"),
+        embedded_index=get("_EMBEDDED_FILE_INDEX"),
+        file_source=_SOURCES[source],
+        external_path=get("_EXTERNAL_PATH"),
+    )
 
 
 def _file_from_record(record: Mapping[str, Any], unknown: Iterable[str], path: str) -> DataFile:

@@ -27,6 +27,8 @@ from table_core.table.consumers import expire_consumers
 from table_core.table.expire_effects import Performer
 from table_core.table.expire_tags import expire_tags
 from table_core.table.expirer import changelog_retention, snapshot_retention
+from table_core.table.idle_partitions import named_partition
+from table_core.table.mark_done import mark_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +46,10 @@ _RUNNING: Final[set[tuple[str, str]]] = set()
 _LOCK: Final = threading.Lock()
 
 
-def keep_up(access: TableAccess) -> None:
-    """Do what is due after a commit to ``access``."""
+def keep_up(access: TableAccess, written: frozenset[bytes] = frozenset()) -> None:
+    """Do what is due after a commit to ``access`` that brought rows into partitions ``written``."""
+    if access.options.get(keys_retention.PARTITION_END_INPUT_TO_DONE) and written:
+        _try(access, "marking partitions done", lambda of: _mark_done(of, written))
     if access.options.get(keys_commit.WRITE_ONLY):
         return
     if access.options.get(keys_retention.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "sync":
@@ -83,15 +87,25 @@ def _keep_up(access: TableAccess) -> None:
         ("expiring changelogs", _expire_changelogs),
     )
     for what, step in steps:
-        try:
-            step(access)
-        except TableError as error:
-            _log.warning(
-                "%s: the commit stands, but %s after it failed and is left to the next commit: %s",
-                access.name,
-                what,
-                error,
-            )
+        _try(access, what, step)
+
+
+def _try(access: TableAccess, what: str, step: Callable[[TableAccess], object]) -> None:
+    try:
+        step(access)
+    except TableError as error:
+        _log.warning(
+            "%s: the commit stands, but %s after it failed and is left to the next commit: %s",
+            access.name,
+            what,
+            error,
+        )
+
+
+def _mark_done(access: TableAccess, rows: frozenset[bytes]) -> None:
+    """A batch write is the end of its input (``partition.end-input-to-done``)."""
+    if access.schema.partition_keys:
+        mark_done(access, [named_partition(access, row) for row in sorted(rows)])
 
 
 def _expire_tags(access: TableAccess) -> None:

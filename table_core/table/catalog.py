@@ -17,6 +17,7 @@ from table_core.storage.locate import open_storage
 from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.alter import alter
 from table_core.table.metadata import Metadata
+from table_core.table.results import CommitAs
 from table_core.table.table import Table, open_handle
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
     from table_core.ports import Clock, Ids, Storage
     from table_core.schema.change import SchemaChange
+    from table_core.table.results import ResultDocument
     from table_core.table.scan import Scan
+    from table_core.table.times import PointInTime
 
 __all__ = ["Catalog", "open_catalog", "open_table"]
 
@@ -182,6 +185,107 @@ class Catalog:
         if Metadata(self.storage.within(target)).schema_ids():
             raise AlreadyExistsError(f"table {to!r} exists already", name=to)
         self.storage.move(source, target)
+
+    def clone_table(
+        self,
+        name: str,
+        to_name: str,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        timestamp: PointInTime | None = None,
+        to: Catalog | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Copy one state of ``name`` (default: the newest) to the new table ``to_name``.
+
+        ``to``: the catalog of the copy, by default this one.  A clone that was cut short goes on where
+        it stood.  History, tags, branches and consumers stay behind.
+
+        Raises:
+            AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
+            NotFoundError: no such table, state, or database of the copy.
+        """
+        from table_core.table.clone import clone_table, state_to_clone
+
+        catalog = self if to is None else to
+        database, table = _split(to_name)
+        if not dry_run and database not in (names := catalog.databases()):
+            raise NotFoundError(
+                f"no database {database!r}; create it first: there are {names}",
+                name=database,
+                available=names,
+            )
+        access = self.table(name).access
+        return clone_table(
+            access,
+            state_to_clone(access, snapshot, tag, timestamp),
+            catalog.storage.within(_folder(database, table)),
+            to_name,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
+
+    def clone_database(
+        self,
+        database: str,
+        to_database: str,
+        to: Catalog | None = None,
+        including: str = ".*",
+        excluding: str = "",
+        parallelism: int = 1,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Clone the newest state of tables whose names match; see ``clone_table``."""
+        from table_core.table.database_upkeep import Choice, clone_database
+
+        return clone_database(
+            self,
+            Choice(
+                database=database,
+                including=including,
+                excluding=excluding,
+                parallelism=parallelism,
+            ),
+            to_database,
+            to=self if to is None else to,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
+
+    def compact_database(
+        self,
+        database: str,
+        including: str = ".*",
+        excluding: str = "",
+        strategy: str = "minor",
+        idle_time: str | None = None,
+        parallelism: int = 1,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Compact tables whose names match, ``parallelism`` of them at a time.
+
+        ``idle_time``, e.g. ``"1 h"``: only partitions that nobody has written to for so long.
+        ``details["tables"]`` has the result of each.  A table that fails stops no other one; its error
+        is raised in the end.
+        """
+        from table_core.table.database_upkeep import Choice, compact_database
+
+        return compact_database(
+            self,
+            Choice(
+                database=database,
+                including=including,
+                excluding=excluding,
+                parallelism=parallelism,
+            ),
+            strategy=strategy,
+            idle_time=idle_time,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
 
     def drop_table(self, name: str, if_exists: bool = False) -> None:
         """Delete ``name`` with all its files."""

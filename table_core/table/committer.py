@@ -143,7 +143,8 @@ def commit_parts(
     if upkeep and outcome.snapshot_ids:
         from table_core.table.after_commit import keep_up
 
-        keep_up(access)
+        written = append.entries if append is not None and not commit_done.replayed else ()
+        keep_up(access, frozenset(entry.partition for entry in written))
     return commit_done
 
 

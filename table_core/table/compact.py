@@ -59,8 +59,9 @@ def compact(
     order_by: Sequence[str] | None,
     dry_run: bool,
     commit: CommitAs,
+    rows: frozenset[bytes] | None = None,
 ) -> ResultDocument:
-    """See ``Table.compact``."""
+    """See ``Table.compact``.  ``rows``: serialized partitions, those alone."""
     started_ms = access.clock.now_ms()
     clustering = _clustering(access, order_by, strategy) if order_by else None
     choice = choose(
@@ -68,6 +69,7 @@ def compact(
         strategy=strategy,
         partitions=partitions,
         where=where,
+        rows=rows,
         everything=clustering is not None,
     )
     landed = find_commit(access, commit)
@@ -122,6 +124,7 @@ def choose(
     strategy: str,
     partitions: Sequence[Mapping[str, object]] | None = None,
     where: str | Expression | None = None,
+    rows: frozenset[bytes] | None = None,
     everything: bool = False,
 ) -> Choice:
     """Which buckets have something to compact, or ``everything`` that was chosen."""
@@ -136,6 +139,8 @@ def choose(
 
     def keep(entry: ManifestEntry) -> bool:
         row = entry.partition
+        if rows is not None and row not in rows:
+            return False
         return (selected is None or selected(row)) and (chosen is None or chosen(row))
 
     live = access.files_by_bucket(head, keep=keep)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError
 from table_core.expire.partitions import Partition, PartitionExpiry, plan_partitions
+from table_core.ondisk.file_columns import UNKNOWN
 from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options.parse import duration_ms
@@ -17,7 +20,7 @@ from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
     from table_core.expire.partitions import PartitionPlan
-    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.file_columns import FileColumns
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit
 
@@ -43,7 +46,7 @@ def expire_partitions(
             argument="expiration_time",
         )
     head = access.metadata.head()
-    live = access.live_entries(head)
+    live = access.metadata.live_files(head)
     now_ms = access.clock.now_ms()
     plan = plan_partitions(
         partitions_of(access, live),
@@ -51,10 +54,9 @@ def expire_partitions(
         now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
     )
     rows = {partition.row for partition in plan.expired}
-    gone = [entry.file for entry in live if entry.partition in rows]
+    gone = live.of_partitions(rows.__contains__)
     done = [] if dry_run else _drop(access, plan, commit)
-    bytes_before = sum(entry.file.file_size for entry in live)
-    bytes_gone = sum(file.file_size for file in gone)
+    bytes_before, bytes_gone = int(live.size.sum()), int(gone.size.sum())
     before = head.id if head else None
     ids = [id for one in done for id in one.snapshot_ids]
     return ResultDocument(
@@ -117,15 +119,16 @@ def _nth(commit: CommitAs, number: int) -> CommitAs:
     return CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
 
 
-def partitions_of(access: TableAccess, live: list[ManifestEntry]) -> list[Partition]:
+def partitions_of(access: TableAccess, live: FileColumns) -> list[Partition]:
     """The partitions of the ``live`` files, with the time of their last update."""
-    updated: dict[bytes, int | None] = {}
-    for entry in live:
-        created = entry.file.creation_time_ms
-        known = updated.get(entry.partition, created)
-        both = None if known is None or created is None else max(known, created)
-        updated[entry.partition] = both
-    return [
-        Partition(row=row, texts=dict(partition_text(access.schema, row)), updated_ms=at_ms)
-        for row, at_ms in updated.items()
-    ]
+    there, group = np.unique(live.partition, return_inverse=True)
+    group = group.reshape(-1)
+    newest = np.full(len(there), UNKNOWN, np.int64)
+    np.maximum.at(newest, group, live.created_ms)
+    undated = np.bincount(group, live.created_ms == UNKNOWN, minlength=len(there)) > 0
+    found = []
+    for i, at_ms, unknown in zip(there.tolist(), newest.tolist(), undated.tolist(), strict=True):
+        row = live.partitions[i]
+        texts = dict(partition_text(access.schema, row))
+        found.append(Partition(row=row, texts=texts, updated_ms=None if unknown else at_ms))
+    return found

@@ -10,14 +10,12 @@ from table_core.errors import ArgumentError
 from table_core.expire import plan as fx
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
-from table_core.ondisk.data_file import EntryKind
 from table_core.options import keys_scan
 from table_core.table.expire_effects import Performer
 from table_core.table.results import ResultDocument
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
-    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
 __all__ = ["changelog_retention", "expire_changelogs", "expire_snapshots", "snapshot_retention"]
@@ -42,7 +40,8 @@ def expire_snapshots(
     own = snapshot_retention(access, dry_run=dry_run)
     retention = _given(own, retain_max, retain_min, older_than, max_deletes)
     done = drive(steps_of(retention), Performer(access).perform)
-    files, size = _live(access, head)
+    live = access.metadata.live_files(head)
+    files, size = len(live), int(live.size.sum())
     id = head.id if head else None
     return ResultDocument(
         action="expire-snapshots",
@@ -117,19 +116,6 @@ def changelog_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Ret
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     has_producer = producer != "none"
     return fx.Retention.of_changelogs(access.options, has_producer=has_producer, dry_run=dry_run)
-
-
-def _live(access: TableAccess, head: Snapshot | None) -> tuple[int, int]:
-    """How many files ``head`` has and how many bytes, without holding them."""
-    if head is None:
-        return 0, 0
-    files = size = 0
-    for meta in access.metadata.data_manifests(head):
-        for entry in access.metadata.read_manifest(meta.file_name):
-            sign = 1 if entry.kind is EntryKind.ADD else -1
-            files += sign
-            size += sign * entry.file.file_size
-    return files, size
 
 
 def _given(

@@ -6,7 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, FilesExpiredError
+from table_core.expire.orphans import FLOOR_MS
 from table_core.expire.partitions import PartitionExpiry, plan_partitions
 from table_core.health.buckets import shape_of
 from table_core.health.verdict import Measures, Thresholds, Urgency, Verdict, verdicts, worst
@@ -18,12 +19,13 @@ from table_core.table.branches import branch_names
 from table_core.table.consumers import consumers
 from table_core.table.expire_partitions import partitions_of
 from table_core.table.expire_tags import expired_tags
-from table_core.table.tags import tag_names
+from table_core.table.metadata import Metadata
+from table_core.table.tags import tag_names, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
@@ -33,6 +35,8 @@ _MB: Final = 1024 * 1024
 _TARGET_KEYED: Final = 128 * _MB
 _TARGET_APPEND: Final = 256 * _MB
 _WORST_SHOWN: Final = 20
+_SAMPLE: Final = 64
+"""Snapshots that are read to tell how many files history names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,7 @@ def health(access: TableAccess, given: Mapping[str, float]) -> Health:
     now_ms = access.clock.now_ms()
     limits = _thresholds(access, given)
     head = access.metadata.head()
-    live = access.live_entries(head)
+    live = access.metadata.live_files(head)
     keyed = access.schema.is_key_table
     target = access.options.get(keys_files.TARGET_FILE_SIZE) or (
         _TARGET_KEYED if keyed else _TARGET_APPEND
@@ -126,6 +130,7 @@ def health(access: TableAccess, given: Mapping[str, float]) -> Health:
         **_history(access, head, now_ms),
         **_partition_counts(access, live, limits, now_ms),
         **_manifest_counts(access, head),
+        orphans_estimated=_unnamed_metadata(access, now_ms),
     )
     return Health(
         table=access.name,
@@ -192,7 +197,7 @@ def _history(access: TableAccess, head: Snapshot | None, now_ms: int) -> dict[st
 
 
 def _partition_counts(
-    access: TableAccess, live: list[ManifestEntry], limits: Thresholds, now_ms: int
+    access: TableAccess, live: FileColumns, limits: Thresholds, now_ms: int
 ) -> dict[str, Any]:
     if not access.schema.partition_keys:
         return {}
@@ -219,3 +224,46 @@ def _manifest_counts(access: TableAccess, head: Snapshot | None) -> dict[str, An
         "manifest_bytes": sum(meta.file_size for meta in metas),
         "manifest_entries": sum(m.num_added_files + m.num_deleted_files for m in metas),
     }
+
+
+def _unnamed_metadata(access: TableAccess, now_ms: int) -> int:
+    """About how many files in ``manifest/`` nothing names.  Rests of data files come with them.
+
+    Of a long history some snapshots are read, evenly spread, and stand for all.
+    """
+    metadata = access.metadata
+    old = sum(
+        0 < info.modified_ms < now_ms - FLOOR_MS
+        for info in access.storage.list(layout.MANIFEST_FOLDER)
+    )
+    if not old:
+        return 0
+    named: set[str] = set()
+    own = 0
+    branches = [layout.MAIN, *branch_names(access)]
+    histories = [(m, m.snapshot_ids()) for m in (Metadata(access.storage, b) for b in branches)]
+    read = [(m, ids[:: max(1, len(ids) // _SAMPLE)]) for m, ids in histories]
+    states = [(m, m.snapshot(id)) for m, ids in read for id in ids]
+    states += [(metadata, tagged(access, name).snapshot) for name in tag_names(access)]
+    for of, snapshot in states:
+        before = len(named)
+        named |= _named(of, snapshot)
+        own += len(named) - before
+    unread = sum(len(ids) for _, ids in histories) - sum(len(ids) for _, ids in read)
+    expected = len(named) + unread * own // max(len(states), 1)
+    return max(0, old - expected)
+
+
+def _named(metadata: Metadata, snapshot: Snapshot) -> set[str]:
+    lists = (
+        snapshot.base_manifest_list,
+        snapshot.delta_manifest_list,
+        snapshot.changelog_manifest_list,
+    )
+    found = {name for name in (*lists, snapshot.index_manifest) if name is not None}
+    for name in lists:
+        try:
+            found.update(meta.file_name for meta in metadata.manifest_list(name))
+        except FilesExpiredError:
+            continue  # expired since, or the changelog of a tag
+    return found

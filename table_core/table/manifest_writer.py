@@ -57,7 +57,7 @@ class ManifestWriter:
 
     def _write(self, effect: fx.WriteManifests) -> fx.Written:
         previous = effect.previous
-        base, base_size = self._list(self._base(effect.head))
+        base, base_size = self._list(self.base(effect.head))
         if previous is not None and effect.same_delta:
             delta, delta_size = previous.delta_manifest_list, previous.delta_manifest_list_size
             log, log_size = previous.changelog_manifest_list, previous.changelog_manifest_list_size
@@ -84,7 +84,7 @@ class ManifestWriter:
             uuid=self.access.ids.uuid(),
         )
 
-    def _base(self, head: fx.Head | None) -> list[ManifestMeta]:
+    def base(self, head: fx.Head | None) -> list[ManifestMeta]:
         """The manifests of ``head``, those merged that are due (spec 4.7)."""
         if head is None:
             return []

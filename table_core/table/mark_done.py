@@ -21,7 +21,12 @@ __all__ = ["mark_done"]
 _SUCCESS_FILE = "success-file"
 
 
-def mark_done(access: TableAccess, partitions: Sequence[Mapping[str, object]]) -> ResultDocument:
+def mark_done(
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]],
+    *,
+    none_is_fine: bool = False,
+) -> ResultDocument:
     """See ``Table.mark_done``.
 
     Raises:
@@ -30,7 +35,7 @@ def mark_done(access: TableAccess, partitions: Sequence[Mapping[str, object]]) -
     """
     started_ms = access.clock.now_ms()
     _refuse_other_actions(access)
-    if not partitions:
+    if not partitions and not none_is_fine:
         raise ArgumentError("name at least one partition", argument="partitions", value=[])
     rows = [encoded_partition(access, spec) for spec in partitions]
     marked = []

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
+from table_core.ondisk.file_columns import live_columns
 from table_core.ondisk.hints import decode_hint
-from table_core.ondisk.manifest import decode_manifest
+from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.schema.document import schema_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 
     from table_core.commit.readback import Seen
     from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.manifest import Head
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ports import Storage
@@ -61,7 +63,7 @@ class _Remembered:
             hit = self._found.get(key)
             return None if hit is None else hit[1]
 
-    def get(self, key: tuple[str, str], load: Callable[[], Sequence[Any]]) -> Any:
+    def get(self, key: tuple[str, str], load: Callable[[], Sized]) -> Any:
         with self._lock:
             hit = self._found.get(key)
             if hit is not None:
@@ -79,6 +81,7 @@ class _Remembered:
 
 
 _MANIFESTS: Final = _Remembered(weight_max=400_000)
+_COLUMNS: Final = _Remembered(weight_max=2_000_000)
 
 
 @dataclass(slots=True)
@@ -220,10 +223,26 @@ class Metadata:
         return found
 
     def read_manifest(self, name: str) -> list[ManifestEntry]:
-        """The entries of a manifest that nobody will ask for again, so it is not remembered."""
+        """The entries of a manifest that nobody will ask for again, so it is not remembered.
+
+        Files may lack keys, bounds and statistics.
+        """
         path = layout.manifest_path(name)
         known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
-        return decode_manifest(self._read(path), path=path) if known is None else known
+        return decode_manifest(self._read(path), path=path, lean=True) if known is None else known
+
+    def file_columns(self, name: str) -> FileColumns:
+        """The entries of a manifest as columns."""
+        path = layout.manifest_path(name)
+        found: FileColumns = _COLUMNS.get(
+            (self.storage.uri, path), lambda: decode_file_columns(self._read(path), path=path)
+        )
+        return found
+
+    def live_files(self, snapshot: Snapshot | None) -> FileColumns:
+        """The live files of ``snapshot`` as columns: cheap where there are many."""
+        metas = [] if snapshot is None else self.data_manifests(snapshot)
+        return live_columns([self.file_columns(meta.file_name) for meta in metas])
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
         """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""

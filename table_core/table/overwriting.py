@@ -132,13 +132,17 @@ def overwrite_selection(
     return Selection.static(partition_matcher(access, [overwrite]))
 
 
-def truncate(access: TableAccess, commit: CommitAs) -> ResultDocument:
+def truncate(access: TableAccess, commit: CommitAs, *, dry_run: bool = False) -> ResultDocument:
     """See ``Table.truncate``."""
-    return _take_out(access, "truncate", Selection.table(), commit, {})
+    return _take_out(access, "truncate", Selection.table(), commit, {}, dry_run=dry_run)
 
 
 def drop_partitions(
-    access: TableAccess, partitions: Sequence[Mapping[str, object]], commit: CommitAs
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]],
+    commit: CommitAs,
+    *,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.drop_partitions``."""
     if not partitions or any(not spec for spec in partitions):
@@ -149,7 +153,7 @@ def drop_partitions(
         )
     selection = Selection.drop(partition_matcher(access, partitions))
     details = {"partitions": [dict(spec) for spec in partitions]}
-    return _take_out(access, "drop-partitions", selection, commit, details)
+    return _take_out(access, "drop-partitions", selection, commit, details, dry_run=dry_run)
 
 
 def _take_out(
@@ -158,6 +162,8 @@ def _take_out(
     selection: Selection,
     commit: CommitAs,
     details: Mapping[str, object],
+    *,
+    dry_run: bool,
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
@@ -167,7 +173,8 @@ def _take_out(
     if done is None:
         gone = [entry.file for entry in live if selection.selects(entry.partition)]
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
-        done = commit_parts(access, commit, append=part, operation=TRUNCATE) if gone else None
+        if gone and not dry_run:
+            done = commit_parts(access, commit, append=part, operation=TRUNCATE)
     size = sum(file.file_size for file in gone)
     total = sum(entry.file.file_size for entry in live)
     return ResultDocument(
@@ -182,5 +189,6 @@ def _take_out(
         files_deleted=len(gone),
         bytes_deleted=size,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
         details={**details, "replayed": bool(done and done.replayed)},
     )

@@ -8,6 +8,7 @@ it has read is no longer so.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from table_core.errors import ArgumentError, NotFoundError
@@ -34,6 +35,7 @@ def rollback_to(
     snapshot: int | None,
     tag: str | None,
     timestamp: PointInTime | None,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.rollback_to``.
 
@@ -59,19 +61,46 @@ def rollback_to(
             name=str(target.id if target else None),
             available=[],
         )
-    removed = _remove_later(access, target)
-    access.metadata.seen = ()
+    removed = _later(access, target)
+    if not dry_run:
+        _remove(access, target, removed)
+        access.metadata.seen = ()
     return ResultDocument(
         action="rollback",
         table=access.name,
         snapshot_before=head.id,
-        snapshot_after=target.id,
+        snapshot_after=head.id if dry_run else target.id,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        details=removed,
+        dry_run=dry_run,
+        details={
+            "snapshots_removed": removed.snapshots,
+            "changelogs_removed": removed.changelogs,
+            "tags_removed": removed.tags,
+        },
     )
 
 
-def _remove_later(access: TableAccess, target: Snapshot) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """What comes after the state to go back to."""
+
+    snapshots: list[int]
+    changelogs: list[int]
+    tags: list[str]
+
+
+def _later(access: TableAccess, target: Snapshot) -> _Later:
+    listed = access.storage.list(layout.changelog_folder(access.branch))
+    names = (info.path.rpartition("/")[2] for info in listed)
+    numbers = (layout.numbered(name, "changelog-") for name in names)
+    return _Later(
+        snapshots=[id for id in access.metadata.snapshot_ids() if id > target.id],
+        changelogs=sorted(id for id in numbers if id is not None and id > target.id),
+        tags=[n for n in tag_names(access) if tagged(access, n).snapshot.id > target.id],
+    )
+
+
+def _remove(access: TableAccess, target: Snapshot, later: _Later) -> None:
     storage, branch = access.storage, access.branch
     hint = layout.hint_path("snapshot", LATEST, branch)
     path = layout.snapshot_path(target.id, branch)
@@ -80,20 +109,11 @@ def _remove_later(access: TableAccess, target: Snapshot) -> dict[str, object]:
         earliest = layout.hint_path("snapshot", EARLIEST, branch)
         storage.write(earliest, encode_hint(target.id))
     storage.write(hint, encode_hint(target.id))
-    later = [id for id in access.metadata.snapshot_ids() if id > target.id]
-    for id in reversed(later):
+    for id in reversed(later.snapshots):
         storage.delete([layout.snapshot_path(id, branch)])
-    names = (info.path for info in storage.list(layout.changelog_folder(branch)))
-    changelogs = [
-        path
-        for path in names
-        if (layout.numbered(path.rpartition("/")[2], "changelog-") or 0) > target.id
-    ]
-    storage.delete(changelogs)
-    if changelogs:  # hints point past the end; readers list the folder without them
+    storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
+    if later.changelogs:  # hints point past the end; readers list the folder without them
         storage.delete(
             [layout.hint_path("changelog", which, branch) for which in (LATEST, EARLIEST)]
         )
-    tags = [name for name in tag_names(access) if tagged(access, name).snapshot.id > target.id]
-    storage.delete([layout.tag_path(name, branch) for name in tags])
-    return {"snapshots_removed": later, "tags_removed": tags}
+    storage.delete([layout.tag_path(name, branch) for name in later.tags])

@@ -140,6 +140,7 @@ class Table(Upkeep):
         snapshot: int | None = None,
         tag: str | None = None,
         timestamp: PointInTime | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Make an older state the newest: later snapshots and tags are gone for good.
 
@@ -147,7 +148,9 @@ class Table(Upkeep):
         """
         from table_core.table.rollback import rollback_to
 
-        return rollback_to(self.access, snapshot=snapshot, tag=tag, timestamp=timestamp)
+        return rollback_to(
+            self.access, snapshot=snapshot, tag=tag, timestamp=timestamp, dry_run=dry_run
+        )
 
     def position(self, name: str) -> str | None:
         """The newest value of a ``tc.`` property, looked up backwards past foreign commits.
@@ -320,19 +323,22 @@ class Table(Upkeep):
 
         return rescale(self.access, buckets, partitions, commit or CommitAs())
 
-    def truncate(self, commit: CommitAs | None = None) -> ResultDocument:
+    def truncate(self, commit: CommitAs | None = None, dry_run: bool = False) -> ResultDocument:
         """Take every row out, with one OVERWRITE commit."""
         from table_core.table.overwriting import truncate
 
-        return truncate(self.access, commit or CommitAs())
+        return truncate(self.access, commit or CommitAs(), dry_run=dry_run)
 
     def drop_partitions(
-        self, partitions: Sequence[Mapping[str, object]], commit: CommitAs | None = None
+        self,
+        partitions: Sequence[Mapping[str, object]],
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Take whole partitions out, e.g. ``[{"dt": "2026-01-01"}]``, with one OVERWRITE commit."""
         from table_core.table.overwriting import drop_partitions
 
-        return drop_partitions(self.access, partitions, commit or CommitAs())
+        return drop_partitions(self.access, partitions, commit or CommitAs(), dry_run=dry_run)
 
 
 def _commit_as(commit: CommitAs | None, user: str | None, identifier: int | None) -> CommitAs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from table_core.errors import ArgumentError
 from table_core.table.results import CommitAs
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
     from table_core.table.access import TableAccess
+    from table_core.table.consumers import Consumers
     from table_core.table.health import Health
     from table_core.table.partition_state import PartitionState
     from table_core.table.results import ResultDocument
@@ -182,14 +184,46 @@ class Upkeep:
 
         return touched_partitions(self.access, snapshots, limit)
 
-    def mark_done(self, partitions: Sequence[Mapping[str, object]]) -> ResultDocument:
+    def rewrite_manifests(
+        self, dry_run: bool = False, commit: CommitAs | None = None
+    ) -> ResultDocument:
+        """Write the manifests anew, as few as may be and without what cancels out.
+
+        No data file is touched; a COMPACT snapshot without changes names the new manifests.
+        """
+        from table_core.table.rewrite_manifests import rewrite_manifests
+
+        return rewrite_manifests(self.access, dry_run=dry_run, commit=commit or CommitAs())
+
+    @property
+    def consumers(self) -> Consumers:
+        """Readers that expiry waits for: ``list``, ``get``, ``reset``, ``delete``, ``expire``."""
+        from table_core.table.consumers import Consumers
+
+        return Consumers(self.access)
+
+    def mark_done(
+        self,
+        partitions: Sequence[Mapping[str, object]] | None = None,
+        idle_time: str | None = None,
+    ) -> ResultDocument:
         """Say that whole partitions are complete, e.g. ``[{"dt": "2026-01-01"}]``.
 
-        Writes a ``_SUCCESS`` file into each; marking again only moves its modification time.
+        Writes a ``_SUCCESS`` file into each; marking again only moves its modification time.  With
+        ``idle_time``, e.g. ``"1 h"``, those that nobody has written to for so long, and that were not
+        marked since.
         """
+        from table_core.table.idle_partitions import idle_partitions
         from table_core.table.mark_done import mark_done
 
-        return mark_done(self.access, partitions)
+        if (partitions is None) == (idle_time is None):
+            raise ArgumentError(
+                "name partitions or an idle_time, one of them", argument="idle_time"
+            )
+        given = partitions or ()
+        if idle_time is not None:
+            given = idle_partitions(self.access, idle_time)
+        return mark_done(self.access, given, none_is_fine=idle_time is not None)
 
     def analyze(
         self, columns: Sequence[str] | None = None, commit: CommitAs | None = None

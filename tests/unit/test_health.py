@@ -16,6 +16,7 @@ import table_core as tc
 from table_core.health.buckets import FileShape, shape_of
 from table_core.health.verdict import Measures, Thresholds, verdicts, worst
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
+from table_core.ondisk.file_columns import FileColumns
 from table_core.storage.system import SystemClock
 from table_core.table.tags import Tags
 
@@ -181,7 +182,7 @@ def test_shapes_count_what_a_list_counts(files: list[tuple[int, int, int]], keye
         )
         for i, (bucket, level, size) in enumerate(files)
     ]
-    found = shape_of(entries, keyed=keyed, small_bytes=50)
+    found = shape_of(FileColumns.of(entries), keyed=keyed, small_bytes=50)
     assert found.files == found.rows == len(files)
     assert found.small_files == sum(size < 50 for _, _, size in files)
     for b in found.buckets:
