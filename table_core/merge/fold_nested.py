@@ -265,7 +265,9 @@ def _unowed(name: npt.NDArray[np.int64], retract: npt.NDArray[np.bool_]) -> npt.
     lowest = np.minimum(each.reduce(np.minimum, balance, 0), before)
     left = balance[each.stops - 1] - lowest
     added = np.cumsum(adds)
-    newer = np.repeat(added[each.stops - 1], each.stops - each.starts) - added
+    newer: npt.NDArray[np.int64] = (
+        np.repeat(added[each.stops - 1], each.stops - each.starts) - added
+    )
     stays = adds & (newer < np.repeat(left, each.stops - each.starts))
     return np.sort(order[stays])
 
