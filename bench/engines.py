@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["ENGINES", "CannotError", "Engine", "engine"]
+__all__ = ["DATABASE", "ENGINES", "CannotError", "Engine", "engine"]
 
 DATABASE = "bench"
 RUST = (
@@ -43,6 +44,7 @@ class Engine(Protocol):
     def files(self, name: str) -> list[str]: ...
     def plan(self, name: str) -> int: ...
     def compact(self, name: str) -> None: ...
+    def changes(self, name: str) -> int: ...
     def expire(self, name: str, keep: int) -> None: ...
 
 
@@ -102,6 +104,13 @@ class Ours:
 
     def compact(self, name: str) -> None:
         self.catalog.table(f"{DATABASE}.{name}").compact(strategy="full")
+
+    def changes(self, name: str) -> int:
+        """How many rows of changes all snapshots deliver, read to the last."""
+        table = self.catalog.table(f"{DATABASE}.{name}")
+        newest = table.latest_snapshot()
+        batches = table.changes(after=0, to=newest.id).to_batches()
+        return sum(batch.num_rows for batch in batches)
 
     def expire(self, name: str, keep: int) -> None:
         table = self.catalog.table(f"{DATABASE}.{name}")
@@ -165,15 +174,22 @@ class PyPaimon:
     def compact(self, name: str) -> None:
         raise CannotError(f"{name}: pypaimon does not compact key tables")
 
+    def changes(self, name: str) -> int:
+        raise CannotError(f"{name}: pypaimon delivers no changes of compactions")
+
     def expire(self, name: str, keep: int) -> None:
         raise CannotError(f"{name}: pypaimon does not expire snapshots to {keep}")
 
 
-ENGINES = ("ours", "pypaimon", "pypaimon+rust")
+ENGINES = ("ours", "pypaimon", "pypaimon+rust", *(["java"] if shutil.which("java") else []))
 
 
 def engine(name: str, warehouse: Path) -> Engine:
     """The engine of that name on its own warehouse."""
     if name == "ours":
         return Ours(warehouse)
+    if name == "java":
+        from bench.java import Java
+
+        return Java(warehouse)
     return PyPaimon(warehouse, rust=name == "pypaimon+rust")

@@ -1,4 +1,4 @@
-"""Our engine beside pypaimon 2.1.0, with and without its Rust engine: what ``make bench`` prints.
+"""Our engine beside pypaimon 2.1.0, with and without Rust, and Java Paimon: what ``make bench`` prints.
 
     python -m bench.run [--only W1,W2,W3,W4] [--rounds 3] [--scale 1] [--engines ours,pypaimon+rust]
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parent.parent
 CACHE = PROJECT / ".cache"
 PINS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
-DEFAULT = "W1,W2,W3,W4,W4r,W4f,S3,C3,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
+DEFAULT = "W1,W2,W3,W4,W4r,W4f,W5,W5x,W6,W6r,W7,W7r,S3,C3,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
 
 Measured = dict[str, Any]
 
@@ -54,7 +54,7 @@ def pypaimon_python() -> Path:
 
 def measure(engine: str, workload: Workload, home: Path, scale: float) -> Measured:
     """Run once; what the worker printed, or why it failed."""
-    python = sys.executable if engine == "ours" else str(pypaimon_python())
+    python = str(pypaimon_python()) if engine.startswith("pypaimon") else sys.executable
     words = [engine, workload.name, str(home / engine), str(CACHE / "bench" / "rows"), str(scale)]
     environment = {  # both sides may keep their compiled modules, as installed packages do
         **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},

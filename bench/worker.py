@@ -19,14 +19,17 @@ def main(name: str, workload: str, warehouse: str, rows: str, scale: str) -> Non
     run = next(w.run for w in WORKLOADS if w.name == workload)
     warehouse_folder = Path(warehouse)
     warehouse_folder.mkdir(parents=True, exist_ok=True)
-    watch = Stopwatch()
     pa.array([0])  # loads pandas where it is installed: pyarrow's doing, and pypaimon has it anyway
     try:
         contender = engine(name, warehouse_folder)
+        watch = Stopwatch(contender)
         checksum = run(contender, Rows(Path(rows), float(scale)), watch)
     except CannotError as reason:
         print(json.dumps({"missing": str(reason)}))
         return
+    finally:
+        if "contender" in locals() and hasattr(contender, "close"):
+            contender.close()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(
         json.dumps(

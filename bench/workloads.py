@@ -25,8 +25,12 @@ PARTITIONS = 2000
 
 @dataclass
 class Stopwatch:
-    """Seconds between the ``with`` lines of a workload, and memory above what was there before."""
+    """Seconds between the ``with`` lines of a workload, and memory above what was there before.
 
+    An engine elsewhere measures itself: it counts its seconds in ``spent``.
+    """
+
+    engine: Engine
     seconds: float = 0.0
     above_mb: int | None = None
 
@@ -34,10 +38,13 @@ class Stopwatch:
     def __call__(self) -> Iterator[None]:
         before = _resident("VmRSS")
         RESET.write_text("5")  # the peak starts anew
-        started = time.perf_counter()
+        started = self._now()
         yield
-        self.seconds += time.perf_counter() - started
+        self.seconds += self._now() - started
         self.above_mb = (_resident("VmHWM") - before) >> 10
+
+    def _now(self) -> float:
+        return float(getattr(self.engine, "spent", time.perf_counter()))
 
 
 def _resident(name: str) -> int:
@@ -117,7 +124,7 @@ def lookup(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
         engine.read("keyed", None, ("id", key))
     found, taken = 0, []
     for key in keys[3:]:
-        one = Stopwatch()
+        one = Stopwatch(engine)
         with one():
             found += engine.read("keyed", None, ("id", key)).num_rows
         taken.append(one.seconds)
@@ -130,6 +137,74 @@ def compaction(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     with watch():
         engine.compact("keyed")
     return ""
+
+
+def _loaded(engine: Engine, rows: Rows, name: str, options: dict[str, str]) -> None:
+    """A table that compacts on its own, with the base rows in one run a bucket."""
+    plain = {"bucket": "4", "file.compression": "zstd"}
+    engine.create(name, KEYED, ["id"], {**plain, **options})
+    engine.write(name, rows.base())
+    engine.compact(name)
+
+
+def _commits(engine: Engine, rows: Rows, watch: Stopwatch, name: str) -> list[float]:
+    """Seconds of each of twenty-five commits of a fifth of an upsert, compaction included."""
+    _loaded(engine, rows, name, {})
+    taken = []
+    for part in rows.upserts():
+        step = max(part.num_rows // 5, 1)
+        for start in range(0, part.num_rows, step):
+            one = Stopwatch(engine)
+            with one():
+                engine.write(name, part.slice(start, step))
+            taken.append(one.seconds)
+            watch.above_mb = max(watch.above_mb or 0, one.above_mb or 0)
+    return sorted(taken)
+
+
+def steady(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    taken = _commits(engine, rows, watch, "steady")
+    watch.seconds = taken[len(taken) // 2]
+    return str(len(taken))
+
+
+def steady_worst(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    taken = _commits(engine, rows, watch, "worst")
+    watch.seconds = taken[-1]
+    return str(len(taken))
+
+
+def lookup_changes(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    _loaded(engine, rows, "looked", {"changelog-producer": "lookup"})
+    parts = rows.upserts()
+    with watch():
+        for part in parts:
+            engine.write("looked", part)
+    return str(sum(part.num_rows for part in parts))
+
+
+def lookup_read(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    with watch():
+        count = engine.changes("looked")
+    return str(count)
+
+
+def full_changes(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    options = {"changelog-producer": "full-compaction", "full-compaction.delta-commits": "1000"}
+    _loaded(engine, rows, "full", options)
+    for part in rows.upserts()[:3]:
+        engine.write("full", part)
+    with watch():
+        engine.compact("full")
+    return ""
+
+
+def full_read(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    with watch():
+        count = engine.changes("full")
+    return str(count)
 
 
 def append(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
@@ -275,6 +350,12 @@ WORKLOADS = (
     Workload("W4r", "group by after compaction", group, ("W1", "W2", "W4")),
     Workload("W4f", "pyarrow.dataset on its files", group_files, ("W1", "W2", "W4")),
     Workload("W4k", "lookup by key, warm", lookup, ("W1", "W2", "W4")),
+    Workload("W5", "10 k-row commits that compact, median", steady),
+    Workload("W5x", "the worst of them", steady_worst),
+    Workload("W6", "five upserts with lookup changelog", lookup_changes),
+    Workload("W6r", "read the changes", lookup_read, ("W6",)),
+    Workload("W7", "full compaction with changelog", full_changes),
+    Workload("W7r", "read the changes", full_read, ("W7",)),
     Workload("S1", "text key: load and upserts", load_string),
     Workload("S3", "text key: merge on read", read_string, ("S1",)),
     Workload("C1", "composite key: load and upserts", load_composite),

@@ -122,17 +122,29 @@ def stop_trigger(options: TableOptions) -> int:
     return max(trigger, trigger + 3 if given is None else given)
 
 
-def full_by_commits(options: TableOptions, appends_since_full: int) -> bool:
-    """Whether ``full-compaction.delta-commits`` asks for a full compaction with this commit.
+def full_by_commits(
+    options: TableOptions, appends_since_full: int, since_full_ms: int | None = None
+) -> bool:
+    """Whether the options ask for a full compaction with this commit.
+
+    Either every so many commits (``full-compaction.delta-commits``) or, without that, so long
+    after the last one (``changelog-producer.compaction-interval``); a full-compaction changelog
+    without either means with every commit.
 
     Args:
-        options: of the table; a full-compaction changelog without the option means every commit.
+        options: of the table.
         appends_since_full: APPEND snapshots since the last full compaction, this one included.
+        since_full_ms: time since the last full compaction, None if nobody knows of one.
+
+    Source: ``org.apache.paimon.flink.sink.StoreSinkWrite``.
     """
     every = options.get(keys_write.FULL_COMPACTION_DELTA_COMMITS)
-    if every is None and options.get(keys_scan.CHANGELOG_PRODUCER) == "full-compaction":
-        every = 1
-    return every is not None and appends_since_full >= every
+    if every is not None:
+        return appends_since_full >= every
+    interval = options.get(keys_write.CHANGELOG_PRODUCER_COMPACTION_INTERVAL)
+    if interval is not None:
+        return since_full_ms is None or since_full_ms >= interval
+    return options.get(keys_scan.CHANGELOG_PRODUCER) == "full-compaction"
 
 
 def off_peak_ratio(options: TableOptions, hour: int) -> int:

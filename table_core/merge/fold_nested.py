@@ -6,7 +6,6 @@ spec 8.6.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -54,32 +53,12 @@ class Collect:
     def _after_retracts(
         self, elements: Elements, name: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int64]:
-        """Positions left, version by version: what a retract takes depends on what is there."""
-        kept: list[int] = []
-        bounds = np.flatnonzero(np.diff(elements.version)) + 1
-        group, here = -1, list[int]()
-        names: list[int] = name.tolist()
-        for at in np.split(np.arange(len(name)), bounds):
-            if len(at) and elements.group[at[0]] != group:
-                kept += here
-                group, here = int(elements.group[at[0]]), []
-            if not len(at) or not elements.retract[at[0]]:
-                seen = {names[i] for i in here} if self.distinct else set()
-                for i in at.tolist():
-                    if names[i] not in seen:
-                        here.append(i)
-                    if self.distinct:
-                        seen.add(names[i])
-                continue
-            owed = Counter(names[i] for i in at.tolist())
-            left = []
-            for i in here:
-                if owed[names[i]]:
-                    owed[names[i]] -= 1
-                else:
-                    left.append(i)
-            here = left
-        return np.array(kept + here, np.int64)
+        """Positions left.  A retract takes the oldest equal element that is there, if any is."""
+        pairs = _pairs(elements.group, name)
+        if self.distinct:
+            rank = np.zeros(len(pairs), np.int64)
+            return np.sort(_survivors(pairs, rank, elements.retract, latest=False))
+        return _unowed(pairs, elements.retract)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +248,28 @@ def _survivors(
     hits = alive & (ranks == np.repeat(best, each.stops - each.starts))
     at = each.last(hits) if latest else each.first(hits)
     return order[at[at >= 0]]
+
+
+def _unowed(name: npt.NDArray[np.int64], retract: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Added elements that are left when each retract takes the oldest of its name, if one is there.
+
+    So many are left as the balance has risen since it was lowest; they are the newest.
+    """
+    if len(name) == 0:
+        return np.zeros(0, np.int64)
+    order = np.argsort(name, kind="stable")
+    each = Groups.of_lengths(np.unique(name, return_counts=True)[1].astype(np.int64))
+    adds = ~retract[order]
+    balance = np.cumsum(np.where(adds, 1, -1))
+    before = np.concatenate([[0], balance])[each.starts]
+    lowest = np.minimum(each.reduce(np.minimum, balance, 0), before)
+    left = balance[each.stops - 1] - lowest
+    added = np.cumsum(adds)
+    newer: npt.NDArray[np.int64] = (
+        np.repeat(added[each.stops - 1], each.stops - each.starts) - added
+    )
+    stays = adds & (newer < np.repeat(left, each.stops - each.starts))
+    return np.sort(order[stays])
 
 
 def _never_retracted(name: npt.NDArray[np.int64], elements: Elements) -> npt.NDArray[np.int64]:

@@ -199,13 +199,14 @@ def _narrow_sum(
     if pa.types.is_decimal(column.type):
         low, high = decimal_words(column)
         values = low.view(np.int64)
+        most = min(_NARROW, 10**column.type.precision)  # beyond it a sum begins anew
         if not (values >> 63 == high).all():
             return None
     else:
-        values = ordinals(column)
+        values, most = ordinals(column), _NARROW
     lengths = groups.stops - groups.starts
     longest = int(lengths.max()) if len(lengths) else 0
-    if len(values) and max(-int(values.min()), int(values.max())) * longest >= _NARROW:
+    if len(values) and max(-int(values.min()), int(values.max())) * longest >= most:
         return None
     valid = validity(column)
     if valid is None:

@@ -11,6 +11,7 @@ from table_core.options import parse
 from table_core.options.option import Option
 
 __all__ = [
+    "CHANGELOG_PRODUCER_COMPACTION_INTERVAL",
     "CLUSTERING_COLUMNS",
     "CLUSTERING_STRATEGY",
     "COMPACTION_DELETE_RATIO_THRESHOLD",
@@ -115,6 +116,12 @@ COMPACTION_DELETE_RATIO_THRESHOLD: Final[Option[float]] = Option(
 )
 FULL_COMPACTION_DELTA_COMMITS: Final[Option[int | None]] = Option(
     "full-compaction.delta-commits", parse.integer, None, "full compaction each N commits"
+)
+CHANGELOG_PRODUCER_COMPACTION_INTERVAL: Final[Option[int | None]] = Option(
+    "changelog-producer.compaction-interval",
+    parse.duration_ms,
+    None,
+    "full compaction at most that long after the last, where no number of commits is given",
 )
 COMPACTION_OFFPEAK_START_HOUR: Final[Option[int]] = Option(
     "compaction.offpeak.start.hour", parse.integer, -1, "off-peak window start"

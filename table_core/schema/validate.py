@@ -188,6 +188,11 @@ def _producer(schema: TableSchema) -> Iterator[str]:
         yield f"changelog-producer {producer} needs a primary key"
     if options.get(keys_merge.MERGE_ENGINE) == "first-row" and producer != "lookup":
         yield f"merge-engine first-row allows changelog-producer none or lookup, not {producer}"
+    if producer == "lookup" and options.is_set(keys_write.FULL_COMPACTION_DELTA_COMMITS):
+        yield (
+            "full-compaction.delta-commits cannot be used with changelog-producer lookup: use "
+            "changelog-producer full-compaction, or remove the option"
+        )
     if options.get(keys_scan.STREAMING_READ_OVERWRITE) and producer != "input":
         yield f"streaming-read-overwrite with changelog-producer {producer} would repeat changes"
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from table_core.table.data_files import FileFactory
 
 __all__ = [
-    "appends_since_full",
     "compact_append_files",
     "compact_key_bucket",
     "rewritten_anyway",
@@ -134,11 +133,36 @@ def _automatic(access: TableAccess, levels: Levels) -> Pick | None:
     now_ms = access.clock.now_ms()
     local_ms = now_ms + access.clock.local_offset_ms(now_ms)
     hour = datetime.fromtimestamp(local_ms / 1000, UTC).hour
-    return universal.pick(levels, universal.Settings.of(access.options, hour=hour))
+    waiting = len(levels.level_zero) - 1  # every write leaves one there
+    settings = universal.Settings.of(access.options, hour=hour, attempts=waiting)
+    return universal.pick(levels, settings, since_full_ms=_since_full_ms(access, levels))
 
 
-def appends_since_full(access: TableAccess) -> int:
-    """APPEND snapshots after the newest full compaction, or since the earliest snapshot.
+def _since_full_ms(access: TableAccess, levels: Levels) -> int | None:
+    """How long ago the newest file of the top level was made; None if there is none.
+
+    Source: ``MergeTreeCompactManagerFactory#estimateLastFullCompactionTime``.
+    """
+    top = number_of_levels(access.options) - 1
+    made = [f.creation_time_ms for f in levels.files if f.level == top]
+    newest = max((ms for ms in made if ms is not None), default=None)
+    if newest is None:
+        return None
+    return access.clock.now_ms() - (newest - access.clock.local_offset_ms(newest))  # spec T12
+
+
+def wants_full(access: TableAccess) -> bool:
+    """Whether the options ask for a full compaction with this commit."""
+    options = access.options
+    if not full_by_commits(options, 2**31):
+        return False
+    appends, at_ms = _last_full(access)
+    since_ms = None if at_ms is None else access.clock.now_ms() - at_ms
+    return full_by_commits(options, appends + 1, since_ms)
+
+
+def _last_full(access: TableAccess) -> tuple[int, int | None]:
+    """APPEND snapshots after the newest full compaction, and when that was, if it is known.
 
     A full compaction is a COMPACT snapshot that adds files to the top level only.
     """
@@ -152,22 +176,9 @@ def appends_since_full(access: TableAccess) -> int:
         elif snapshot.commit_kind is CommitKind.COMPACT:
             added = [e for e in access.metadata.delta(snapshot) if e.kind is EntryKind.ADD]
             if added and all(e.file.level >= top for e in added):
-                return count
+                return count, snapshot.time_millis
         id -= 1
-    return count
-
-
-def wants_full(access: TableAccess) -> bool:
-    """Whether ``full-compaction.delta-commits`` asks for a full compaction with this commit."""
-    options = access.options
-    if not full_by_commits(options, 2**31):
-        return False
-    return full_by_commits(options, appends_since_full(access) + 1)
-
-
-def waits_for_compaction(access: TableAccess) -> bool:
-    """Whether rows are visible only once they are compacted."""
-    return needs_lookup(access.options)
+    return count, None
 
 
 def compact_append_files(

@@ -174,7 +174,12 @@ class BucketCompactor:
             reader=self._reader(positions=marks),
             runs=[run for run in self.levels.runs if run.level > output_level],
             mark=self.vectors.mark if self.vectors else None,
+            kept=None if self._expiry is None else self._kept,
         )
+
+    def _kept(self, rows: pa.Table) -> pa.Table:
+        assert self._expiry is not None
+        return self._expiry.kept(rows, self._now_ms)
 
     def _rows(self, files: Sequence[DataFile], *, marked: bool = True) -> Iterator[pa.RecordBatch]:
         """The rows of a run, as far as they have not expired; with their level if it matters."""

@@ -76,6 +76,10 @@ class FileReader:
         """The same, with another test of row groups."""
         return replace(self, prunes=prunes)
 
+    def positioned(self) -> FileReader:
+        """The same with row numbers, deleted rows too."""
+        return replace(self, prunes=None, deletions=None, positions=True)
+
     def read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         """The rows of ``file``, in file order.
 

@@ -2,6 +2,7 @@
 
 Files are asked level by level, lowest first, for the keys that are still missing.  Whole files are
 ruled out by their bounds, row groups by their statistics, rows by hash; what is left is compared.
+Files that are asked again come from ``lookup_cache``.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from table_core.merge.sort import key_order
 from table_core.ondisk.binary_row import sort_key, values_of
 from table_core.schema.projection import evolve_ranges
 from table_core.table.file_reader import POSITION_COLUMN
+from table_core.table.lookup_cache import CACHE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from table_core.lsm.sorted_run import Key, SortedRun
     from table_core.ondisk.data_file import DataFile
     from table_core.table.file_reader import FileReader
+    from table_core.table.lookup_cache import LookupCache
 
 __all__ = ["OldValues"]
 
@@ -45,6 +48,9 @@ class OldValues:
     """Lowest level first."""
     mark: Callable[[str, npt.NDArray[np.int64]], None] | None = None
     """Told the positions of the rows that were found, file by file: they are replaced."""
+    kept: Callable[[pa.Table], pa.Table] | None = None
+    """Those of the rows found that are not expired: nobody finds the others."""
+    cache: LookupCache = CACHE
     _key: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,19 +82,35 @@ class OldValues:
         low, high = self.reader.access.bounds(file)
         if self._key_at(keys, keys.num_rows - 1) < low or self._key_at(keys, 0) > high:
             return []
-        reader = self.reader
-        if self.mark is None:
-            reader = reader.pruned(lambda schema_id: self._row_groups(schema_id, keys))
-        found = []
-        for batch in reader.read(file):
-            rows = self._among(pa.Table.from_batches([batch]), keys)
-            if rows.num_rows:
-                found.append(rows)
+        found = [rows for rows in self._rows(file, keys) if rows.num_rows]
+        if self.kept is not None:
+            found = [self.kept(rows) for rows in found]
         if self.mark is not None and found:
             columns = [single_chunk(rows[POSITION_COLUMN]).to_numpy() for rows in found]
             self.mark(file.file_name, np.concatenate(columns))
-            found = [rows.drop_columns([POSITION_COLUMN]) for rows in found]
-        return found
+        return [
+            rows.drop_columns([POSITION_COLUMN]) if POSITION_COLUMN in rows.column_names else rows
+            for rows in found
+            if rows.num_rows
+        ]
+
+    def _rows(self, file: DataFile, keys: pa.Table) -> Iterator[pa.Table]:
+        """The rows of ``keys`` in ``file``, from the cache or by reading it."""
+        reader = self.reader
+        cached = self.cache.find(reader, file)
+        if cached is not None:
+            deleted = reader.deletions(file.file_name) if reader.deletions else None
+            for rows, part in cached.candidates(keys):
+                here = self._among(rows, part)
+                if deleted is not None and here.num_rows:
+                    at = single_chunk(here[POSITION_COLUMN]).to_numpy()
+                    here = here.filter(pa.array(~np.isin(at, deleted)))
+                yield here
+            return
+        if self.mark is None:
+            reader = reader.pruned(lambda schema_id: self._row_groups(schema_id, keys))
+        for batch in reader.read(file):
+            yield self._among(pa.Table.from_batches([batch]), keys)
 
     def _among(self, rows: pa.Table, keys: pa.Table) -> pa.Table:
         """Those ``rows`` whose key is one of ``keys``."""

@@ -157,6 +157,13 @@ public final class Judge {
                     break;
                 case "columns":
                     return columns(table);
+                case "timed_write":
+                    Identifier from = Identifier.fromString(ask.get("from").asText());
+                    return Timed.write(table, catalog.getTable(from));
+                case "timed_compact":
+                    return Timed.compact((FileStoreTable) table);
+                case "timed_changes":
+                    return Timed.changes(table, ask.get("to").asLong());
                 default:
                     throw new IllegalArgumentException("unknown verb " + verb);
             }
@@ -434,7 +441,7 @@ public final class Judge {
         return new GenericMap(map);
     }
 
-    private static void compact(FileStoreTable table, boolean full) throws Exception {
+    static void compact(FileStoreTable table, boolean full) throws Exception {
         if (table.bucketMode() == BucketMode.BUCKET_UNAWARE) {
             pack(table);
             return;
@@ -476,7 +483,7 @@ public final class Judge {
         table.copy(keep).newCommit("judge").expireSnapshots();
     }
 
-    private static IOManager spill() throws IOException {
+    static IOManager spill() throws IOException {
         Path folder = Files.createTempDirectory("judge");
         folder.toFile().deleteOnExit();
         return IOManager.create(folder.toString());

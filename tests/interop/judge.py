@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-SOURCES = tuple(Path(__file__).with_name(f"{name}.java") for name in ("Judge", "Wishes", "Picks"))
+SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.java") for name in ("Judge", "Wishes", "Picks", "Timed")
+)
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
 JARS = (
     "org.apache.paimon:paimon-flink-2.0:2.0.0",
@@ -46,14 +48,14 @@ class JudgeError(Exception):
 class Judge:
     """The JVM.  ``judge.table(warehouse, "db.name")`` gives what to ask."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, heap: str = "1g") -> None:
         self.log = log
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENS]
         with log.open("wb") as errors:
             self.process = subprocess.Popen(
                 [
                     "java",
-                    "-Xmx1g",
+                    f"-Xmx{heap}",
                     f"-Djava.io.tmpdir={log.parent}",
                     *opens,
                     "-cp",
@@ -147,6 +149,11 @@ class JudgedTable:
 
     def tag(self, name: str) -> int | None:
         return self._newest("tag", name=name)
+
+    def timed(self, verb: str, **more: Any) -> tuple[float, int]:
+        """Seconds and rows of a verb of ``Timed.java``: ``write`` (``from``), ``compact``, ``changes``."""
+        done = self._ask(f"timed_{verb}", **more)
+        return float(done["seconds"]), int(done["rows"])
 
     def columns(self) -> list[tuple[str, str]]:
         return [(name, type_) for name, type_ in self._ask("columns")]

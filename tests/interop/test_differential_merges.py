@@ -96,6 +96,8 @@ class Table:
                     writer.commit()
             else:
                 self.theirs.write(judged(batch))
+        except tc.errors.UnsupportedFeatureError as error:  # times in ORC that none reads alike
+            pytest.skip(str(error))
         except (tc.errors.DataError, JudgeError) as error:
             print(self.name, "refuses", error)
             return True

@@ -4,7 +4,7 @@ Goal: whatever happens to the files, the rows are those of the model, and the ch
 delivered, applied from nothing, give the rows as of the newest delivering snapshot.
 
 Method: a Hypothesis state machine over the public names, on a memory store.  The model knows
-nothing of files: a dict for deduplicate, sums and maxima for aggregation.
+nothing of files: a dict whose values are replaced, summed, filled up or kept as the merge engine says.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 import table_core as tc
 
@@ -33,6 +39,15 @@ AGGREGATION = {
     "fields.most.aggregate-function": "max",
     "aggregation.remove-record-on-delete": "true",
 }
+ENGINES = {
+    "deduplicate": {},
+    "aggregation": AGGREGATION,
+    "partial-update": {
+        "merge-engine": "partial-update",
+        "partial-update.remove-record-on-delete": "true",
+    },
+    "first-row": {"merge-engine": "first-row"},
+}
 
 
 def rows_of(kinds: list[str]) -> st.SearchStrategy[list[Row]]:
@@ -40,11 +55,23 @@ def rows_of(kinds: list[str]) -> st.SearchStrategy[list[Row]]:
     return st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 7), small, small), max_size=9)
 
 
+def as_arrow(rows: list[Row]) -> pa.Table:
+    kinds, keys, totals, most = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int32()),
+            "total": pa.array(totals, pa.int64()),
+            "most": pa.array(most, pa.int32()),
+            "_ROW_KIND": pa.array(kinds, pa.string()),
+        }
+    )
+
+
 class TableStates(RuleBasedStateMachine):
     """One table and its model."""
 
     @initialize(
-        aggregate=st.booleans(),
+        engine=st.sampled_from(["deduplicate", *ENGINES]),
         producer=st.sampled_from(["none", "input", "full-compaction", "lookup"]),
         vectors=st.booleans(),
         bucket=st.integers(1, 3),
@@ -53,7 +80,7 @@ class TableStates(RuleBasedStateMachine):
     )
     def create(
         self,
-        aggregate: bool,
+        engine: str,
         producer: str,
         vectors: bool,
         bucket: int,
@@ -67,33 +94,42 @@ class TableStates(RuleBasedStateMachine):
             "snapshot.time-retained": "1 ms",
             "snapshot.num-retained.min": "100",
         }
-        if aggregate:
-            options |= AGGREGATION
+        options |= ENGINES[engine]
+        if engine == "first-row" and producer not in ("none", "lookup"):
+            producer = options["changelog-producer"] = "lookup"
         if producer == "full-compaction":
             options["full-compaction.delta-commits"] = str(delta_commits)
-        self.hides = vectors and producer != "full-compaction"
-        if self.hides:
+        vectors = vectors and producer != "full-compaction" and engine != "first-row"
+        if vectors:
             options["deletion-vectors.enabled"] = "true"
-        self.aggregate, self.producer = aggregate, producer
-        catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+        self.hides = vectors or engine == "first-row"
+        self.engine, self.producer = engine, producer
+        catalog = tc.open_catalog(self.warehouse())
         catalog.create_database("d")
         self.table = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
         self.model: dict[int, list[int | None]] = {}
         self.replayed: dict[int, list[int | None]] = {}
         self.taken = 0
 
+    def warehouse(self) -> str:
+        """Where to make the table."""
+        return f"memory://{uuid.uuid4().hex}"
+
     @rule(rows=st.deferred(lambda: rows_of(["+I", "+U", "-D"])), write_only=st.booleans())
     def write(self, rows: list[Row], write_only: bool) -> None:
         table = self.table
         if write_only:
             table = tc.open_table(table.uri, options={"write-only": "true"})
-        if self.aggregate:
-            rows = [row for row in rows if row[0] != "-D"]
-        self._write(table, rows)
+        self._write(table, self.fit(rows))
         if self.hides and write_only:
             self.table.compact("minor")  # nobody reads level 0 beside deletion vectors
         self._follow()
 
+    def fit(self, rows: list[Row]) -> list[Row]:
+        """Those of ``rows`` of which the engine promises what they do beside others."""
+        return rows if self.engine == "deduplicate" else [row for row in rows if row[0] != "-D"]
+
+    @precondition(lambda self: self.engine != "first-row")
     @rule(key=st.integers(0, 7))
     def delete(self, key: int) -> None:
         """Delete a key on its own, and compact fully.
@@ -105,17 +141,8 @@ class TableStates(RuleBasedStateMachine):
         self.compact("full")
 
     def _write(self, table: tc.Table, rows: list[Row]) -> None:
-        kinds, keys, totals, most = zip(*rows, strict=True) if rows else ((), (), (), ())
-        data = pa.table(
-            {
-                "k": pa.array(keys, pa.int32()),
-                "total": pa.array(totals, pa.int64()),
-                "most": pa.array(most, pa.int32()),
-                "_ROW_KIND": pa.array(kinds, pa.string()),
-            }
-        )
         with table.write() as writer:
-            writer.write(data)
+            writer.write(as_arrow(rows))
             writer.commit()
         for row in rows:
             self._apply(row)
@@ -124,13 +151,16 @@ class TableStates(RuleBasedStateMachine):
         kind, key, total, most = row
         if kind == "-D":
             self.model.pop(key, None)
-        elif self.aggregate and key in self.model:
+        elif self.engine == "deduplicate" or key not in self.model:
+            self.model[key] = [total, most]
+        elif self.engine == "aggregation":
             old = self.model[key]
             values = [v for v in (old[0], total) if v is not None]
             peaks = [v for v in (old[1], most) if v is not None]
             self.model[key] = [sum(values) if values else None, max(peaks, default=None)]
-        else:
-            self.model[key] = [total, most]
+        elif self.engine == "partial-update":
+            pairs = zip(self.model[key], (total, most), strict=True)
+            self.model[key] = [old if new is None else new for old, new in pairs]
 
     @rule(strategy=st.sampled_from(["full", "minor"]))
     def compact(self, strategy: str) -> None:

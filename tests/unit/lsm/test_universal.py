@@ -222,6 +222,21 @@ def test_full_compaction_by_commits() -> None:
     assert not triggers.full_by_commits(TableOptions.parse({}), 99)
 
 
+def test_full_compaction_by_time_where_no_number_of_commits_is_given() -> None:
+    hourly = {
+        "changelog-producer": "full-compaction",
+        "changelog-producer.compaction-interval": "1 h",
+    }
+    options = TableOptions.parse(hourly)
+    assert [triggers.full_by_commits(options, 1, ms) for ms in (None, 3_599_999, 3_600_000)] == [
+        True,
+        False,
+        True,
+    ]
+    both = TableOptions.parse({**hourly, "full-compaction.delta-commits": "2"})
+    assert [triggers.full_by_commits(both, n, None) for n in (1, 2)] == [False, True]
+
+
 def test_one_level_is_refused() -> None:
     with pytest.raises(OptionError, match="num-levels"):
         triggers.number_of_levels(TableOptions.parse({"num-levels": "1"}))
