@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
 
-__all__ = ["StoredIndex", "decode_file_index"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["StoredIndex", "decode_file_index", "encode_file_index"]
 
 _MAGIC: Final = 1493475289347502
 _VERSION: Final = 1
@@ -34,6 +37,28 @@ class StoredIndex:
     def is_empty(self) -> bool:
         """Whether it has no body, because no row has a value."""
         return self.start == _EMPTY
+
+
+def encode_file_index(indexes: Mapping[str, Mapping[str, bytes]]) -> bytes:
+    """The container of ``indexes``: column to type of index to body."""
+    names = [
+        (_name(column), [(_name(t), body) for t, body in of.items()])
+        for column, of in indexes.items()
+    ]
+    size = sum(len(c) + 4 + sum(len(t) + 8 for t, _ in of) for c, of in names)
+    head = struct.pack(">qiii", _MAGIC, _VERSION, at := 24 + size, len(names))
+    for column, of in names:
+        head += column + struct.pack(">i", len(of))
+        for index_type, body in of:
+            head += index_type + struct.pack(">ii", at, len(body))
+            at += len(body)
+    bodies = [body for _, of in names for _, body in of]
+    return b"".join([head, struct.pack(">i", 0), *bodies])
+
+
+def _name(text: str) -> bytes:
+    body = text.encode("utf-8", errors="surrogatepass")
+    return struct.pack(">H", len(body)) + body
 
 
 def decode_file_index(body: bytes, *, path: str) -> list[StoredIndex]:

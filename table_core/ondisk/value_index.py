@@ -20,18 +20,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from table_core.datatypes.kinds import Atomic, DataType, Root
 from table_core.ondisk.roaring import decode32
+from table_core.ondisk.value_hashes import instants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from table_core.datatypes.domain import Value
 
-__all__ = ["HeldValues", "decode_bit_slices", "decode_bitmap_index"]
+__all__ = ["STORED_NUMBERS", "HeldValues", "decode_bit_slices", "decode_bitmap_index", "sliced"]
 
-_NUMBERS: Final = {
+STORED_NUMBERS: Final = {
     Root.BOOLEAN: ">?",
     Root.TINYINT: ">b",
     Root.SMALLINT: ">h",
@@ -44,6 +46,7 @@ _NUMBERS: Final = {
     Root.TIMESTAMP: ">q",
     Root.TIMESTAMP_LTZ: ">q",
 }
+"""How ``struct`` knows the values of a bitmap index."""
 _SLICED: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.TIME, Root.BIGINT, Root.DECIMAL}
 )
@@ -122,13 +125,29 @@ def _reader(type_: DataType) -> Callable[[_Cursor], Value] | None:
         return None
     if type_.root is Root.VARCHAR:
         return _Cursor.text
-    form = _NUMBERS.get(type_.root)
+    form = STORED_NUMBERS.get(type_.root)
     if form is None:
         return None
     if type_.root not in _TIMES:
         return lambda cursor: cursor.take(form)
     nanos = _nanos(type_)
     return None if nanos is None else lambda cursor: cursor.take(">q") * nanos
+
+
+def sliced(column: pa.Array, type_: Atomic) -> pa.Array:
+    """The whole numbers that indexes hold of ``column``, which is of days, times or numbers.
+
+    Shape: ``column[n]`` to ``int64[n]``.
+    """
+    if type_.root in _TIMES:
+        return instants(column, type_)
+    if type_.root is Root.DECIMAL:  # the unscaled value fits the low half
+        low = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[:, 0]
+        low = low[column.offset : column.offset + len(column)]
+        return pa.array(low, mask=column.is_null().to_numpy(zero_copy_only=False))
+    if type_.root in {Root.DATE, Root.TIME}:
+        column = column.view(pa.int32())
+    return column.cast(pa.int64())
 
 
 def _nanos(type_: Atomic) -> int | None:

@@ -20,6 +20,7 @@ from table_core.errors import TableError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
 from table_core.ondisk.data_file import EMPTY_ROW, EMPTY_STATS, DataFile, FileSource
+from table_core.ondisk.index_builder import IndexBuilder
 from table_core.ondisk.stats import SYSTEM_MODE, StatsBuilder, modes_for, parse_mode
 from table_core.options import keys_files
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
@@ -199,6 +200,7 @@ class _OpenFile:
     writer: FileWriter
     key_stats: StatsBuilder | None
     value_stats: StatsBuilder
+    indexes: IndexBuilder | None = None
     rows: int = 0
     deletes: int = 0
     min_sequence: int = 2**63 - 1
@@ -227,12 +229,16 @@ class _OpenFile:
         key_stats = StatsBuilder(keys, [SYSTEM_MODE] * len(keys), dense=False) if keys else None
         dense = options.get(keys_files.METADATA_STATS_DENSE_STORE)
         value_stats = StatsBuilder(schema.fields, modes, dense=dense)
-        return cls(roll, name, writer, key_stats, value_stats)
+        own = not roll.changelog and not roll.postponed
+        indexes = IndexBuilder.of(options.raw, schema.fields) if own else None
+        return cls(roll, name, writer, key_stats, value_stats, indexes)
 
     def write(self, rows: pa.Table) -> None:
         schema = self.roll.factory.schema
         self.writer.write(stored_rows(schema, rows))
         self.value_stats.add(rows)
+        if self.indexes is not None:
+            self.indexes.add(rows)
         if self.key_stats is not None:
             self.key_stats.add(rows)
             self._note_keys(schema, rows)
@@ -259,8 +265,11 @@ class _OpenFile:
         if self.key_stats is None:
             low, high = roll.next_sequence, roll.next_sequence + self.rows - 1
             roll.next_sequence += self.rows
+        embedded, extra_files = self._indexed()
         return DataFile(
             file_name=self.name,
+            extra_files=extra_files,
+            embedded_index=embedded,
             file_size=size,
             row_count=self.rows,
             min_key=self.min_key,
@@ -276,6 +285,19 @@ class _OpenFile:
             file_source=roll.source,
             value_stats_cols=columns,
         )
+
+    def _indexed(self) -> tuple[bytes | None, tuple[str, ...]]:
+        """The container of indexes if it is small, or the name of its file."""
+        if self.indexes is None:
+            return None, ()
+        factory, container = self.roll.factory, self.indexes.container()
+        limit = factory.schema.options.get(keys_files.FILE_INDEX_IN_MANIFEST_THRESHOLD)
+        if len(container) <= limit:
+            return container, ()
+        name = f"{self.name}.index"
+        factory.begin(f"{self.roll.folder}/{name}")
+        factory.storage.write(f"{self.roll.folder}/{name}", container)
+        return None, (name,)
 
 
 def _stats_mode(options: TableOptions, roll: RollingWriter) -> str | None:

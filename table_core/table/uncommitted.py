@@ -66,5 +66,7 @@ def _made(access: TableAccess, part: CommitPart) -> Iterator[tuple[str, str]]:
     for e in (*part.entries, *part.changelog):
         if e.kind is EntryKind.ADD and e.file.file_name not in old:
             yield e.file.file_name, layout.data_file_path(schema, e.partition, e.bucket, e.file)
+            for path in layout.extra_file_paths(schema, e.partition, e.bucket, e.file):
+                yield e.file.file_name, path
     for i in part.index_added:
         yield i.file_name, layout.index_file_path(schema, i.partition, i.bucket, i.file_name)

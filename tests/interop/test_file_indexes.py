@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from judge import Judge, cells, judged
+from judge import Judge, agree, cells, judged
 from random_filters import ours
 from random_values import value
 
@@ -68,3 +68,47 @@ def test_no_row_is_lost_by_an_index(
             assert repr(found.to_pylist()) == repr(wanted.to_pylist()), (type_, op, values)
             pruned += scan.explain().pruned_by_index
     assert (pruned > 0) is (kind != "range-bitmap")
+
+
+@pytest.mark.parametrize(
+    ("kind", "threshold"), [("bloom-filter", "1 mb"), ("bitmap", "1 b"), ("bsi", "1 mb")]
+)
+def test_paimon_loses_no_row_by_an_index_of_ours(
+    kind: str, threshold: str, paimon: Judge, tmp_path: Path
+) -> None:
+    chance = random.Random(kind)
+    columns = [(f"c{i}", type_) for i, type_ in enumerate(TYPES[kind])]
+    options = {
+        "bucket": "-1",
+        "metadata.stats-mode": "none",
+        f"file-index.{kind}.columns": ",".join(name for name, _ in columns),
+        "file-index.in-manifest-threshold": threshold,
+    }
+    theirs, catalog = paimon.table(tmp_path, NAME), tc.open_catalog(tmp_path.as_uri())
+    theirs.create(columns, **options)
+    table = catalog.table(NAME)
+    plain = catalog.table(NAME, options={"file-index.read.enabled": "false"})
+    whole = []
+    for nulls in (0.0, 0.2, 0.2):
+        rows = [{name: value(chance, t, nulls) for name, t in columns} for _ in range(12)]
+        whole.append(pa.Table.from_pylist(rows, schema=table.arrow_schema))
+        with table.write() as writer:
+            writer.write(whole[-1])
+            writer.commit()
+    pruned = 0
+    for name, type_ in columns:
+        known = [cell for cell in cells(pa.concat_tables(whole)[name]) if cell is not None]
+        for op in (*OPS, "equal", "equal"):
+            if type_ in ("BOOLEAN", "BYTES") and op.startswith(("less", "greater")):
+                continue
+            values = [] if op == "is_null" else [chance.choice(known)]
+            if values and values[0] in ("0.0", "-0.0", "nan"):
+                continue  # the zeros differ to its own indexes, too; Parquet bounds leave NaN out
+            wish = {"op": op, "column": name, "values": values}
+            where = ours(wish, table.arrow_schema)
+            wanted = plain.read(where=where).to_arrow()
+            agree(wanted, theirs.read(where=wish))
+            scan = table.read(where=where)
+            assert repr(scan.to_arrow().to_pylist()) == repr(wanted.to_pylist()), (type_, op)
+            pruned += scan.explain().pruned_by_index
+    assert pruned > 0
