@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
 
 __all__ = ["AvroFormat"]
 
@@ -65,6 +65,7 @@ class AvroFormat:
         batch_rows: int,
         batch_bytes: int | None = None,
         keep: Keep | None = None,  # noqa: ARG002
+        probe: Probe | None = None,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``."""
         container = open_container(storage.read(path), path=path)
