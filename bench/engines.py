@@ -41,6 +41,7 @@ class Engine(Protocol):
     def read(
         self, name: str, columns: Sequence[str] | None, equal: tuple[str, object] | None = None
     ) -> pa.Table: ...
+    def stream(self, name: str) -> int: ...
     def files(self, name: str) -> list[str]: ...
     def plan(self, name: str) -> int: ...
     def compact(self, name: str) -> None: ...
@@ -86,6 +87,11 @@ class Ours:
         wanted = None if columns is None else list(columns)
         where = None if equal is None else col(equal[0]) == equal[1]
         return self.catalog.table(f"{DATABASE}.{name}").read(columns=wanted, where=where).to_arrow()
+
+    def stream(self, name: str) -> int:
+        """Read all rows batch by batch, and keep none; how many there were."""
+        scan = self.catalog.table(f"{DATABASE}.{name}").read()
+        return sum(batch.num_rows for batch in scan.to_batches())
 
     def files(self, name: str) -> list[str]:
         """Where the data files are that a reader of the table opens."""
@@ -164,6 +170,12 @@ class PyPaimon:
         if columns is not None:
             builder = builder.with_projection(list(columns))
         return builder.new_read().to_arrow(builder.new_scan().plan().splits())
+
+    def stream(self, name: str) -> int:
+        builder = self._table(name).new_read_builder()
+        splits = builder.new_scan().plan().splits()
+        reader = builder.new_read().to_arrow_batch_reader(splits)
+        return sum(batch.num_rows for batch in reader)
 
     def files(self, name: str) -> list[str]:
         raise CannotError(f"{name}: measured once, on our files")

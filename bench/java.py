@@ -65,6 +65,9 @@ class Java:
     ) -> pa.Table:
         raise CannotError(f"{name}: rows of Java are not handed to Python: {columns} {equal}")
 
+    def stream(self, name: str) -> int:
+        raise CannotError(f"{name}: rows of Java are not handed to Python")
+
     def files(self, name: str) -> list[str]:
         raise CannotError(f"{name}: measured once, on our files")
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = ["DAYS", "KEYED", "NARROW", "SALES", "Rows"]
 
 BASE, UPSERT, UPSERTS = 1_000_000, 50_000, 5
 APPENDED = 5_000_000
+HUGE = 100_000_000
 FOLDED, FOLDS = 250_000, 5
 KEYED = pa.schema(
     [
@@ -71,6 +72,13 @@ class Rows:
     def patches(self) -> list[pa.Table]:
         """Three times a quarter of a million rows, each with a third of the columns."""
         return [self._patch(number) for number in range(3)]
+
+    def huge(self) -> Iterator[pa.Table]:
+        """A hundred million rows of three numbers by ascending key, a million at a time."""
+        for first in range(0, self._size(HUGE), 1_000_000):
+            keys = np.arange(first, min(first + 1_000_000, self._size(HUGE)))
+            kinds = (keys % 100).astype(np.int32)
+            yield pa.table([keys, kinds, keys * 0.5], schema=NARROW)
 
     def days(self, count: int) -> pa.Table:
         """Ten rows for each of ``count`` days."""

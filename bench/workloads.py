@@ -292,6 +292,26 @@ def days_list(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     return str(count)
 
 
+def huge_write(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    """One bucket, every row twice."""
+    options = {**KEY_TABLE, "bucket": "1", "merge-engine": "partial-update"}
+    engine.create("huge", NARROW, ["id"], options)
+    count = 0
+    for _ in range(2):
+        for part in rows.huge():
+            with watch():
+                engine.write("huge", part)
+            count += part.num_rows
+    return str(count)
+
+
+def huge_stream(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    del rows
+    with watch():
+        count = engine.stream("huge")
+    return str(count)
+
+
 def many_commits(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     del rows
     engine.create("many", NARROW, [], {"bucket": "-1"})
@@ -367,6 +387,8 @@ WORKLOADS = (
     Workload("W9r", "aggregation: read", fold_read, ("W9",)),
     Workload("W9u", "partial-update, 3 x 250 k: write", patch_write),
     Workload("W9v", "partial-update: read", patch_read, ("W9u",)),
+    Workload("M", "100 M rows in one bucket, twice: write", huge_write),
+    Workload("Mr", "stream them merged", huge_stream, ("M",)),
     Workload("W10", "500 commits of 10 rows", many_commits),
     Workload("W10r", "plan of 500 snapshots", many_plan, ("W10",)),
     Workload("W10c", "one more commit", many_commit, ("W10",)),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["comparable", "ordinals", "packed", "plain_ordinals", "single_chunk", "validity"]
 
+_WIDEST_NUMBER: Final = 7
+"""Bytes of a text, and how many they are, in 63 bits."""
 _WIDEST_TEXT: Final = 64
 """Longer texts are ranked instead of laid out as bytes."""
 _LOW_63: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)
@@ -83,7 +85,7 @@ def comparable(columns: Sequence[pa.Array]) -> npt.NDArray[Any]:
     Shape: ``columns[c][n]`` to ``[n]``.
     """
     if all(column.null_count == 0 for column in columns):
-        numbers = [plain_ordinals(column) for column in columns]
+        numbers = [_numbers(column) for column in columns]
         plain = [number for number in numbers if number is not None]
         if len(plain) == len(columns):
             one = plain[0] if len(plain) == 1 else packed(plain)
@@ -92,6 +94,39 @@ def comparable(columns: Sequence[pa.Array]) -> npt.NDArray[Any]:
     parts = [part for column in columns for part in _bytes_of(column)]
     matrix = np.ascontiguousarray(np.concatenate(parts, axis=1))
     return matrix.view(f"S{matrix.shape[1]}").reshape(len(columns[0]))
+
+
+def _numbers(column: pa.Array) -> npt.NDArray[np.int64] | None:
+    """Ordinals without ranking of a ``column`` without nulls, for one comparison; or None."""
+    plain = plain_ordinals(column)
+    return _text_numbers(column) if plain is None and _is_text(column.type) else plain
+
+
+def _text_numbers(column: pa.Array) -> npt.NDArray[np.int64] | None:
+    """Texts as numbers: what follows their common beginning; None where that is too long.
+
+    What lies between the smallest and the greatest text begins as both of them do.
+    """
+    if len(column) == 0:
+        return np.zeros(0, np.int64)
+    texts = column.cast(pa.binary())
+    bounds = pc.min_max(texts)
+    skipped = _shared(bounds["min"].as_py(), bounds["max"].as_py())
+    lengths = pc.binary_length(texts).to_numpy()
+    widest = int(lengths.max())
+    if widest - skipped > _WIDEST_NUMBER:
+        return None
+    padded = np.zeros((len(texts), 8), np.uint8)
+    if widest > skipped:
+        padded[:, 8 - widest + skipped :] = _matrix(texts, lengths, widest)[:, skipped:]
+    number: npt.NDArray[np.int64] = padded.view(">u8").reshape(-1).astype(np.int64)
+    return number if int(lengths.min()) == widest else number << 3 | (lengths - skipped)
+
+
+def _shared(low: bytes, high: bytes) -> int:
+    """How many bytes both begin with."""
+    pairs = enumerate(zip(low, high, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(low), len(high)))
 
 
 def packed(numbers: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
@@ -201,9 +236,16 @@ def _text_bytes(column: pa.Array) -> list[npt.NDArray[np.uint8]] | None:
     parts: list[npt.NDArray[np.uint8]] = [lengths.astype(np.uint8).reshape(-1, 1)]
     if widest == 0 or count == 0:
         return parts
-    texts = column.cast(pa.binary()).fill_null(b"").view(pa.string())
+    texts = column.cast(pa.binary()).fill_null(b"")
+    return [_matrix(texts, lengths, widest), *parts]
+
+
+def _matrix(
+    texts: pa.Array, lengths: npt.NDArray[np.integer[Any]], widest: int
+) -> npt.NDArray[np.uint8]:
+    """The bytes of ``texts``, filled up with zeros.  Shape: ``texts[n]`` to ``[n, widest]``."""
+    texts = texts.view(pa.string())
     if int(lengths.min()) != widest:
         texts = pc.ascii_rpad(texts, width=widest, padding="\0")
     body, first = texts.buffers()[2], int(np.frombuffer(texts.buffers()[1], "i4")[texts.offset])
-    matrix = np.frombuffer(body, np.uint8, count * widest, first).reshape(count, widest)
-    return [matrix, *parts]
+    return np.frombuffer(body, np.uint8, len(texts) * widest, first).reshape(-1, widest)

@@ -19,6 +19,7 @@ import json
 import lzma
 import struct
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -140,6 +141,36 @@ class _Cursor:
                 raise ValueError(f"a number longer than 64 bits at {self.at}")
 
 
+class _Stream(_Cursor):
+    """The same in an open file, of which only what is taken is in memory."""
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(b"")
+        self.source, self.size = source, int(source.size())
+
+    @property
+    def left(self) -> int:
+        return self.size - self.at
+
+    def take(self, count: int) -> bytes:
+        if not 0 <= count <= self.left:
+            raise ValueError(f"{count} bytes wanted at {self.at}, {self.left} left")
+        self.at += count
+        return bytes(self.source.read(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """An opened file whose blocks are unpacked one after the other."""
+
+    schema: Mapping[str, Any]
+    """As written, logical types included."""
+    plain: Plain
+    metadata: Mapping[str, bytes]
+    blocks: Iterator[tuple[int, bytes]]
+    """How many datums, and their bytes."""
+
+
 def open_container(body: bytes, *, path: str) -> Container:
     """Check and unpack a container file; records stay encoded.
 
@@ -147,29 +178,61 @@ def open_container(body: bytes, *, path: str) -> Container:
         CorruptFileError: no Avro file, or a damaged one.
         UnsupportedFeatureError: a codec that this release does not know.
     """
-    cursor = _Cursor(body)
-    try:
+    opened = _opened(_Cursor(body), path)
+    count, parts, unpacked = 0, [], 0
+    for found, block in opened.blocks:
+        count += found
+        parts.append(block)
+        unpacked += len(block)
+        if unpacked > _UNPACKED_MAX:
+            raise corrupt(path, f"damaged: more than {_UNPACKED_MAX} bytes unpacked")
+    return Container(opened.schema, opened.plain, opened.metadata, count, b"".join(parts))
+
+
+def open_blocks(source: Any, *, path: str) -> Blocks:
+    """Check the head of the open file ``source``, whose blocks are read as they are asked for.
+
+    Raises:
+        CorruptFileError: no Avro file, or a damaged one; also while blocks are read.
+        UnsupportedFeatureError: a codec that this release does not know.
+    """
+    return _opened(_Stream(source), path)
+
+
+def _opened(cursor: _Cursor, path: str) -> Blocks:
+    with _damage(path):
         if cursor.take(4) != _MAGIC:
             raise ValueError("it does not begin like an Avro file")
         metadata = _metadata(cursor)
         sync = cursor.take(_SYNC_BYTES)
         schema, plain = _schemas(metadata["avro.schema"])
         codec = metadata.get("avro.codec", b"null").decode()
-        count, blocks = 0, []
-        unpacked = 0
-        while cursor.left:
-            count += _length(cursor.long())
-            blocks.append(_unpack(cursor.take(_length(cursor.long())), codec, path))
-            unpacked += len(blocks[-1])
-            if unpacked > _UNPACKED_MAX:
-                raise ValueError(f"more than {_UNPACKED_MAX} bytes unpacked")
+    return Blocks(schema, plain, metadata, _unpacked_blocks(cursor, codec, sync, path))
+
+
+def _unpacked_blocks(
+    cursor: _Cursor, codec: str, sync: bytes, path: str
+) -> Iterator[tuple[int, bytes]]:
+    while cursor.left:
+        with _damage(path):
+            count = _length(cursor.long())
+            block = _unpack(cursor.take(_length(cursor.long())), codec, path)
             if cursor.take(_SYNC_BYTES) != sync:
                 raise ValueError(f"no sync marker at {cursor.at - _SYNC_BYTES}")
+        yield count, block
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Tell what decoding runs into as a damaged file, but for a store that fails."""
+    try:
+        yield
     except RecursionError as error:
         raise corrupt(path, "its schema is nested too deep") from error
     except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise corrupt(path, _reason(error)) from error
-    return Container(schema, plain, metadata, count, b"".join(blocks))
 
 
 @functools.lru_cache(maxsize=64)
@@ -235,15 +298,22 @@ def read_records(container: Container, *, path: str) -> Iterator[dict[str, Any]]
     Raises:
         CorruptFileError: the payload is no sequence of records of the schema.
     """
-    stream = io.BytesIO(container.payload)
-    read, schema = fastavro.schemaless_reader, container.plain.parsed
-    for _ in range(container.count):
+    yield from block_records(container.plain, container.count, container.payload, path=path)
+
+
+def block_records(
+    plain: Plain, count: int, payload: bytes, *, path: str
+) -> Iterator[dict[str, Any]]:
+    """The ``count`` records of ``payload``; see ``read_records``."""
+    stream = io.BytesIO(payload)
+    read, schema = fastavro.schemaless_reader, plain.parsed
+    for _ in range(count):
         try:
             record: Any = read(stream, schema, None)
         except _DAMAGE as error:
             raise corrupt(path, _reason(error)) from error
         yield record
-    left = len(container.payload) - stream.tell()
+    left = len(payload) - stream.tell()
     if left:
         raise corrupt(path, f"damaged: {left} bytes behind the records")
 

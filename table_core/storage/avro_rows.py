@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
@@ -17,22 +17,22 @@ import pyarrow as pa
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import CorruptFileError
 from table_core.ondisk.avro import (
+    block_records,
     codec_named,
     container_blocks,
     container_head,
-    open_container,
-    read_records,
+    open_blocks,
 )
 from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
 from table_core.storage.conform import misfit, missing_columns, written_table
-from table_core.storage.data_format import close_quietly, encoding, rows_within
+from table_core.storage.data_format import close_quietly, decoding, encoding, rows_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
 
 __all__ = ["AvroFormat"]
 
@@ -53,7 +53,8 @@ class AvroFormat:
 
     def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
         """Names of the top-level columns of ``path``."""
-        return _names(open_container(storage.read(path), path=path).schema)
+        with storage.open_input(path) as source, decoding(storage, path):
+            return _names(open_blocks(source, path=path).schema)
 
     def read(
         self,
@@ -65,21 +66,31 @@ class AvroFormat:
         batch_rows: int,
         batch_bytes: int | None = None,
         keep: Keep | None = None,  # noqa: ARG002
+        probe: Probe | None = None,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``."""
-        container = open_container(storage.read(path), path=path)
-        missing_columns(_names(container.schema), fields, path=path)
-        schema = arrow_schema(fields)
-        records = read_records(container, path=path)
-        size = min(batch_rows, _ROWS_AT_ONCE)
-        while rows := list(islice(records, size)):
-            if not fields:
-                yield pa.RecordBatch.from_struct_array(pa.nulls(len(rows), pa.struct([])))
-                continue
-            columns = [_column(rows, field, path) for field in fields]
-            batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-            size = rows_within(batch_bytes, batch.num_rows, batch.nbytes, batch_rows)
-            yield batch
+        with storage.open_input(path) as source, decoding(storage, path):
+            yield from _batches(source, path, fields, batch_rows, batch_bytes)
+
+
+def _batches(
+    source: Any, path: str, fields: Sequence[Field], batch_rows: int, batch_bytes: int | None
+) -> Iterator[pa.RecordBatch]:
+    """Rows of ``source``; no more of it is in memory than a block and a batch."""
+    opened = open_blocks(source, path=path)
+    missing_columns(_names(opened.schema), fields, path=path)
+    schema = arrow_schema(fields)
+    blocks = (block_records(opened.plain, *block, path=path) for block in opened.blocks)
+    records = chain.from_iterable(blocks)
+    most = size = min(batch_rows, _ROWS_AT_ONCE)
+    while rows := list(islice(records, size)):
+        if not fields:
+            yield pa.RecordBatch.from_struct_array(pa.nulls(len(rows), pa.struct([])))
+            continue
+        columns = [_column(rows, field, path) for field in fields]
+        batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+        size = rows_within(batch_bytes, batch.num_rows, batch.nbytes, most)
+        yield batch
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:

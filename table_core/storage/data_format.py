@@ -30,6 +30,7 @@ __all__ = [
     "DataFormat",
     "FileWriter",
     "Keep",
+    "Probe",
     "RangeStats",
     "WriterSettings",
     "close_quietly",
@@ -58,6 +59,16 @@ class RangeStats:
 
 Keep: TypeAlias = "Callable[[Mapping[str, RangeStats]], bool]"
 """Whether rows within these ranges may be wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A look at few columns of a file, which tells what of the others need not be read."""
+
+    fields: tuple[Field, ...]
+    """As the file calls them."""
+    matches: Callable[[pa.RecordBatch], pa.BooleanArray]
+    """Which rows of those columns may be wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,11 +173,13 @@ class DataFormat(Protocol):
         batch_rows: int,
         batch_bytes: int | None = None,
         keep: Keep | None = None,
+        probe: Probe | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``: the columns called as ``fields``, as ``arrow_schema(fields)``.
 
         Batches have at most ``batch_rows``, and about ``batch_bytes`` where rows are wide.  Parts
-        of the file whose ranges ``keep`` refuses are left out.
+        of the file whose ranges ``keep`` refuses, or where ``probe`` finds no match, may be left
+        out.
 
         Raises:
             CorruptFileError: the file does not decode, or lacks a column.

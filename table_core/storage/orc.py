@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
     from table_core.storage.orc_stripes import OrcTail
 
 __all__ = ["OrcFormat"]
@@ -87,6 +87,7 @@ class OrcFormat:
         batch_rows: int,
         batch_bytes: int | None = None,
         keep: Keep | None = None,  # noqa: ARG002
+        probe: Probe | None = None,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``, stripe after stripe; see ``DataFormat.read``."""
         schema = arrow_schema(fields)

@@ -19,6 +19,7 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import misfit, missing_columns, read_batch
 from table_core.storage.data_format import decoding, rows_within
 from table_core.storage.parquet_footer import read_chunk_stats
+from table_core.storage.parquet_spans import Span, find_spans, span_batches
 from table_core.storage.parquet_stats import row_group_ranges
 from table_core.storage.parquet_writer import ParquetFileWriter
 from table_core.storage.stored_schema import leaf_counts
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, WriterSettings
+    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
 
 __all__ = ["ParquetFormat"]
 
 _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
+_PROBED_ROWS_MIN: Final = 1 << 12
 _PIECE_BYTES: Final = 1 << 18
 _US_MIN: Final = -(2**63) // 1000
 _US_MAX: Final = 2**64 // 1000
@@ -67,6 +69,7 @@ class ParquetFormat:
         batch_rows: int,
         batch_bytes: int | None = None,
         keep: Keep | None = None,
+        probe: Probe | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``."""
         schema = arrow_schema(fields)
@@ -76,24 +79,29 @@ class ParquetFormat:
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
                 groups = _wanted_groups(source, file, stored, names, keep)
+                spans = _wanted_spans(file, groups, probe, len(fields), path)
+                groups = groups if spans is None else [span.group for span in spans]
                 legacy = _int96_columns(file.metadata, stored, fields)
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
             size, reader = batch_rows, file
             if batch_bytes is not None:
-                rows, stored = _stored_sizes(file, groups, names)
-                size = rows_within(batch_bytes, rows, stored, min(batch_rows, _FIRST_ROWS))
-                reader = _in_pieces(source, file) if stored > batch_bytes else file
-            batches = reader.iter_batches(
-                size, row_groups=groups, columns=names, use_threads=reader is file
-            )
+                rows, stored_bytes = _stored_sizes(file, groups, names)
+                size = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
+                reader = _in_pieces(source, file) if stored_bytes > batch_bytes else file
+            if spans is not None:
+                batches = span_batches(reader, spans, names)
+            else:
+                batches = reader.iter_batches(
+                    size, row_groups=groups, columns=names, use_threads=reader is file
+                )
             while True:
                 with decoding(storage, path):
                     batch = next(batches, None)
                     if batch is None:
                         return
                     found = read_batch(batch, fields, schema, path=path)
-                if batch_bytes is not None:
+                if batch_bytes is not None and spans is None:
                     size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
                     reader.reader.set_batch_size(size)
                 yield found
@@ -126,6 +134,17 @@ def _wanted_groups(
         raise pa.ArrowInvalid(f"{len(chunks)} row groups, {len(groups)} expected")
     rows = [file.metadata.row_group(g).num_rows for g in groups]
     return [g for g in groups if keep(row_group_ranges(chunks[g], rows[g], stored, names))]
+
+
+def _wanted_spans(
+    file: Any, groups: Sequence[int], probe: Probe | None, columns: int, path: str
+) -> list[Span] | None:
+    """Where ``probe`` finds matches; None where looking does not pay."""
+    rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+    if probe is None or len(probe.fields) >= columns or rows < _PROBED_ROWS_MIN:
+        return None
+    spans = find_spans(file, groups, probe, path=path)
+    return spans if sum(span.stop - span.first for span in spans) < rows // 2 else None
 
 
 def _stored_sizes(file: Any, groups: Sequence[int], names: Sequence[str]) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.options import keys_files
 from table_core.schema.projection import project
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
+from table_core.storage.data_format import Probe
 from table_core.storage.formats import format_for
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile
+    from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
 
 __all__ = ["POSITION_COLUMN", "FileReader"]
@@ -44,7 +46,8 @@ class FileReader:
 
     ``fields`` are columns of the read schema.  With ``system``, batches begin with sequence number
     and kind; with ``positions`` they end with row numbers.  ``prunes`` turns the schema of a file
-    into a test of its row groups.  Wide rows come in batches of about ``batch_bytes``.
+    into a test of its row groups.  Wide rows come in batches of about ``batch_bytes``.  Rows whose
+    columns ``probed`` do not fulfil ``matches`` may be left out.
     """
 
     access: TableAccess
@@ -56,6 +59,8 @@ class FileReader:
     prunes: Prunes | None = None
     positions: bool = False
     batch_bytes: int | None = None
+    probed: tuple[Field, ...] = ()
+    matches: Callable[[pa.RecordBatch], Any] | None = None
     _constants: dict[str, Any] = field(init=False, default_factory=dict)
     _schema: pa.Schema = field(init=False)
 
@@ -111,6 +116,7 @@ class FileReader:
                 batch_rows=max(access.options.get(keys_files.READ_BATCH_SIZE), 1 << 16),
                 batch_bytes=self.batch_bytes,
                 keep=keep,
+                probe=None if counts else self._probe(file, file_schema),
             )
             first = 0
             for batch in batches:
@@ -127,6 +133,15 @@ class FileReader:
                 "snapshot, or raise 'snapshot.time-retained', or create a tag or a consumer",
                 path=path,
             ) from error
+
+    def _probe(self, file: DataFile, file_schema: TableSchema) -> Probe | None:
+        matches = self.matches
+        if matches is None:
+            return None
+        projection = project(file_schema, self.probed, file.write_cols)
+        if not projection.file_fields:
+            return None
+        return Probe(projection.file_fields, lambda rows: matches(projection.apply(rows)))
 
     def _assemble(self, apply: Callable[[Any], Any], rows: pa.RecordBatch) -> pa.RecordBatch:
         """Put projected columns, constants and system columns in the order of ``schema``."""

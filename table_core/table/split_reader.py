@@ -24,7 +24,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.options import keys_files, keys_merge
 from table_core.predicate.bound import AllOf, conjuncts
-from table_core.predicate.by_stats import may_match
+from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
 from table_core.table.file_reader import FileReader
@@ -195,6 +195,7 @@ class SplitReader:
         runs: int = 1,
     ) -> FileReader:
         """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
+        points = None if prunes is None else self._points(prunes)
         return FileReader(
             access=self.access,
             partition=split.partition,
@@ -204,12 +205,29 @@ class SplitReader:
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),
+            probed=() if points is None else self._stored_fields(points),
+            matches=None if points is None else partial(mask, points),
         )
 
     @property
     def _memory(self) -> int:
         """Bytes for one split: half for batches in hand, the rest for what is made of them."""
         return self.access.options.get(keys_files.READ_MEMORY_LIMIT) // _SPLITS_AT_ONCE
+
+    def _points(self, where: Bound) -> Bound | None:
+        """The parts of ``where`` that ask for a few values of a column, which most rows lack."""
+        schema = self.access.schema
+        parts = tuple(
+            part
+            for part in conjuncts(where)
+            if len(part.columns) == 1
+            and part.columns.isdisjoint(schema.partition_keys)
+            and equal_values(part, tuple(part.columns)) is not None
+        )
+        return AllOf(parts) if parts else None
+
+    def _stored_fields(self, where: Bound) -> tuple[Field, ...]:
+        return tuple(f for f in self.access.schema.fields if f.name in where.columns)
 
     def _of_key(self) -> Bound | None:
         """The part of the condition that tests keys alone: it holds for all versions or for none."""

@@ -1,0 +1,74 @@
+"""Spans of rows of a Parquet file that may match: found in a few columns, then read in all.
+
+A row group is sorted by key in key tables, so the rows of a wanted key stand together, and what is
+behind them is not decoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.storage.conform import missing_columns, read_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from table_core.storage.data_format import Probe
+
+__all__ = ["Span", "find_spans", "span_batches"]
+
+_PROBED_ROWS: Final = 1 << 16
+_READ_ROWS: Final = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Rows ``first`` to ``stop - 1`` of one row group."""
+
+    group: int
+    first: int
+    stop: int
+
+
+def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> list[Span]:
+    """The narrowest span of each of ``groups`` that holds all its matches; none where none is.
+
+    Raises:
+        CorruptFileError: a stored value does not fit its column.
+    """
+    schema = arrow_schema(probe.fields)
+    missing_columns(file.schema_arrow.names, probe.fields, path=path)
+    spans = []
+    for group in groups:
+        first = stop = at = 0
+        for batch in file.iter_batches(_PROBED_ROWS, row_groups=[group], columns=schema.names):
+            rows = read_batch(batch, probe.fields, schema, path=path)
+            hits = np.flatnonzero(probe.matches(rows).to_numpy(zero_copy_only=False))
+            if len(hits):
+                first = first if stop else at + int(hits[0])
+                stop = at + int(hits[-1]) + 1
+            at += rows.num_rows
+        if stop:
+            spans.append(Span(group, first, stop))
+    return spans
+
+
+def span_batches(
+    file: Any, spans: Sequence[Span], names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The columns ``names`` of the rows of ``spans``, as stored."""
+    for span in spans:
+        at = 0
+        for batch in file.iter_batches(_READ_ROWS, row_groups=[span.group], columns=names):
+            low, high = max(span.first - at, 0), min(span.stop - at, batch.num_rows)
+            at += batch.num_rows
+            if low < high:
+                yield batch.slice(low, high - low)
+            if at >= span.stop:
+                break
