@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UpdateComment,
     )
     from table_core.sources.files import FilesSource
+    from table_core.sources.mysql import MySqlSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
     from table_core.table.cdc_sync import sync_database, sync_table
     from table_core.table.merge_into import (
@@ -50,6 +51,7 @@ __all__ = [
     "DropColumn",
     "DropPrimaryKey",
     "FilesSource",
+    "MySqlSource",
     "MatchedDelete",
     "MatchedUpsert",
     "NotMatchedBySourceDelete",
@@ -82,7 +84,9 @@ _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
     "Scan": "table.scan",
     "Table": "table.table",
+    "MySqlSource": "sources.mysql",
     "FilesSource": "sources.files",
+    "MySqlSource": "sources.mysql",
     "sync_database": "table.cdc_sync",
     "sync_table": "table.cdc_sync",
     **dict.fromkeys(

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.sources.files import FilesSource
+from table_core.sources.mysql import MySqlSource
 from table_core.table.cdc_files import FilesReader, LineDecoder, plain_settings
+from table_core.table.cdc_mysql import MySqlReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.cdc.wire import PlainSettings
     from table_core.table.cdc_run import SyncRun
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
 
-Source: TypeAlias = FilesSource
+Source: TypeAlias = FilesSource | MySqlSource
 
 
 def plain_of(source: Source) -> PlainSettings:
     """What the source says of events without schema."""
-    return plain_settings(source)
+    return plain_settings(source) if isinstance(source, FilesSource) else PlainSettings()
 
 
 def open_reader(source: Source, run: SyncRun, until: str) -> Any:
     """The reader of ``source`` for one run."""
+    if isinstance(source, MySqlSource):
+        return MySqlReader(source=source, run=run, forever=until == "forever")
     if not isinstance(source, FilesSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
     decoder = LineDecoder(
@@ -44,17 +48,18 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
     """
     given = dict(described)
     kind = given.pop("kind", "files")
-    known = {"files": FilesSource}
+    known: Mapping[str, type[Any]] = {"files": FilesSource, "mysql": MySqlSource}
     if kind not in known:
         raise UnsupportedFeatureError(
             f"sources of kind {kind!r} are not supported, only {', '.join(known)}",
             feature=f"source {kind}",
         )
     try:
-        return known[kind](**given)
+        found: Source = known[kind](**given)
     except TypeError as error:
         raise ArgumentError(
             f"source of kind {kind!r} with {sorted(given)}: {error}",
             argument="source",
             value=sorted(given),
         ) from error
+    return found
