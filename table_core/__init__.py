@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from table_core.sources.files import FilesSource
     from table_core.sources.mysql import MySqlSource
+    from table_core.sources.postgres import PostgresSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
     from table_core.table.cdc_sync import sync_database, sync_table
     from table_core.table.merge_into import (
@@ -51,12 +52,13 @@ __all__ = [
     "DropColumn",
     "DropPrimaryKey",
     "FilesSource",
-    "MySqlSource",
     "MatchedDelete",
     "MatchedUpsert",
+    "MySqlSource",
     "NotMatchedBySourceDelete",
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
+    "PostgresSource",
     "RemoveOption",
     "RenameColumn",
     "ResultDocument",
@@ -85,8 +87,8 @@ _HOMES: Final[Mapping[str, str]] = {
     "Scan": "table.scan",
     "Table": "table.table",
     "MySqlSource": "sources.mysql",
+    "PostgresSource": "sources.postgres",
     "FilesSource": "sources.files",
-    "MySqlSource": "sources.mysql",
     "sync_database": "table.cdc_sync",
     "sync_table": "table.cdc_sync",
     **dict.fromkeys(

@@ -64,6 +64,8 @@ class Meaning(Enum):
     """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
     SET = auto()
     """Words with commas between them: a list, or that text."""
+    ZONED = auto()
+    """Text of a moment with a zone of hours only, as PostgreSQL prints it."""
     ISO = auto()
     """Text of a date or time with a ``Z`` that says nothing."""
     UNSCALED = auto()
@@ -258,6 +260,8 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
             return pa.array(_each(array, lambda text: _bytes(text)[::-1]), pa.binary())
         if meaning is Meaning.HEX:
             return pa.array(_each(array, bytes.fromhex), pa.binary())
+        if meaning is Meaning.ZONED:
+            return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
         if meaning is Meaning.ISO:
             return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
         if meaning is Meaning.UNSCALED:

@@ -8,8 +8,10 @@ from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.sources.files import FilesSource
 from table_core.sources.mysql import MySqlSource
+from table_core.sources.postgres import PostgresSource
 from table_core.table.cdc_files import FilesReader, LineDecoder, plain_settings
 from table_core.table.cdc_mysql import MySqlReader
+from table_core.table.cdc_postgres import PostgresReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
 
-Source: TypeAlias = FilesSource | MySqlSource
+Source: TypeAlias = FilesSource | MySqlSource | PostgresSource
 
 
 def plain_of(source: Source) -> PlainSettings:
@@ -30,6 +32,8 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
     """The reader of ``source`` for one run."""
     if isinstance(source, MySqlSource):
         return MySqlReader(source=source, run=run, forever=until == "forever")
+    if isinstance(source, PostgresSource):
+        return PostgresReader(source=source, run=run, forever=until == "forever")
     if not isinstance(source, FilesSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
     decoder = LineDecoder(
@@ -48,7 +52,11 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
     """
     given = dict(described)
     kind = given.pop("kind", "files")
-    known: Mapping[str, type[Any]] = {"files": FilesSource, "mysql": MySqlSource}
+    known: Mapping[str, type[Any]] = {
+        "files": FilesSource,
+        "mysql": MySqlSource,
+        "postgres": PostgresSource,
+    }
     if kind not in known:
         raise UnsupportedFeatureError(
             f"sources of kind {kind!r} are not supported, only {', '.join(known)}",

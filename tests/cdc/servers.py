@@ -102,3 +102,59 @@ class MariaDb:
                 self.process.kill()
                 self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Postgres:
+    """One PostgreSQL with logical decoding; everybody is trusted, ``postgres`` is the superuser."""
+
+    def __init__(self, *options: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="pgs"))
+        self.port = free_port()
+        self.options = options
+
+    @staticmethod
+    def missing() -> str | None:
+        return None if (POSTGRES_BIN / "initdb").exists() else "postgresql is not installed"
+
+    def _run(self, *command: str) -> None:
+        be = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+        prefix = be if os.geteuid() == 0 else []
+        environment = [
+            "env",
+            "-i",
+            f"PATH={POSTGRES_BIN}:/usr/bin:/bin",
+            "LC_ALL=C.UTF-8",
+            "TZ=UTC",
+        ]
+        subprocess.run(
+            [*prefix, *environment, *command], check=True, cwd=self.folder, timeout=90,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres")
+        self.folder.chmod(0o755)
+        self._run("initdb", "-D", f"{self.folder}/data", "-U", "postgres", "-A", "trust",
+                  "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        options = (
+            f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c wal_level=logical "
+            f"-c max_replication_slots=20 -c max_wal_senders=20 -c fsync=off {' '.join(self.options)}"
+        )
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-t", "30", "-l",
+                  f"{self.folder}/log", "-o", options, "start")  # fmt: skip
+        return self
+
+    def sql(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        import psycopg
+
+        with psycopg.connect(
+            host="127.0.0.1", port=self.port, user="postgres", dbname=database, autocommit=True
+        ) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def __exit__(self, *_: object) -> None:
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "fast", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
