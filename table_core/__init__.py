@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UpdateComment,
     )
     from table_core.sources.files import FilesSource
+    from table_core.sources.kafka import KafkaSource
     from table_core.sources.mysql import MySqlSource
     from table_core.sources.postgres import PostgresSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
@@ -52,6 +53,7 @@ __all__ = [
     "DropColumn",
     "DropPrimaryKey",
     "FilesSource",
+    "KafkaSource",
     "MatchedDelete",
     "MatchedUpsert",
     "MySqlSource",
@@ -86,6 +88,7 @@ _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
     "Scan": "table.scan",
     "Table": "table.table",
+    "KafkaSource": "sources.kafka",
     "MySqlSource": "sources.mysql",
     "PostgresSource": "sources.postgres",
     "FilesSource": "sources.files",

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.sources.files import FilesSource
+from table_core.sources.files import BINLOG, FilesSource
+from table_core.sources.kafka import KafkaSource
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
+from table_core.table.cdc_binlog import BinlogFilesReader
 from table_core.table.cdc_files import FilesReader, LineDecoder, plain_settings
+from table_core.table.cdc_kafka import KafkaReader
 from table_core.table.cdc_mysql import MySqlReader
 from table_core.table.cdc_postgres import PostgresReader
 
@@ -20,12 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
 
-Source: TypeAlias = FilesSource | MySqlSource | PostgresSource
+Source: TypeAlias = FilesSource | KafkaSource | MySqlSource | PostgresSource
 
 
 def plain_of(source: Source) -> PlainSettings:
     """What the source says of events without schema."""
-    return plain_settings(source) if isinstance(source, FilesSource) else PlainSettings()
+    return (
+        plain_settings(source) if isinstance(source, FilesSource | KafkaSource) else PlainSettings()
+    )
 
 
 def open_reader(source: Source, run: SyncRun, until: str) -> Any:
@@ -34,12 +39,20 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
         return MySqlReader(source=source, run=run, forever=until == "forever")
     if isinstance(source, PostgresSource):
         return PostgresReader(source=source, run=run, forever=until == "forever")
-    if not isinstance(source, FilesSource):
+    if not isinstance(source, FilesSource | KafkaSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
     decoder = LineDecoder(
-        wants=run.wants, fields_of=run.fields_of, settings=plain_of(source), dead=run.dead
+        wants=run.wants,
+        fields_of=run.fields_of,
+        settings=plain_of(source),
+        dead=run.dead,
+        format=source.format,
     )
+    if isinstance(source, FilesSource) and source.format == BINLOG:
+        return BinlogFilesReader(source=source, run=run)
     poll = run.catalog.clock if until == "forever" else None
+    if isinstance(source, KafkaSource):
+        return KafkaReader(source=source, decoder=decoder, poll=poll)
     return FilesReader(source=source, decoder=decoder, poll=poll)
 
 
@@ -54,6 +67,7 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
     kind = given.pop("kind", "files")
     known: Mapping[str, type[Any]] = {
         "files": FilesSource,
+        "kafka": KafkaSource,
         "mysql": MySqlSource,
         "postgres": PostgresSource,
     }
