@@ -10,7 +10,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from table_core.cdc.binlog_columns import Column, Cursor, column_of, numeric
+from table_core.cdc.binlog_columns import Column, column_of, numeric
+from table_core.cdc.binlog_cursor import Cursor
 from table_core.errors import EventError
 
 if TYPE_CHECKING:

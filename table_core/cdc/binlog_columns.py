@@ -19,7 +19,9 @@ from table_core.errors import UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Column", "Cursor", "column_of", "numeric"]
+    from table_core.cdc.binlog_cursor import Cursor
+
+__all__ = ["Column", "column_of", "numeric"]
 
 DECIMAL_OLD, TINY, SHORT, LONG, FLOAT, DOUBLE, NULL, TIMESTAMP = range(8)
 LONGLONG, INT24, DATE, TIME, DATETIME, YEAR, NEWDATE, VARCHAR, BIT = range(8, 17)
@@ -40,41 +42,6 @@ _TEXT: Final = frozenset({VARCHAR, VAR_STRING, STRING, BLOB, TINY_BLOB, MEDIUM_B
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _DAY: Final = 86_400_000_000
 _DIGIT_BYTES: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
-
-
-class Cursor:
-    """A place in some bytes."""
-
-    __slots__ = ("at", "body", "end")
-
-    def __init__(self, body: bytes) -> None:
-        self.body, self.at, self.end = body, 0, len(body)
-
-    def take(self, count: int) -> bytes:
-        """The next bytes."""
-        self.at += count
-        return self.body[self.at - count : self.at]
-
-    def rest(self) -> bytes:
-        """All that is left."""
-        return self.take(self.end - self.at)
-
-    def skip(self, count: int) -> None:
-        """Leave bytes out."""
-        self.at += count
-
-    def unsigned(self, size: int) -> int:
-        """A little-endian number."""
-        return int.from_bytes(self.take(size), "little")
-
-    def big(self, size: int) -> int:
-        """A big-endian number."""
-        return int.from_bytes(self.take(size), "big")
-
-    def packed(self) -> int:
-        """A number that tells its own length."""
-        first = self.unsigned(1)
-        return first if first < 251 else self.unsigned({252: 2, 253: 3, 254: 8}[first])
 
 
 @dataclass(frozen=True, slots=True)

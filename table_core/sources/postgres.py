@@ -189,14 +189,16 @@ class PostgresConnection:
     def tables(self) -> list[PostgresTable]:
         """Every table that may be read, but for those of the server itself."""
         columns: dict[tuple[str, str], list[Any]] = {}
-        keys: dict[tuple[str, str], list[str]] = {}
+        keys: dict[tuple[str, str], list[tuple[int, str]]] = {}
         for schema, table, name, type_, required, default, comment, place in self.rows(_COLUMNS):
             column = (name, type_, not required, default, comment)
             columns.setdefault((schema, table), []).append(column)
             if place is not None:
-                keys.setdefault((schema, table), []).append((place, name))  # type: ignore[arg-type]  # sorted below
+                keys.setdefault((schema, table), []).append((place, name))
         return [
-            PostgresTable(*name, tuple(those), tuple(n for _, n in sorted(keys.get(name, ()))))
+            PostgresTable(
+                name[0], name[1], tuple(those), tuple(k for _, k in sorted(keys.get(name, ())))
+            )
             for name, those in columns.items()
         ]
 

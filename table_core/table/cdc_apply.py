@@ -56,6 +56,13 @@ __all__ = ["SOURCES_PROPERTY", "TableFeed"]
 
 _NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
 _KEYLESS_OPTIONS: Final = {"bucket": "-1"}
+_OF_KEY_TABLES: Final = frozenset(
+    {
+        *("bucket", "changelog-producer", "merge-engine", "sequence.field", "rowkind.field"),
+        *("deletion-vectors.enabled", "full-compaction.delta-commits", "ignore-delete"),
+    }
+)
+"""Options that tables without a key do not get, though they are given for all."""
 _ATTEMPTS: Final = 5
 SOURCES_PROPERTY: Final = "tc.source.tables"
 """Property: the source tables that ever fed a table, as pairs of database and name."""
@@ -145,12 +152,15 @@ class TableFeed:
         )
         late = self._fill_options(changes, late_columns(changes, fields))
         fill = {option.key: str(option.value) for option in late}
+        given = self.new_table.options
+        if not key:
+            given = {k: v for k, v in given.items() if k not in _OF_KEY_TABLES}
         usual = _NEW_TABLE_OPTIONS if key else _KEYLESS_OPTIONS
         self.target.create(
             [*fields, *computed],
             key,
             partition_by,
-            {**usual, **fill, **self.new_table.options},
+            {**usual, **fill, **given},
         )
         self.count("tables_created", 1)
 

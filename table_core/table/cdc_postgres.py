@@ -123,9 +123,9 @@ class PostgresReader:
             rows.rows.since = self._since
             batch = rows.batch()
             assert isinstance(batch.position, LogPosition)
-            batch = replace(batch, position=replace(batch.position, since=self._open_since(batch)))
-            yield batch
-            done = not messages or batch.position.order[0] >= stop
+            reached = replace(batch.position, since=self._open_since(batch))
+            yield replace(batch, position=reached)
+            done = not messages or reached.order[0] >= stop
             if done and not self.forever:
                 # the run commits and lets the slot move on while the connection is still open
                 self.run.flush(self, complete=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from table_core.cdc.wire import PlainSettings
@@ -56,6 +57,21 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
     return FilesReader(source=source, decoder=decoder, poll=poll)
 
 
+def _secret(name: str, value: Any) -> Any:
+    """An argument, or what an environment variable says: ``{"env": "DB_PASSWORD"}``."""
+    if not isinstance(value, dict) or value.keys() != {"env"}:
+        return value
+    found = os.environ.get(str(value["env"]))
+    if found is None:
+        raise ArgumentError(
+            f"source: {name} is to come from the environment variable {value['env']!r}, which is "
+            "not set where the job runs",
+            argument=name,
+            value=str(value["env"]),
+        )
+    return found
+
+
 def source_from_spec(described: Mapping[str, Any]) -> Source:
     """The source that a job spec tells: ``{"kind": "files", "uri": …, …}``.
 
@@ -63,7 +79,7 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
         UnsupportedFeatureError: no such kind.
         ArgumentError: arguments that the kind does not have.
     """
-    given = dict(described)
+    given = {name: _secret(name, value) for name, value in described.items()}
     kind = given.pop("kind", "files")
     known: Mapping[str, type[Any]] = {
         "files": FilesSource,

@@ -158,3 +158,75 @@ class Postgres:
     def __exit__(self, *_: object) -> None:
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "fast", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Kafka:
+    """One Kafka broker (KRaft) from the jars of Maven Central, kept in ``.cache/kafka``."""
+
+    JARS = Path(__file__).resolve().parents[2] / ".cache" / "kafka"
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kfk"))
+        self.port, self.control = free_port(), free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def missing(cls) -> str | None:
+        if any(cls.JARS.glob("kafka_2.13-*.jar")):
+            return None
+        if not os.environ.get("CDC_REQUIRED"):
+            return "Kafka is started by make test-cdc only"
+        pom = Path(__file__).parent / "kafka" / "pom.xml"
+        subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies",
+             f"-DoutputDirectory={cls.JARS}", "-DincludeScope=runtime"],
+            check=True, timeout=600,
+        )  # fmt: skip
+        return None
+
+    @property
+    def servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        settings = self.folder / "server.properties"
+        settings.write_text(
+            "process.roles=broker,controller\nnode.id=1\n"
+            f"controller.quorum.voters=1@127.0.0.1:{self.control}\n"
+            f"listeners=PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self.control}\n"
+            f"advertised.listeners=PLAINTEXT://{self.servers}\n"
+            "controller.listener.names=CONTROLLER\n"
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
+            f"log.dirs={self.folder}/data\noffsets.topic.replication.factor=1\n"
+            "offsets.topic.num.partitions=4\ntransaction.state.log.replication.factor=1\n"
+            "transaction.state.log.min.isr=1\ntransaction.state.log.num.partitions=4\n"
+            "group.initial.rebalance.delay.ms=0\n"
+        )
+        java = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-cp", f"{self.JARS}/*"]
+        log = self.folder / "log"
+        with log.open("ab") as out:
+            subprocess.run(
+                [*java, "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAA",
+                 "-c", str(settings)],
+                check=True, stdout=out, stderr=out,
+            )  # fmt: skip
+            self.process = subprocess.Popen(
+                [*java, "kafka.Kafka", str(settings)], stdout=out, stderr=out
+            )
+        wait_until(lambda: self.admin().list_topics(timeout=2), self.process, log)
+        return self
+
+    def admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
