@@ -142,7 +142,8 @@ class TableFeed:
         if key is None:
             known = (batch.key_of(one.table) for one in changes)
             key = next((k for k in known if k is not None), ())
-        fields = table_fields(changes, key)
+        computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
+        fields = table_fields(changes, [name for name in key if name not in computed_names])
         fields = self._as_wanted(changes, fields)
         self._batch(fields, key, changes, keep_before=True)
         computed = tuple(c.field(fields) for c in self._computed(fields))
