@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live test-memory
+	simulate wheel clean test-live test-cdc test-memory
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,7 +14,7 @@ help: ## Show the targets
 venv: $(STAMP) ## Make .venv from the constraints file
 
 $(STAMP): constraints.txt pyproject.toml demo/venv.sh
-	@demo/venv.sh .venv "$(CURDIR)[test,s3]"
+	@demo/venv.sh .venv "$(CURDIR)[test,s3,mysql,postgres,kafka]"
 	@touch $(STAMP)
 
 check: lint types layers tidy docs ## Lint, types, layers, tidy, docs
@@ -35,6 +35,11 @@ test: java-build check ## Everything: checks, then every suite, light ones two a
 
 test-live: java $(STAMP) ## The streamhouse in a live Airflow: killed task by task, two runs at once
 	$(BIN)/python tests/suites.py live
+
+test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
+	@tests/cdc/servers.sh
+	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
+		$(BIN)/python tests/suites.py cdc
 
 java:
 	@demo/java.sh

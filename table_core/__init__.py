@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         UpdateComment,
     )
     from table_core.sources.files import FilesSource
+    from table_core.sources.kafka import KafkaSource
+    from table_core.sources.mysql import MySqlSource
+    from table_core.sources.postgres import PostgresSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
     from table_core.table.cdc_sync import sync_database, sync_table
     from table_core.table.merge_into import (
@@ -50,11 +53,14 @@ __all__ = [
     "DropColumn",
     "DropPrimaryKey",
     "FilesSource",
+    "KafkaSource",
     "MatchedDelete",
     "MatchedUpsert",
+    "MySqlSource",
     "NotMatchedBySourceDelete",
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
+    "PostgresSource",
     "RemoveOption",
     "RenameColumn",
     "ResultDocument",
@@ -82,6 +88,9 @@ _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
     "Scan": "table.scan",
     "Table": "table.table",
+    "KafkaSource": "sources.kafka",
+    "MySqlSource": "sources.mysql",
+    "PostgresSource": "sources.postgres",
     "FilesSource": "sources.files",
     "sync_database": "table.cdc_sync",
     "sync_table": "table.cdc_sync",

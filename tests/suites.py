@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
-HEAVY = ("interop", "spark", "provider", "live", "demo", "wheel")
+HEAVY = ("interop", "spark", "provider", "live", "cdc", "demo", "wheel")
 """Folders that start a JVM, an Airflow or a build: one at a time, in this order."""
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""

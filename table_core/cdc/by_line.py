@@ -19,12 +19,12 @@ from table_core.cdc.envelope import bad_line, read_event, read_line
 from table_core.cdc.wire import unscaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.envelope import Event
     from table_core.cdc.record import EventLines, Place, SourceTable
 
-__all__ = ["decode_by_line"]
+__all__ = ["decode_by_line", "decode_events"]
 
 _HUGE = 2**63
 
@@ -35,14 +35,26 @@ def decode_by_line(block: EventLines, wants: Callable[[SourceTable], bool]) -> l
     Raises:
         EventError: the first line that cannot be read.
     """
+
+    def events() -> Iterator[tuple[int, Event]]:
+        for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
+            place = block.place(number)
+            event = read_event(read_line(line.as_py(), place), place)
+            if event is not None and wants(event.table):
+                yield number, event
+
+    return decode_events(events(), block.place)
+
+
+def decode_events(
+    events: Iterable[tuple[int, Event]], place: Callable[[int], Place]
+) -> list[Changes]:
+    """Numbered events in columns, by table and embedded schema."""
     groups: dict[tuple[SourceTable, str], list[tuple[int, Event]]] = {}
-    for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
-        place = block.place(number)
-        event = read_event(read_line(line.as_py(), place), place)
-        if event is not None and wants(event.table):
-            schema = json.dumps(event.row_schema, sort_keys=True, default=str)
-            groups.setdefault((event.table, schema), []).append((number, event))
-    return [_changes(block.place, events) for events in groups.values()]
+    for number, event in events:
+        schema = json.dumps(event.row_schema, sort_keys=True, default=str)
+        groups.setdefault((event.table, schema), []).append((number, event))
+    return [_changes(place, those) for those in groups.values()]
 
 
 def _changes(place: Callable[[int], Place], events: Sequence[tuple[int, Event]]) -> Changes:

@@ -63,12 +63,12 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
     found: dict[str, DataType] = {}
     for one in changes:
         told = one.declared or {}
-        for name, declared in told.items():
-            found[name] = _newer(found.get(name), declared.type)
         for images in (one.after, one.before):
             for name, column in images.columns.items():
                 if name not in told and column.null_count < len(column):
                     found[name] = _wider(found.get(name), _of_json(column.type))
+        for name, declared in told.items():
+            found[name] = _newer(found.get(name), declared.type)
     return found
 
 

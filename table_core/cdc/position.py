@@ -15,7 +15,7 @@ from table_core.errors import EventError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["POSITION_PROPERTY", "FilesPosition", "Piece"]
+__all__ = ["POSITION_PROPERTY", "FilesPosition", "OffsetsPosition", "Piece"]
 
 POSITION_PROPERTY: Final = "tc.source.position"
 _VERSION: Final = 1
@@ -109,3 +109,62 @@ def _is_pair(pair: object) -> bool:
         and len(pair) == 2
         and all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in pair)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsPosition:
+    """The next offset of every partition of the topics read."""
+
+    offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str | None) -> OffsetsPosition:
+        """Read what ``text`` wrote; None is the start.
+
+        Raises:
+            EventError: it is the position of another kind of source.
+        """
+        if text is None:
+            return cls()
+        document: Any = json.loads(text)
+        if not isinstance(document, dict) or not isinstance(document.get("topics"), dict):
+            raise EventError(
+                f"the table's position {text[:80]!r} was not written by a source of Kafka topics; "
+                "sync it with the source that wrote it, or drop the table to start anew",
+                position=text,
+            )
+        return cls(
+            {
+                (topic, int(n)): offset
+                for topic, partitions in document["topics"].items()
+                for n, offset in partitions.items()
+            }
+        )
+
+    @property
+    def text(self) -> str:
+        """Compact JSON, the same for the same position."""
+        topics: dict[str, dict[str, int]] = {}
+        for (topic, n), offset in sorted(self.offsets.items()):
+            topics.setdefault(topic, {})[str(n)] = offset
+        return json.dumps({"v": _VERSION, "topics": topics}, separators=(",", ":"))
+
+    def next_of(self, topic: str, partition: int) -> int:
+        """The offset that comes next."""
+        return self.offsets.get((topic, partition), 0)
+
+    @property
+    def consumed(self) -> dict[str, tuple[int, int]]:
+        """Records consumed, by partition, as ``FilesPosition`` has lines by file."""
+        return {f"{topic}\0{n}": (offset, 0) for (topic, n), offset in self.offsets.items()}
+
+    def after(self, places: Iterable[tuple[str, int, int]]) -> OffsetsPosition:
+        """This position once records (topic, partition, offset) are consumed."""
+        found = dict(self.offsets)
+        for topic, n, offset in places:
+            found[topic, n] = max(offset + 1, found.get((topic, n), 0))
+        return OffsetsPosition(found)
+
+    def covers(self, other: OffsetsPosition) -> bool:
+        """Whether everything that ``other`` consumed is consumed here too."""
+        return all(self.offsets.get(at, 0) >= offset for at, offset in other.offsets.items())

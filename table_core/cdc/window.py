@@ -17,7 +17,7 @@ from table_core.cdc.record import LineBlock, Place
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.cdc.position import FilesPosition
+    from table_core.cdc.position import FilesPosition, OffsetsPosition
     from table_core.cdc.record import SourceTable
 
 __all__ = ["Segment", "Window"]
@@ -41,6 +41,25 @@ class Window:
     lines: pa.LargeBinaryArray
     file_of: Ints
     line_of: Ints
+    offsets: bool = False
+    """Whether they are records of topics: ``line_of`` is one more than the offset."""
+
+    @classmethod
+    def arranged(
+        cls,
+        files: tuple[str, ...],
+        names: tuple[str, ...],
+        lines: pa.LargeBinaryArray,
+        file_of: Ints,
+        line_of: Ints,
+        *,
+        offsets: bool = False,
+    ) -> Window:
+        """Lines as they came, put into the order of the source."""
+        order = source_order(lines)
+        if order is not None:
+            lines, file_of, line_of = lines.take(pa.array(order)), file_of[order], line_of[order]
+        return cls(files, names, lines, file_of, line_of, offsets)
 
     @classmethod
     def of(cls, blocks: Sequence[tuple[str, LineBlock]]) -> Window:
@@ -49,11 +68,8 @@ class Window:
         lines = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
         file_of = np.repeat(np.arange(len(blocks)), [len(part) for part in parts])
         line_of = np.concatenate([block.numbers for _, block in blocks])
-        order = source_order(lines)
-        if order is not None:
-            lines, file_of, line_of = lines.take(pa.array(order)), file_of[order], line_of[order]
         files = tuple(block.file for _, block in blocks)
-        return cls(files, tuple(name for name, _ in blocks), lines, file_of, line_of)
+        return cls.arranged(files, tuple(name for name, _ in blocks), lines, file_of, line_of)
 
     @cached_property
     def numbers(self) -> Ints:
@@ -63,7 +79,10 @@ class Window:
     def place(self, number: int) -> Place:
         """Where the line with this number stands."""
         file = self.files[self.file_of[number]]
-        return Place.of_line(file, int(self.line_of[number]), number)
+        line = int(self.line_of[number])
+        if self.offsets:
+            return Place(f"{file}, offset {line - 1}", {"topic": file, "offset": line - 1}, number)
+        return Place.of_line(file, line, number)
 
     def text_of(self, number: int) -> bytes:
         """The line with this number."""
@@ -79,7 +98,7 @@ class Window:
             numbers, lines = numbers[kept], lines.filter(pa.array(kept))
         return Segment(self, lines, numbers)
 
-    def consumed(self, position: FilesPosition, numbers: Ints) -> Flags:
+    def consumed(self, position: FilesPosition | OffsetsPosition, numbers: Ints) -> Flags:
         """Which of the lines a position covers."""
         lines = [position.consumed.get(name, (0, 0))[0] for name in self.names]
         return self.line_of[numbers] <= np.array(lines, np.int64)[self.file_of[numbers]]

@@ -62,6 +62,10 @@ class Meaning(Enum):
     HEX = auto()
     BITS = auto()
     """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
+    SET = auto()
+    """Words with commas between them: a list, or that text."""
+    ZONED = auto()
+    """Text of a moment with a zone of hours only, as PostgreSQL prints it."""
     ISO = auto()
     """Text of a date or time with a ``Z`` that says nothing."""
     UNSCALED = auto()
@@ -212,6 +216,8 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
 
 def _list(array: pa.Array, wire: Wire, type_: Array, target: pa.DataType) -> pa.Array:
     """Lists, or JSON text of lists, element by element."""
+    if wire.meaning is Meaning.SET and pa.types.is_string(array.type):
+        return pa.array(_each(array, lambda text: text.split(",") if text else []), target)
     if pa.types.is_string(array.type):
         return _list(_from_json(array), wire, type_, target)
     if not pa.types.is_list(array.type):
@@ -254,6 +260,8 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
             return pa.array(_each(array, lambda text: _bytes(text)[::-1]), pa.binary())
         if meaning is Meaning.HEX:
             return pa.array(_each(array, bytes.fromhex), pa.binary())
+        if meaning is Meaning.ZONED:
+            return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
         if meaning is Meaning.ISO:
             return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
         if meaning is Meaning.UNSCALED:
@@ -331,7 +339,7 @@ def _to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_floating(array.type):
         array = array.cast(pa.string())  # the shortest text that reads back as the same number
     if pa.types.is_integer(array.type):
-        array = array.cast(pa.decimal128(19, 0))
+        array = array.cast(pa.decimal128(20, 0))
     if pa.types.is_decimal(array.type) and array.type.precision == 38:
         array = array.cast(pa.decimal256(76, target.scale))
     return array.cast(target)

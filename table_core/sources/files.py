@@ -15,14 +15,17 @@ if TYPE_CHECKING:
 
     from table_core.ports import Storage
 
-__all__ = ["FilesSource", "TextBlock"]
+__all__ = ["BINLOG", "FORMATS", "FilesSource", "TextBlock", "check_choices"]
 
 _WILD: Final = re.compile(r"[*?]")
-_FORMATS: Final = ("debezium-json",)
+FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json", "json")
+"""Forms of events in lines or records."""
+BINLOG: Final = "mysql-binlog"
+"""Files of a server's binary log."""
+_BINLOG_NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
 _ENDINGS: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 _LINE_BYTES_MAX: Final = 256 << 20
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
-    "format": _FORMATS,
     "decimals": ("auto", "text", "base64"),
     "binary": ("auto", "base64", "hex"),
     "timestamps": ("adaptive", "millis", "micros", "nanos"),
@@ -62,7 +65,9 @@ class FilesSource:
     Args:
         uri: files as a URI or path with ``*``, ``?`` and ``**``, one file, or a folder of ``.jsonl``
             and ``.json`` files.  Names that end in ``.gz`` are decompressed.
-        format: ``debezium-json``, with or without embedded schemas.
+        format: ``debezium-json``, with or without embedded schemas; ``canal-json``,
+            ``maxwell-json``, ``ogg-json``; ``json``: each line is a row to insert; or
+            ``mysql-binlog``: the files of a server's binary log.
         tables: regular expression for the source tables that are meant, matched against
             ``database.table`` and ``table``.  Needed if the files hold more than one.
         decimals: what a DECIMAL is in events without schema: ``text``, ``base64`` as Debezium's
@@ -86,14 +91,7 @@ class FilesSource:
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for argument, allowed in _CHOICES.items():
-            value = getattr(self, argument)
-            if value not in allowed:
-                raise ArgumentError(
-                    f"{argument}={value!r} is none of {', '.join(map(repr, allowed))}",
-                    argument=argument,
-                    value=value,
-                )
+        check_choices(self, (*FORMATS, BINLOG))
 
     @property
     def folder(self) -> str:
@@ -104,7 +102,10 @@ class FilesSource:
     def _split(self) -> tuple[str, str]:
         """Folder and pattern; '' is the pattern of a whole folder."""
         wild = _WILD.search(self.uri)
-        if wild is None and not self.uri.endswith(_ENDINGS):
+        alone = self.uri.endswith(_ENDINGS) or (
+            self.format == BINLOG and _BINLOG_NAME.search(self.uri) is not None
+        )
+        if wild is None and not alone:
             return self.uri.rstrip("/"), ""
         cut = self.uri.rfind("/", 0, wild.start() if wild else len(self.uri))
         return (self.uri[:cut] or "/", self.uri[cut + 1 :]) if cut >= 0 else (".", self.uri)
@@ -122,7 +123,7 @@ class FilesSource:
         if pattern and not _WILD.search(pattern):
             return [(pattern, _size(storage, pattern))]
         infos = storage.walk("") if "/" in pattern or "**" in pattern else storage.list("")
-        names = _matcher(pattern)
+        names = _matcher(pattern, ("",) if self.format == BINLOG else _ENDINGS)
         found = sorted((i.path, i.size) for i in infos if not i.is_dir and names(i.path))
         if not found and not storage.exists(""):
             raise NotFoundError(f"no events at {self.uri}", name=self.uri, available=[])
@@ -161,16 +162,28 @@ class FilesSource:
             yield from _in_lines(chunks, name, lines, offset, size)
 
 
+def check_choices(source: Any, formats: tuple[str, ...]) -> None:
+    """Refuse values of arguments that are none of those allowed."""
+    for argument, allowed in {"format": formats, **_CHOICES}.items():
+        value = getattr(source, argument)
+        if value not in allowed:
+            raise ArgumentError(
+                f"{argument}={value!r} is none of {', '.join(map(repr, allowed))}",
+                argument=argument,
+                value=value,
+            )
+
+
 def _size(storage: Storage, name: str) -> int:
     with storage.open_input(name) as file:
         end: int = file.seek(0, 2)
     return end
 
 
-def _matcher(pattern: str) -> Any:
+def _matcher(pattern: str, endings: tuple[str, ...]) -> Any:
     """A test of relative paths; ``**`` crosses folders, ``*`` does not."""
     if not pattern:
-        return lambda path: path.endswith(_ENDINGS) and not path.startswith((".", "_"))
+        return lambda path: path.endswith(endings) and not path.startswith((".", "_"))
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
     wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(wild.get(part, re.escape(part)) for part in parts)).fullmatch

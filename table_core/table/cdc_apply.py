@@ -56,6 +56,13 @@ __all__ = ["SOURCES_PROPERTY", "TableFeed"]
 
 _NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
 _KEYLESS_OPTIONS: Final = {"bucket": "-1"}
+_OF_KEY_TABLES: Final = frozenset(
+    {
+        *("bucket", "changelog-producer", "merge-engine", "sequence.field", "rowkind.field"),
+        *("deletion-vectors.enabled", "full-compaction.delta-commits", "ignore-delete"),
+    }
+)
+"""Options that tables without a key do not get, though they are given for all."""
 _ATTEMPTS: Final = 5
 SOURCES_PROPERTY: Final = "tc.source.tables"
 """Property: the source tables that ever fed a table, as pairs of database and name."""
@@ -135,7 +142,8 @@ class TableFeed:
         if key is None:
             known = (batch.key_of(one.table) for one in changes)
             key = next((k for k in known if k is not None), ())
-        fields = table_fields(changes, key)
+        computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
+        fields = table_fields(changes, [name for name in key if name not in computed_names])
         fields = self._as_wanted(changes, fields)
         self._batch(fields, key, changes, keep_before=True)
         computed = tuple(c.field(fields) for c in self._computed(fields))
@@ -145,12 +153,15 @@ class TableFeed:
         )
         late = self._fill_options(changes, late_columns(changes, fields))
         fill = {option.key: str(option.value) for option in late}
+        given = self.new_table.options
+        if not key:
+            given = {k: v for k, v in given.items() if k not in _OF_KEY_TABLES}
         usual = _NEW_TABLE_OPTIONS if key else _KEYLESS_OPTIONS
         self.target.create(
             [*fields, *computed],
             key,
             partition_by,
-            {**usual, **fill, **self.new_table.options},
+            {**usual, **fill, **given},
         )
         self.count("tables_created", 1)
 

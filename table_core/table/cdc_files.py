@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.batch import SourceBatch
 from table_core.cdc.debezium import DebeziumDecoder
+from table_core.cdc.foreign import decode_foreign
 from table_core.cdc.position import FilesPosition
 from table_core.cdc.record import LineBlock
 from table_core.cdc.table_news import news_in
@@ -55,6 +56,7 @@ class LineDecoder:
     fields_of: Callable[[SourceTable], Sequence[Field] | None]
     settings: PlainSettings
     dead: DeadLetters | None = None
+    format: str = "debezium-json"
     told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     _decoder: DebeziumDecoder | None = None
@@ -107,6 +109,8 @@ class LineDecoder:
             return [self._with_told(one) for one in found]
 
     def _decoded(self, lines: EventLines) -> list[Changes]:
+        if self.format != "debezium-json":
+            return decode_foreign(self.format, lines, self.wants)
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
         return self._decoder.decode(lines)
@@ -182,6 +186,7 @@ class FilesReader:
             fields_of=self.decoder.fields_of,
             settings=self.decoder.settings,
             dead=self.decoder.dead and self.decoder.dead.silent(),
+            format=self.decoder.format,
         )
         again = FilesReader(source=self.source, decoder=decoder)
         yield from again.batches(FilesPosition(), until)

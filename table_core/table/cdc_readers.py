@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.sources.files import FilesSource
+from table_core.sources.files import BINLOG, FilesSource
+from table_core.sources.kafka import KafkaSource
+from table_core.sources.mysql import MySqlSource
+from table_core.sources.postgres import PostgresSource
+from table_core.table.cdc_binlog import BinlogFilesReader
 from table_core.table.cdc_files import FilesReader, LineDecoder, plain_settings
+from table_core.table.cdc_kafka import KafkaReader
+from table_core.table.cdc_mysql import MySqlReader
+from table_core.table.cdc_postgres import PostgresReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.cdc.wire import PlainSettings
     from table_core.table.cdc_run import SyncRun
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
 
-Source: TypeAlias = FilesSource
+Source: TypeAlias = FilesSource | KafkaSource | MySqlSource | PostgresSource
 
 
 def plain_of(source: Source) -> PlainSettings:
     """What the source says of events without schema."""
-    return plain_settings(source)
+    return (
+        plain_settings(source) if isinstance(source, FilesSource | KafkaSource) else PlainSettings()
+    )
 
 
 def open_reader(source: Source, run: SyncRun, until: str) -> Any:
     """The reader of ``source`` for one run."""
-    if not isinstance(source, FilesSource):
+    if isinstance(source, MySqlSource):
+        return MySqlReader(source=source, run=run, forever=until == "forever")
+    if isinstance(source, PostgresSource):
+        return PostgresReader(source=source, run=run, forever=until == "forever")
+    if not isinstance(source, FilesSource | KafkaSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
     decoder = LineDecoder(
-        wants=run.wants, fields_of=run.fields_of, settings=plain_of(source), dead=run.dead
+        wants=run.wants,
+        fields_of=run.fields_of,
+        settings=plain_of(source),
+        dead=run.dead,
+        format=source.format,
     )
+    if isinstance(source, FilesSource) and source.format == BINLOG:
+        return BinlogFilesReader(source=source, run=run)
     poll = run.catalog.clock if until == "forever" else None
+    if isinstance(source, KafkaSource):
+        return KafkaReader(source=source, decoder=decoder, poll=poll)
     return FilesReader(source=source, decoder=decoder, poll=poll)
+
+
+def _secret(name: str, value: Any) -> Any:
+    """An argument, or what an environment variable says: ``{"env": "DB_PASSWORD"}``."""
+    if not isinstance(value, dict) or value.keys() != {"env"}:
+        return value
+    found = os.environ.get(str(value["env"]))
+    if found is None:
+        raise ArgumentError(
+            f"source: {name} is to come from the environment variable {value['env']!r}, which is "
+            "not set where the job runs",
+            argument=name,
+            value=str(value["env"]),
+        )
+    return found
 
 
 def source_from_spec(described: Mapping[str, Any]) -> Source:
@@ -42,19 +79,25 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
         UnsupportedFeatureError: no such kind.
         ArgumentError: arguments that the kind does not have.
     """
-    given = dict(described)
+    given = {name: _secret(name, value) for name, value in described.items()}
     kind = given.pop("kind", "files")
-    known = {"files": FilesSource}
+    known: Mapping[str, type[Any]] = {
+        "files": FilesSource,
+        "kafka": KafkaSource,
+        "mysql": MySqlSource,
+        "postgres": PostgresSource,
+    }
     if kind not in known:
         raise UnsupportedFeatureError(
             f"sources of kind {kind!r} are not supported, only {', '.join(known)}",
             feature=f"source {kind}",
         )
     try:
-        return known[kind](**given)
+        found: Source = known[kind](**given)
     except TypeError as error:
         raise ArgumentError(
             f"source of kind {kind!r} with {sorted(given)}: {error}",
             argument="source",
             value=sorted(given),
         ) from error
+    return found

@@ -1,0 +1,222 @@
+"""Events of a binlog to batches of changes: transactions, tables, statements that change tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from table_core.cdc import binlog
+from table_core.cdc.binlog_columns import FLOAT, LONGLONG
+from table_core.cdc.embedded_schema import Declared
+from table_core.cdc.log_position import LogPosition
+from table_core.cdc.log_rows import LogRows, TableRows
+from table_core.cdc.mysql_types import mysql_type
+from table_core.cdc.record import SourceTable
+from table_core.cdc.table_news import TableNews
+from table_core.datatypes.kinds import STRING
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.binlog import Header, RowImage, TableMap
+    from table_core.cdc.binlog_columns import Column
+    from table_core.cdc.type_mapping import TypeMapping
+
+__all__ = ["BinlogRows", "file_number"]
+
+_NAME: Final = r"(?:`((?:[^`]|``)+)`|([\w$]+))"
+_TRUNCATE: Final = re.compile(
+    rf"^\s*TRUNCATE\s+(?:TABLE\s+)?(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE
+)
+_DROP: Final = re.compile(
+    r"^\s*DROP\s+TABLE\s+(?:/\*.*?\*/\s*)?(?:IF\s+EXISTS\s+)?(.*)$", re.IGNORECASE | re.DOTALL
+)
+_QUALIFIED: Final = re.compile(rf"^\s*(?:{_NAME}\s*\.\s*)?{_NAME}")
+_COMMENTS: Final = re.compile(r"^\s*(?:/\*(?!!).*?\*/\s*|--[^\n]*\n\s*)*", re.DOTALL)
+
+
+def file_number(name: str) -> int:
+    """The number at the end of a binlog's name."""
+    digits = name.rpartition(".")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+@dataclass(slots=True, kw_only=True)
+class BinlogRows:
+    """Takes events in order, gives batches."""
+
+    wants: Callable[[SourceTable], bool]
+    described: Callable[[SourceTable, TableMap], Mapping[str, Declared] | None]
+    """Columns as the server's catalog has them, where it knows the table."""
+    mapping: TypeMapping
+    charset: Callable[[int], str | None] = binlog.charset_of
+    file: str = ""
+    gtid: str = ""
+    transaction: tuple[int, int] = (0, 4)
+    """Where the transaction at hand begins."""
+    ordinal: int = 0
+    """Rows of it seen so far."""
+    rows: LogRows = field(default_factory=LogRows)
+    keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    _maps: dict[int, TableMap] = field(default_factory=dict)
+    _known: dict[TableMap, Mapping[str, Declared]] = field(default_factory=dict)
+
+    def rotate(self, name: str, position: int) -> None:
+        """The log goes on in another file."""
+        if name != self.file:
+            self._maps.clear()
+        self.file = name
+        self.transaction, self.ordinal = (file_number(name), position), 0
+
+    def take(self, event: bytes, end: int) -> bool:
+        """One event, checksum taken off; whether a transaction ended with it.
+
+        Raises:
+            EventError: it cannot be read.
+        """
+        header = binlog.header_of(event)
+        body = event[binlog.HEADER_BYTES :]
+        kind = header.kind
+        if kind == binlog.TABLE_MAP:
+            self._map(body)
+        elif kind in binlog.ROWS:
+            self._rows(header, body)
+        elif kind in {binlog.MARIADB_GTID, binlog.MYSQL_GTID}:
+            self.gtid = binlog.gtid_of(header, body)
+            if not self.ordinal and end:
+                self.transaction = (file_number(self.file), end - header.size)
+        elif kind == binlog.XID:
+            self._ends(end)
+            return True
+        elif kind in {binlog.QUERY, binlog.QUERY_COMPRESSED}:
+            return self._query(header, *binlog.query_of(kind, body), end)
+        return False
+
+    @property
+    def position(self) -> LogPosition:
+        """What a batch of the rows so far reaches."""
+        return LogPosition("mysql", self.transaction, self.file, self.gtid, self.ordinal)
+
+    def batch(self) -> SourceBatch:
+        """The rows so far."""
+        rows, self.rows = self.rows, LogRows()
+        return rows.batch(self.position, self.keys.get)
+
+    def _ends(self, end: int) -> None:
+        self.transaction, self.ordinal = (file_number(self.file), end), 0
+
+    def _map(self, body: bytes) -> None:
+        found = binlog.table_map(body, self.charset)
+        table = SourceTable(found.database, found.name)
+        if self.wants(table):
+            self._maps[found.id] = found
+            if found.key:
+                self.keys[table] = found.key
+        else:
+            self._maps.pop(found.id, None)
+
+    def _rows(self, header: Header, body: bytes) -> None:
+        where = f"{self.file}, position {header.end - header.size}"
+        try:
+            image = binlog.row_images(header.kind, body, self._maps)
+        except (UnicodeDecodeError, IndexError) as error:
+            raise EventError(f"{where}: a row cannot be read: {error}", position=where) from error
+        if image is None:
+            return
+        if image.absent:
+            raise EventError(
+                f"{where}: rows of {image.table.database}.{image.table.name} lack "
+                f"{sorted(image.absent)}; run SET GLOBAL binlog_row_image = 'FULL' on the server",
+                position=where,
+            )
+        first = self.rows.number(self.transaction, self.ordinal, image.count, where)
+        self.ordinal += image.count
+        self._part(image).put(
+            image.op, image.count, first, header.time * 1000, image.before, image.after
+        )
+
+    def _part(self, image: RowImage) -> TableRows:
+        table = image.table
+        found = self.rows.parts.get(table)
+        if found is None:
+            found = self.rows.parts[table] = TableRows(
+                table=SourceTable(table.database, table.name),
+                names=[c.name for c in table.columns],
+                types=[_arrow(c) for c in table.columns],
+                declared=self._declared(table),
+            )
+        return found
+
+    def _declared(self, table: TableMap) -> Mapping[str, Declared]:
+        """Types of the catalog where it agrees with the log; those of the log where it does not."""
+        known = self._known.get(table)
+        if known is None:
+            told = self.described(SourceTable(table.database, table.name), table) or {}
+            known = self._known[table] = {
+                c.name: _declared(c, told.get(c.name), self.mapping) for c in table.columns
+            }
+        return known
+
+    def _query(self, header: Header, database: str, text: str, end: int) -> bool:
+        text = _COMMENTS.sub("", text, count=1)
+        word = text[:12].upper()
+        if word.startswith(("BEGIN", "SAVEPOINT", "XA ")):
+            return False
+        if not word.startswith(("COMMIT", "ROLLBACK")):
+            self._statement(header, database, text)
+        self._ends(end)
+        return True
+
+    def _statement(self, header: Header, database: str, text: str) -> None:
+        where = f"{self.file}, position {header.end - header.size}"
+        if (match := _TRUNCATE.match(text)) is not None:
+            table = _table(match, database)
+            if self.wants(table):
+                number = self.rows.number(self.transaction, self.ordinal, 1, where)
+                self.ordinal += 1
+                self.rows.truncated(table, number, header.time * 1000)
+        elif (match := _DROP.match(text)) is not None:
+            for part in match[1].split(","):
+                name = _QUALIFIED.match(part)
+                if name is None or not self.wants(table := _table(name, database)):
+                    continue
+                news = TableNews(
+                    self.rows.count, table, dropped=True, in_snapshot=False, columns={}, key=()
+                )
+                self.rows.news.append(news)
+
+
+def _table(match: re.Match[str], database: str) -> SourceTable:
+    quoted_database, plain_database, quoted, plain = match.groups()[-4:]
+    name = quoted.replace("``", "`") if quoted else plain
+    given = quoted_database.replace("``", "`") if quoted_database else plain_database
+    return SourceTable(given or database, name)
+
+
+def _arrow(column: Column) -> pa.DataType:
+    """The Arrow type of what the column's reader gives."""
+    told = column.source_type.name
+    if column.kind == FLOAT:
+        return pa.float32()
+    if told == "double":
+        return pa.float64()
+    if told == "bit":
+        return pa.bool_() if column.source_type.number(0, 1) == 1 else pa.binary()
+    if column.kind == LONGLONG and column.unsigned:
+        return pa.uint64()
+    if told == "blob":
+        return pa.binary()
+    is_text = column.is_text or told in {"decimal", "enum", "set", "json", "geometry", "text"}
+    return pa.string() if is_text else pa.int64()
+
+
+def _declared(column: Column, told: Declared | None, mapping: TypeMapping) -> Declared:
+    own = mysql_type(column.source_type, mapping) or STRING
+    if told is None:
+        return Declared(own, column.wire, None, nullable=column.nullable)
+    return replace(told, wire=column.wire)

@@ -1,0 +1,66 @@
+"""Geometries of MySQL as GeoJSON text, as Paimon writes them.
+
+Source: ``org.apache.paimon.flink.action.cdc.mysql.MySqlTypeUtils#convertWkbArray``.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, Final
+
+__all__ = ["geometry_text"]
+
+_NAMES: Final = (
+    "",
+    "Point",
+    "LineString",
+    "Polygon",
+    "MultiPoint",
+    "MultiLineString",
+    "MultiPolygon",
+    "GeometryCollection",
+)
+_COLLECTION: Final = 7
+
+
+def geometry_text(value: bytes) -> str:
+    """GeoJSON of MySQL's own form: four bytes of the reference system, then well-known binary."""
+    srid = int.from_bytes(value[:4], "little")
+    found, _ = _shape(value, 4)
+    return json.dumps({**found, "srid": srid}, separators=(",", ":"))
+
+
+def _shape(body: bytes, at: int) -> tuple[dict[str, Any], int]:
+    order = "<" if body[at] else ">"
+    (kind,) = struct.unpack_from(f"{order}I", body, at + 1)
+    at += 5
+    if kind == _COLLECTION:
+        (count,) = struct.unpack_from(f"{order}I", body, at)
+        at, parts = at + 4, []
+        for _ in range(count):
+            part, at = _shape(body, at)
+            parts.append(part)
+        return {"geometries": parts, "type": _NAMES[kind]}, at
+    coordinates, at = _coordinates(body, at, order, kind)
+    return {"coordinates": coordinates, "type": _NAMES[kind]}, at
+
+
+def _coordinates(body: bytes, at: int, order: str, kind: int) -> tuple[Any, int]:
+    if kind == 1:
+        point = struct.unpack_from(f"{order}dd", body, at)
+        return [_number(value) for value in point], at + 16
+    (count,) = struct.unpack_from(f"{order}I", body, at)
+    at, found = at + 4, []
+    for _ in range(count):
+        if kind in {2, 3}:  # points, or rings of points
+            one, at = _coordinates(body, at, order, kind - 1)
+        else:  # whole shapes with a header of their own
+            shape, at = _shape(body, at)
+            one = shape["coordinates"]
+        found.append(one)
+    return found, at
+
+
+def _number(value: float) -> float | int:
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,80 @@
+"""Positions in a server's log, and the progress of a first snapshot of its tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["LogPosition"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogPosition:
+    """Everything before ``order`` is consumed, and of the transaction there ``skip`` rows.
+
+    ``snapshots``: tables whose first rows are being read, and the primary key up to which they are.
+    """
+
+    kind: str
+    """``mysql`` or ``postgres``: positions of one are nothing to the other."""
+    order: tuple[int, int]
+    """MySQL: number of the file and position; PostgreSQL: LSN and 0."""
+    name: str = ""
+    """MySQL: the file; PostgreSQL: the slot."""
+    gtid: str = ""
+    skip: int = 0
+    snapshots: Mapping[str, list[Any] | None] = field(default_factory=dict)
+    since: Mapping[str, list[int]] = field(default_factory=dict)
+    """Tables whose snapshot is newer than ``order``, and from where on their changes count."""
+
+    @property
+    def text(self) -> str:
+        """Compact JSON, the same for the same position."""
+        document: dict[str, Any] = {"v": 1, "kind": self.kind, "at": list(self.order)}
+        for key in ("name", "gtid", "skip", "snapshots", "since"):
+            if value := getattr(self, key):
+                document[key] = value
+        return json.dumps(document, separators=(",", ":"), sort_keys=True)
+
+    @classmethod
+    def parse(cls, text: str, kind: str) -> Self:
+        """Read what ``text`` wrote.
+
+        Raises:
+            EventError: it is the position of another kind of source.
+        """
+        document: Any = json.loads(text)
+        if not isinstance(document, dict) or document.get("kind") != kind:
+            raise EventError(
+                f"the table's position {text[:80]!r} was not written by a source of kind {kind!r}; "
+                "sync it with the source that wrote it, or drop the table to start anew",
+                position=text,
+            )
+        first, second = document["at"]
+        return cls(
+            kind,
+            (first, second),
+            document.get("name", ""),
+            document.get("gtid", ""),
+            document.get("skip", 0),
+            document.get("snapshots", {}),
+            document.get("since", {}),
+        )
+
+    def covers(self, other: LogPosition) -> bool:
+        """Whether everything that ``other`` consumed is consumed here too."""
+        return (*self.order, self.skip) >= (*other.order, other.skip) and not self.snapshots
+
+    def snapshotted(self, table: str, after: list[Any] | None) -> Self:
+        """This position with a table read up to a key."""
+        return replace(self, snapshots={**self.snapshots, table: after})
+
+    def finished(self, table: str) -> Self:
+        """This position with the snapshot of a table complete."""
+        return replace(self, snapshots={t: k for t, k in self.snapshots.items() if t != table})

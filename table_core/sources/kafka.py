@@ -1,0 +1,205 @@
+"""Change events in Kafka topics, read without a consumer group: the tables keep the offsets."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import (
+    EventError,
+    NotFoundError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
+from table_core.sources.files import FORMATS, check_choices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["KafkaReading", "KafkaSource"]
+
+_TIMEOUT_S: Final = 10.0
+_MESSAGES: Final = 10_000
+_END_OF_PARTITION: Final = -191
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSource:
+    """The records of some topics.
+
+    Args:
+        servers: ``host:port``, several with commas.
+        topics: names, or one regular expression that begins with ``^``.
+        format: see ``FilesSource``.
+        tables: regular expression for the source tables that are meant, for ``sync_table``.
+        decimals: see ``FilesSource``.
+        binary: see ``FilesSource``.
+        timestamps: see ``FilesSource``.
+        times: see ``FilesSource``.
+        options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
+    """
+
+    servers: str
+    topics: str | Sequence[str]
+    format: str = "debezium-json"
+    tables: str | None = None
+    decimals: str = "auto"
+    binary: str = "auto"
+    timestamps: str = "adaptive"
+    times: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        check_choices(self, FORMATS)
+
+    def open(self) -> KafkaReading:
+        """Connect.
+
+        Raises:
+            StorageUnavailableError: no broker answers.
+        """
+        try:
+            driver = importlib.import_module("confluent_kafka")
+        except ImportError as error:
+            raise UnsupportedFeatureError(
+                "KafkaSource needs confluent-kafka: install airflow-provider-paimon[kafka]",
+                feature="confluent-kafka",
+            ) from error
+        given = {
+            "bootstrap.servers": self.servers,
+            "group.id": "table_core",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "error",
+            **self.options,
+        }
+        return KafkaReading(self, driver, driver.Consumer(given, logger=_Silent()))
+
+
+class _Silent:
+    """The client's own log repeats its configuration."""
+
+    def log(self, *_: Any) -> None:
+        """Nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.log
+
+
+class KafkaReading:
+    """One consumer."""
+
+    def __init__(self, source: KafkaSource, driver: Any, consumer: Any) -> None:
+        self._source, self._driver, self._consumer = source, driver, consumer
+
+    def close(self) -> None:
+        """Leave."""
+        self._consumer.close()
+
+    def partitions(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """First and next offset of every partition now.
+
+        Raises:
+            NotFoundError: there is no such topic.
+        """
+        try:
+            known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
+            wanted = self._source.topics
+            if isinstance(wanted, str) and wanted.startswith("^"):
+                names = [name for name in known if re.match(wanted, name)]
+            else:
+                names = [wanted] if isinstance(wanted, str) else list(wanted)
+            lacking = [n for n in names if n not in known or known[n].error is not None]
+            if lacking or not names:
+                raise NotFoundError(
+                    f"no topic {lacking or wanted} at {self._source.servers}; there are "
+                    f"{sorted(n for n in known if not n.startswith('__'))}",
+                    name=str(lacking or wanted),
+                    available=sorted(known),
+                )
+            found = {}
+            for name in names:
+                for id in known[name].partitions:
+                    at = self._driver.TopicPartition(name, id)
+                    found[name, id] = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT_S)
+        except self._driver.KafkaException as error:
+            raise self._unavailable(error) from None
+        return found
+
+    def lines(
+        self, start: Mapping[tuple[str, int], int], end: Mapping[tuple[str, int], int]
+    ) -> Iterator[tuple[str, int, int, bytes]]:
+        """Records as lines of JSON, with topic, partition and offset, until ``end``.
+
+        Raises:
+            EventError: a record that comes next was deleted.
+        """
+        open_ = {at for at, next_ in end.items() if next_ > start.get(at, 0)}
+        if not open_:
+            return
+        make = self._driver.TopicPartition
+        self._consumer.assign([make(*at, start.get(at, 0)) for at in open_])
+        while open_:
+            for message in self._consumer.consume(_MESSAGES, timeout=1.0):
+                at = (message.topic(), message.partition())
+                error = message.error()
+                if error is not None:
+                    if error.code() == _END_OF_PARTITION:
+                        open_.discard(at)
+                        continue
+                    raise self._named(error, at, start.get(at, 0))
+                offset = message.offset()
+                if offset < end[at]:
+                    yield *at, offset, _line(message)
+                if offset + 1 >= end[at]:
+                    open_.discard(at)
+
+    def _named(self, error: Any, at: tuple[str, int], offset: int) -> EventError:
+        if "AUTO_OFFSET_RESET" in error.name().upper() or "OFFSET_OUT_OF_RANGE" in error.name():
+            return EventError(
+                f"topic {at[0]}, partition {at[1]}: offset {offset} was deleted before it was read; "
+                "drop the tables and take a new snapshot, and raise the topic's retention.ms",
+                topic=at[0],
+                partition=at[1],
+                offset=offset,
+            )
+        return EventError(
+            f"topic {at[0]}, partition {at[1]}: {error.str()}",
+            topic=at[0],
+            partition=at[1],
+            offset=offset,
+        )
+
+    def _unavailable(self, error: Any) -> StorageUnavailableError:
+        text = error.args[0].str() if error.args else "no answer"
+        return StorageUnavailableError(
+            f"Kafka at {self._source.servers} cannot be reached: {text}",
+            path=self._source.servers,
+            reason=text,
+        )
+
+
+def _line(message: Any) -> bytes:
+    """One record as the line that a file of records would have."""
+    headers = {
+        name: value.decode(errors="replace") if value is not None else None
+        for name, value in message.headers() or ()
+    }
+    told = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
+    front = json.dumps({**told, "headers": headers}, separators=(",", ":"))[:-1].encode()
+    key, value = _json(message.key()), _json(message.value())
+    return front + b',"key":' + key + b',"value":' + value + b"}\n"
+
+
+def _json(body: bytes | None) -> bytes:
+    """JSON on one line; a key that is none becomes text."""
+    if body is None:
+        return b"null"
+    text = body.replace(b"\n", b" ").replace(b"\r", b" ").strip()
+    if text[:1] in b'{["-0123456789tfn' and text:
+        return text
+    return json.dumps(body.decode(errors="replace")).encode()

@@ -1,0 +1,323 @@
+"""PostgreSQL: a first snapshot, then a replication slot that is peeked at and moved on later."""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import (
+    ArgumentError,
+    EventError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["PostgresConnection", "PostgresSource", "PostgresTable"]
+
+_DENIED: Final = frozenset({"42501", "28000", "28P01"})
+_MISSING_OBJECT: Final = "42704"
+_PREREQUISITE: Final = "55000"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSource:
+    """The tables of one database.
+
+    Args:
+        host: of the server.
+        database: to read.
+        user: needs REPLICATION and SELECT on the tables.
+        password: never logged, stored or shown.
+        port: of the server.
+        schemas: regular expression for the schemas that are meant.
+        tables: regular expression for the tables that are meant, for ``sync_table``.
+        slot: name of the replication slot; made if it is not there.
+        publication: name of the publication; made for all tables if it is not there.
+        batch_changes: changes of one step, after which every table is committed.
+        options: further parameters of the connection, e.g. ``{"sslmode": "verify-full"}``.
+    """
+
+    host: str
+    database: str
+    user: str
+    password: str = field(default="", repr=False)
+    port: int = 5432
+    schemas: str = ".*"
+    tables: str | None = None
+    slot: str = "table_core"
+    publication: str = "table_core"
+    batch_changes: int = 50_000
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def connect(self, *, replication: bool = False) -> PostgresConnection:
+        """Open a connection.
+
+        Raises:
+            StorageUnavailableError: the server cannot be reached.
+            ArgumentError: it refuses the user.
+        """
+        driver = _driver()
+        more = {"replication": "database"} if replication else {}
+        with _named(self):
+            raw = driver.connect(
+                host=self.host,
+                port=self.port,
+                dbname=self.database,
+                user=self.user,
+                password=self.password or None,
+                autocommit=True,
+                options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=iso_8601 "
+                "-c extra_float_digits=3 -c bytea_output=hex",
+                **{**self.options, **more},
+            )
+        return PostgresConnection(self, raw)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresTable:
+    """A table in the catalog."""
+
+    schema: str
+    name: str
+    columns: tuple[tuple[str, str, bool, str | None, str | None], ...]
+    """Name, type, whether it may be null, default expression, comment."""
+    key: tuple[str, ...]
+
+
+class PostgresConnection:
+    """One connection; every method says what the server refuses and how to mend it."""
+
+    def __init__(self, source: PostgresSource, raw: Any) -> None:
+        self._source = source
+        self._raw = raw
+
+    def close(self) -> None:
+        """Close it."""
+        self._raw.close()
+
+    def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        with _named(self._source, sql), self._raw.cursor() as cursor:
+            cursor.execute(sql, arguments or None)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def check(self) -> None:
+        """Refuse a server that does not decode its log.
+
+        Raises:
+            ArgumentError: names the setting and the statement that mends it.
+        """
+        level = self.rows("SHOW wal_level")[0][0]
+        if level != "logical":
+            raise ArgumentError(
+                f"{self._source.host}: wal_level is {level}, but has to be logical: run ALTER "
+                "SYSTEM SET wal_level = 'logical' and restart the server",
+                argument="wal_level",
+                value=level,
+            )
+
+    def prepare(self, *, expected: bool) -> None:
+        """Make the publication and the slot if they are not there.
+
+        Args:
+            expected: whether an earlier run used the slot, so that it has to be there.
+
+        Raises:
+            EventError: the slot is gone or the server dropped its log.
+        """
+        source = self._source
+        if not self.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", (source.publication,)):
+            self.rows(f"CREATE PUBLICATION {_quoted(source.publication)} FOR ALL TABLES")
+        found = self.rows(
+            "SELECT plugin, wal_status FROM pg_replication_slots WHERE slot_name = %s",
+            (source.slot,),
+        )
+        if not found and expected:
+            raise EventError(
+                f"replication slot {source.slot!r} is gone, and with it the changes since the last "
+                "run; drop the tables so that they are read anew (the slot is made again by the "
+                f"next run, or by SELECT pg_create_logical_replication_slot('{source.slot}', "
+                "'pgoutput'))",
+                slot=source.slot,
+            )
+        if found and found[0][1] == "lost":
+            raise EventError(
+                f"the server dropped the log that replication slot {source.slot!r} needs; run "
+                f"SELECT pg_drop_replication_slot('{source.slot}'), drop the tables so that they "
+                "are read anew, and raise max_slot_wal_keep_size",
+                slot=source.slot,
+            )
+        if found and found[0][0] != "pgoutput":
+            raise ArgumentError(
+                f"replication slot {source.slot!r} is of plugin {found[0][0]!r}, not 'pgoutput'",
+                argument="slot",
+                value=source.slot,
+            )
+        if not found:
+            self.rows("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (source.slot,))
+
+    def export_snapshot(self) -> tuple[int, str]:
+        """On a replication connection: a position and the name of a snapshot taken there."""
+        driver = _driver()
+        name = f"{self._source.slot}_snapshot_{self._raw.info.backend_pid}"
+        command = (
+            f"CREATE_REPLICATION_SLOT {_quoted(name)} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
+        )
+        result = self._raw.pgconn.exec_(command.encode())
+        if result.status != driver.pq.ExecStatus.TUPLES_OK:
+            text = result.error_message.decode(errors="replace").strip()
+            user = self._source.user
+            raise ArgumentError(
+                f"{self._source.host}: {text}; run ALTER ROLE {user} REPLICATION, or raise "
+                "max_replication_slots and max_wal_senders",
+                argument="user",
+                value=user,
+            )
+        high, _, low = result.get_value(0, 1).decode().partition("/")
+        return (int(high, 16) << 32) + int(low, 16), result.get_value(0, 2).decode()
+
+    def read_at(self, snapshot: str) -> None:
+        """Read from here on what the snapshot saw."""
+        self.rows("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+
+    def tables(self) -> list[PostgresTable]:
+        """Every table that may be read, but for those of the server itself."""
+        columns: dict[tuple[str, str], list[Any]] = {}
+        keys: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for schema, table, name, type_, required, default, comment, place in self.rows(_COLUMNS):
+            column = (name, type_, not required, default, comment)
+            columns.setdefault((schema, table), []).append(column)
+            if place is not None:
+                keys.setdefault((schema, table), []).append((place, name))
+        return [
+            PostgresTable(
+                name[0], name[1], tuple(those), tuple(k for _, k in sorted(keys.get(name, ())))
+            )
+            for name, those in columns.items()
+        ]
+
+    def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
+        """Types by number and modifier, as text."""
+        signed = [(n, m - (1 << 32) if m >> 31 else m) for n, m in types]
+        return [self.rows("SELECT format_type(%s, %s)", pair)[0][0] for pair in signed]
+
+    def chunk(
+        self, table: PostgresTable, after: Sequence[str] | None, limit: int | None
+    ) -> Iterator[tuple[str | None, ...]]:
+        """Rows behind a primary key, in its order, as text; all of a table without one."""
+        names = ", ".join(_quoted(column[0]) for column in table.columns)
+        sql = f"SELECT {names} FROM {_quoted(table.schema)}.{_quoted(table.name)}"
+        key = ", ".join(map(_quoted, table.key))
+        if table.key and after is not None:
+            types = {name: type_ for name, type_, *_ in table.columns}
+            values = [
+                f"{_literal(value)}::{types[name]}"
+                for name, value in zip(table.key, after, strict=True)
+            ]
+            sql += f" WHERE ({key}) > ({', '.join(values)})"
+        if table.key:
+            sql += f" ORDER BY {key}"
+        if limit is not None:
+            sql += f" LIMIT {limit}"
+        with (
+            _named(self._source, sql),
+            self._raw.cursor() as cursor,
+            cursor.copy(f"COPY ({sql}) TO STDOUT") as copy,
+        ):
+            yield from copy.rows()
+
+    def peek(self) -> list[bytes]:
+        """Changes that the slot holds, whole transactions; they stay there."""
+        source = self._source
+        found = self.rows(
+            "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, "
+            "'proto_version', '1', 'publication_names', %s)",
+            (source.slot, source.batch_changes, source.publication),
+        )
+        return [bytes(row[0]) for row in found]
+
+    def advance(self, lsn: str) -> None:
+        """Let the server forget what comes before."""
+        self.rows("SELECT pg_replication_slot_advance(%s, %s::pg_lsn)", (self._source.slot, lsn))
+
+    def end_of_log(self) -> int:
+        """Where the log ends now."""
+        high, _, low = str(self.rows("SELECT pg_current_wal_lsn()")[0][0]).partition("/")
+        return (int(high, 16) << 32) + int(low, 16)
+
+
+_COLUMNS: Final = """
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+       pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
+       array_position(i.indkey::int2[], a.attnum)
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_'
+  AND has_table_privilege(c.oid, 'SELECT') AND a.attgenerated = ''
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _driver() -> Any:
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError as error:
+        raise UnsupportedFeatureError(
+            "PostgresSource needs psycopg: install airflow-provider-paimon[postgres]",
+            feature="psycopg",
+        ) from error
+
+
+@contextmanager
+def _named(source: PostgresSource, doing: str = "connect") -> Iterator[None]:
+    """Errors of the driver as ours, with the statement that mends them and without secrets."""
+    driver = _driver()
+    try:
+        yield
+    except driver.Error as error:
+        text = str(error).strip().partition("\n")[0]
+        if source.password:
+            text = text.replace(source.password, "***")
+        raise _error(source, doing, str(error.sqlstate or ""), text) from None
+
+
+def _error(
+    source: PostgresSource, doing: str, state: str, text: str
+) -> ArgumentError | EventError | StorageUnavailableError:
+    where = f"{source.host}:{source.port}/{source.database}"
+    if state in _DENIED or "password authentication" in text:
+        mend = f"GRANT SELECT ON ALL TABLES IN SCHEMA … TO {source.user}"
+        if "replication" in text.lower() or "slot" in doing:
+            mend = f"ALTER ROLE {source.user} REPLICATION"
+        elif "PUBLICATION" in doing or "superuser" in text:
+            mend = f"as superuser: CREATE PUBLICATION {source.publication} FOR ALL TABLES"
+        return ArgumentError(
+            f"{where} refuses user {source.user!r}: {text}; run {mend}",
+            argument="user",
+            value=source.user,
+        )
+    if doing == "connect" or not state:
+        return StorageUnavailableError(
+            f"{where} cannot be reached: {text}", path=where, reason=text
+        )
+    if state in {_MISSING_OBJECT, _PREREQUISITE}:
+        text += f"; slot {source.slot!r}, publication {source.publication!r}"
+    return EventError(f"{where}: {text}", host=where, code=state)

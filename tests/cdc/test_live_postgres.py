@@ -1,0 +1,99 @@
+"""A real PostgreSQL: exported snapshot, slot, unsent values, kills, and a slot that is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, EventError
+from tests.cdc.servers import Postgres
+from tests.cdc.torture import CHANGES, Torture, changes, spelled
+
+DDL = [
+    "ALTER TABLE tor_1.orders ADD COLUMN rank INT NOT NULL DEFAULT 7",
+    "ALTER TABLE tor_2.orders ADD COLUMN rank INT NOT NULL DEFAULT 7",
+    "ALTER TABLE tor_1.items ALTER qty TYPE BIGINT",
+    "ALTER TABLE tor_2.items ALTER qty TYPE BIGINT",
+    "CREATE TABLE tor_1.late (k VARCHAR(20) PRIMARY KEY, v NUMERIC(9,3))",
+    "INSERT INTO tor_1.late VALUES ('a', 1.5), ('b', -2.125)",
+]
+
+
+def source(server: Postgres, schemas: str, slot: str) -> dict[str, Any]:
+    return {
+        "host": "127.0.0.1",
+        "port": server.port,
+        "user": "postgres",
+        "database": "postgres",
+        "schemas": schemas,
+        "slot": slot,
+        "publication": f"{slot}_pub",
+        "batch_changes": 500,
+    }
+
+
+def test_many_changes_with_ddl_and_kills_leave_both_sides_equal(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    for schema in ("tor_1", "tor_2"):
+        first = int(schema[-1]) * 50_000_000
+        postgres.sql(
+            f"CREATE SCHEMA {schema}",
+            f"CREATE TABLE {schema}.orders (id BIGINT PRIMARY KEY, customer INT NOT NULL, "
+            "price NUMERIC(12,2) NOT NULL, note TEXT)",
+            f"ALTER TABLE {schema}.orders ALTER note SET STORAGE EXTERNAL",
+            f"CREATE TABLE {schema}.items (id BIGINT, line SMALLINT, qty INT NOT NULL, "
+            "PRIMARY KEY (id, line))",
+            f"CREATE TABLE {schema}.notes (a INT, b VARCHAR(40))",
+            f"ALTER TABLE {schema}.notes REPLICA IDENTITY FULL",
+            f"INSERT INTO {schema}.orders SELECT {first} + n, n % 9, n + 0.5, repeat('toast', 900) "
+            "FROM generate_series(1, 100) n",
+        )
+    torture = Torture(tmp_path / "wh", "postgres", source(postgres, "tor_.*", "torture"))
+    with psycopg.connect(
+        host="127.0.0.1", port=postgres.port, user="postgres", autocommit=True
+    ) as connection:
+        torture.run(changes(3, CHANGES, ["tor_1", "tor_2"], DDL), connection.execute, seed=4)
+        connection.execute(
+            "UPDATE tor_1.orders SET customer = 5, id = id + 1000000 WHERE id > 50000000"
+        )
+        torture.sync()
+        for table in ("orders", "items", "notes"):
+            there = []
+            for schema in ("tor_1", "tor_2"):
+                cursor = connection.execute(f"SELECT * FROM {schema}.{table}")
+                names = [d.name for d in cursor.description or ()]
+                there += [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            assert torture.rows(table) == spelled(names, there), table
+    assert torture.rows("late") == spelled(
+        ["k", "v"], [{"k": "a", "v": "1.500"}, {"k": "b", "v": "-2.125"}]
+    )
+    assert torture.sync()["rows"] == 0
+    postgres.sql("SELECT pg_drop_replication_slot('torture')")
+
+
+def test_a_slot_that_is_gone_is_named(postgres: Postgres, tmp_path: Path) -> None:
+    postgres.sql("CREATE SCHEMA lost", "CREATE TABLE lost.t (id INT PRIMARY KEY)")
+    postgres.sql("INSERT INTO lost.t VALUES (1)")
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    server = tc.PostgresSource(**source(postgres, "lost", "gone"))
+    tc.sync_database(catalog, "lake", server)
+    postgres.sql("SELECT pg_drop_replication_slot('gone')")
+    with pytest.raises(
+        EventError, match=r"slot 'gone' is gone.*pg_create_logical_replication_slot"
+    ):
+        tc.sync_database(catalog, "lake", server)
+
+
+def test_a_user_without_rights_is_told_what_to_grant(postgres: Postgres, tmp_path: Path) -> None:
+    postgres.sql("CREATE ROLE weak LOGIN PASSWORD 's3cret'")
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    given = source(postgres, "lost", "weak") | {"user": "weak", "password": "s3cret"}
+    with pytest.raises(ArgumentError, match=r"CREATE PUBLICATION|REPLICATION") as told:
+        tc.sync_database(catalog, "lake", tc.PostgresSource(**given))
+    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in repr(tc.PostgresSource(**given))

@@ -1,0 +1,279 @@
+"""``sync_database``: many tables, options, shards, restarts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, DataError
+from table_core.table import cdc_files, cdc_target
+
+
+class Lake:
+    def __init__(self, folder: Path) -> None:
+        self.events = folder / "events"
+        self.events.mkdir()
+        self.catalog = tc.open_catalog(f"file://{folder}/wh")
+        self.source = tc.FilesSource(f"file://{self.events}/*.jsonl")
+
+    def put(self, name: str, *records: Any) -> None:
+        lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
+        (self.events / name).write_text("\n".join(lines) + "\n")
+
+    def sync(self, **more: Any) -> Any:
+        return tc.sync_database(self.catalog, "lake", self.source, **more)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        return self.catalog.table(f"lake.{table}").read().to_arrow().to_pylist()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def record(
+    table: str, op: str, row: dict[str, Any] | None, *, key: str | None = "id", **more: Any
+) -> dict[str, Any]:
+    database, _, name = table.partition(".")
+    source = {"db": database, "table": name, "ts_ms": 1_700_000_000_000, **more.pop("at", {})}
+    value = {
+        "op": op,
+        "before": row if op == "d" else None,
+        "after": None if op in "dt" else row,
+        "source": source,
+    }
+    of = {key: row[key]} if key and row is not None else None
+    return {"topic": f"s.{table}", "partition": 0, "key": of, "value": value, **more}
+
+
+def test_tables_are_chosen_named_and_merged(lake: Lake) -> None:
+    lake.put(
+        "1.jsonl",
+        *(record(f"s{n}.a", "c", {"id": n}) for n in (1, 2)),
+        record("s1.b", "c", {"id": 3}),
+        record("s1.c", "c", {"id": 4}),
+        record("s1.tmp_x", "c", {"id": 5}),
+    )
+    lake.sync(
+        including="a|b|tmp_.*",
+        excluding="tmp_.*",
+        table_prefix="p_",
+        table_suffix="_s",
+        table_mapping={"s1.b": "named"},
+    )
+    assert lake.catalog.tables("lake") == ["named", "p_a_s"]
+    assert [row["id"] for row in lake.rows("p_a_s")] == [1, 2]
+    lake.sync(merge_shards=False, including="a")
+    assert {"s1_a", "s2_a"} <= set(lake.catalog.tables("lake"))
+
+
+def test_a_table_that_appears_later_and_one_that_was_dropped_here_are_read_whole(
+    lake: Lake,
+) -> None:
+    lake.put("1.jsonl", record("s.a", "c", {"id": 1}))
+    lake.sync()
+    lake.put("2.jsonl", record("s.b", "c", {"id": 2}), record("s.a", "c", {"id": 3}))
+    lake.sync()
+    assert [row["id"] for row in lake.rows("b")] == [2]
+    lake.catalog.drop_table("lake.a")
+    lake.sync()
+    assert [row["id"] for row in lake.rows("a")] == [1, 3]
+    assert len(lake.catalog.table("lake.b").snapshots()) == 1, "b is not written again"
+
+
+def test_keys_partitions_computed_and_metadata_columns(lake: Lake) -> None:
+    row = {"id": 1, "at": "2024-05-06 07:08:09", "name": " Ann ", "n": 17}
+    lake.put("1.jsonl", record("s.a", "c", row), record("s.b", "c", {"id": 1}))
+    functions = [
+        "dt=date_format(at, yyyy-MM-dd)", "y=year(at)", "mo=month(at)", "d=day(at)", "h=hour(at)",
+        "mi=minute(at)", "se=second(at)", "sub=substring(name, 1, 3)", "tr=truncate(n, 5)",
+        "ca=cast(7, INT)", "up=upper(name)", "lo=lower(name)", "tm=trim(name)", "now=now()",
+    ]  # fmt: skip
+    lake.sync(
+        primary_key={"a": ["id", "dt"]},
+        partition_by=["dt"],
+        computed_columns={"a": functions},
+        metadata_columns=("database_name", "table_name", "op_ts"),
+    )
+    found = lake.rows("a")[0]
+    assert found.pop("now") is not None
+    assert found.pop("op_ts").timestamp() == 1_700_000_000
+    assert found == row | {
+        "dt": "2024-05-06", "y": 2024, "mo": 5, "d": 6, "h": 7, "mi": 8, "se": 9, "sub": "Ann"[:2],
+        "tr": 15, "ca": 7, "up": " ANN ", "lo": " ann ", "tm": "Ann", "database_name": "s",
+        "table_name": "a",
+    }  # fmt: skip
+    table = lake.catalog.table("lake.a")
+    assert (table.primary_key, table.partition_by) == (("id", "dt"), ("dt",))
+    assert lake.catalog.table("lake.b").partition_by == ()
+    with pytest.raises(ArgumentError, match="no function 'soundex'"):
+        lake.sync(computed_columns=["x=soundex(a)"])
+
+
+def test_bad_events_go_to_the_side_table_with_place_and_reason(lake: Lake) -> None:
+    lake.put("1.jsonl", record("s.a", "c", {"id": 1, "n": 5}))
+    lake.sync()
+    lake.put(
+        "2.jsonl",
+        record("s.a", "c", {"id": 2, "n": 6}),
+        "no json",
+        record("s.a", "c", {"id": 3, "n": "x" * 200}),
+        record("s.a", "c", {"id": 4, "n": 7}),
+    )
+    with pytest.raises(ValueError, match="line 2"):
+        lake.sync()
+    result = lake.sync(dead_letter="lake.bad")
+    assert [row["id"] for row in lake.rows("a")] == [1, 2, 4]
+    first, second = sorted(lake.rows("bad"), key=lambda row: row["place"])
+    assert first["place"].endswith("2.jsonl, line 2")
+    assert first["event"] == "no json"
+    assert (second["column"], second["source_table"]) == ("n", "s.a")
+    assert len(second["value"]) <= 80
+    assert result.details["dead_letters"] == 2
+    assert lake.sync(dead_letter="lake.bad").rows_written == 0
+
+
+def test_of_merged_shards_only_the_one_that_was_emptied_loses_its_rows(lake: Lake) -> None:
+    lake.put(
+        "1.jsonl",
+        *(record(f"s{n}.a", "c", {"id": 10 * n + m}) for n in (1, 2) for m in (1, 2)),
+        *(record(f"s{n}.log", "c", {"v": "x"}, key=None) for n in (1, 1, 2)),
+    )
+    lake.sync()
+    lake.put("2.jsonl", record("s1.a", "t", None), record("s1.log", "t", None, key=None))
+    lake.sync()
+    assert [row["id"] for row in lake.rows("a")] == [21, 22]
+    assert lake.rows("log") == [{"v": "x"}]
+
+
+def test_tables_without_a_key_are_bags(lake: Lake) -> None:
+    lake.put("1.jsonl", *(record("s.log", "c", {"v": v}, key=None) for v in "aab"))
+    lake.sync()
+    lake.put(
+        "2.jsonl",
+        record("s.log", "d", {"v": "a"}, key=None),
+        record("s.log", "c", {"v": "c"}, key=None),
+        record("s.log", "d", {"v": "c"}, key=None),
+    )
+    lake.sync()
+    assert sorted(row["v"] for row in lake.rows("log")) == ["a", "b"]
+
+
+def test_a_key_that_differs_from_the_source_is_refused_or_left_out(lake: Lake) -> None:
+    lake.catalog.create_database("lake")
+    import pyarrow as pa
+
+    schema = pa.schema([pa.field("other", pa.int64(), nullable=False), ("id", pa.int64())])
+    lake.catalog.create_table("lake.a", schema, primary_key=("other",), options={"bucket": "1"})
+    lake.put("1.jsonl", record("s.a", "c", {"id": 1, "other": 2}), record("s.b", "c", {"id": 1}))
+    with pytest.raises(ArgumentError, match="ignore_incompatible"):
+        lake.sync()
+    assert lake.sync(ignore_incompatible=True).details["skipped"] == ["lake.a"]
+    assert lake.rows("b") == [{"id": 1}]
+
+
+def test_divided_reads_each_table_alone(lake: Lake) -> None:
+    lake.put("1.jsonl", record("s.a", "c", {"id": 1}), record("s.b", "c", {"id": 2}))
+    assert lake.sync(mode="divided").rows_written == 2
+    assert lake.sync(mode="divided").rows_written == 0
+
+
+@pytest.mark.parametrize("user", [None, "run"])
+@pytest.mark.parametrize("dies_at", range(6))
+def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
+    lake: Lake, dies_at: int, user: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cdc_files, "_WINDOW_BYTES", 300)
+    monkeypatch.setattr(cdc_files, "_BLOCK_BYTES", 300)
+    parts: list[Any] = []
+    for n in range(4):
+        parts.append(record("s1.a", "c", {"id": n, **({"new": n} if n > 1 else {})}))
+        parts.append(record("s2.a", "c", {"id": 10 + n}))
+        parts.append(record("s.log", "c", {"v": n}, key=None))
+    lake.put("1.jsonl", *parts)
+    real, count = cdc_target.SyncTarget.flush, iter(range(100))
+
+    def dying(self: Any, *, complete: bool) -> None:
+        had = self.writer is not None
+        if had and next(count) == dies_at:
+            raise KeyboardInterrupt
+        real(self, complete=complete)
+
+    monkeypatch.setattr(cdc_target.SyncTarget, "flush", dying)
+    commit = tc.CommitAs(user=user, identifier=3) if user else None
+    try:
+        lake.sync(commit=commit)
+    except KeyboardInterrupt:
+        lake.sync(commit=commit)
+    assert [row["id"] for row in lake.rows("a")] == [0, 1, 2, 3, 10, 11, 12, 13]
+    assert sorted(row["v"] for row in lake.rows("log")) == [0, 1, 2, 3]
+    assert lake.sync().rows_written == 0
+
+
+@pytest.mark.parametrize(
+    ("format", "lines"),
+    [
+        ("canal-json", [
+            {"type": "INSERT", "database": "s", "table": "a", "es": 5, "isDdl": False,
+             "data": [{"id": "1", "n": "5"}, {"id": "2", "n": "6"}], "old": None},
+            {"type": "UPDATE", "database": "s", "table": "a", "es": 6, "isDdl": False,
+             "data": [{"id": "1", "n": "7"}], "old": [{"n": "5"}]},
+            {"type": "DELETE", "database": "s", "table": "a", "es": 7, "isDdl": False,
+             "data": [{"id": "2", "n": "6"}], "old": None},
+            {"type": "ALTER", "database": "s", "table": "a", "isDdl": True, "sql": "ALTER …"},
+        ]),
+        ("maxwell-json", [
+            {"type": "insert", "database": "s", "table": "a", "ts": 5, "data": {"id": 1, "n": 5}},
+            {"type": "bootstrap-insert", "database": "s", "table": "a", "ts": 5,
+             "data": {"id": 2, "n": 6}},
+            {"type": "update", "database": "s", "table": "a", "ts": 6, "data": {"id": 1, "n": 7},
+             "old": {"n": 5}},
+            {"type": "delete", "database": "s", "table": "a", "ts": 7, "data": {"id": 2, "n": 6}},
+        ]),
+        ("ogg-json", [
+            {"table": "S.a", "op_type": "I", "after": {"id": 1, "n": 5}},
+            {"table": "S.a", "op_type": "I", "after": {"id": 2, "n": 6}},
+            {"table": "S.a", "op_type": "U", "before": {"id": 1, "n": 5}, "after": {"id": 1, "n": 7}},
+            {"table": "S.a", "op_type": "D", "before": {"id": 2, "n": 6}},
+        ]),
+        ("json", [{"id": 1, "n": 5}, {"id": 1, "n": 7}]),
+    ],
+)  # fmt: skip
+def test_other_forms_of_events(lake: Lake, format: str, lines: list[Any]) -> None:
+    lake.put("1.jsonl", *lines)
+    source = tc.FilesSource(lake.source.uri, format=format)
+    lake.catalog.create_database("lake")
+    tc.sync_table(lake.catalog, "lake.a", source, primary_key=("id",))
+    assert [[str(v) for v in row.values()] for row in lake.rows("a")] == [["1", "7"]]
+
+
+def test_the_raw_binlog_gives_the_final_state(tmp_path: Path) -> None:
+    from tests.golden import streams
+
+    folder = streams.FOLDER / "mariadb"
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    source = tc.FilesSource(f"file://{folder}/binlog.*", format="mysql-binlog")
+    tc.sync_database(catalog, "shop", source, including=r"shop_\d\..*", merge_shards=False)
+    last = len(streams.phases("mariadb")) - 1
+    told, columns = streams.state("mariadb", last), streams.columns("mariadb", last)
+    untold = frozenset({"sales_channel", "opens_at", "color", "fee", "loyalty_points"})
+    for table, expected in told.items():
+        if not expected:
+            continue
+        rows = catalog.table(f"shop.{table.replace('.', '_')}").read().to_arrow().to_pylist()
+        for row in rows:  # a list here, text in the recording
+            if isinstance(row.get("interests"), list):
+                row["interests"] = ",".join(row["interests"])
+        types = {c["name"]: c["type"] for c in columns[table]["columns"]}
+        assert streams.differences(rows, expected, types, maybe_null=untold) == [], table
+
+
+def test_a_value_that_does_not_fit_names_column_and_line(lake: Lake) -> None:
+    lake.put("1.jsonl", record("s.a", "c", {"id": 1}), record("s.a", "c", {"id": None}))
+    with pytest.raises(DataError, match=r"line 2: column 'id' of the primary key is null"):
+        lake.sync()
