@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, NotFoundError
+from table_core.errors import ArgumentError, NotFoundError, OptionError
+from table_core.expire.auto_tags import TagPeriod
+from table_core.options import keys_scan
 from table_core.scan.incremental import ChangeMode, ChangeRange, change_mode, reads_of
 from table_core.scan.plan import ScanPlan
 from table_core.scan.prune import Pruner
@@ -18,6 +20,7 @@ from table_core.table.consumers import next_snapshot_of
 from table_core.table.scan import Scan, bound_where, selected_fields
 from table_core.table.split_reader import RowForm, SplitReader
 from table_core.table.state_plan import refuse_unreadable
+from table_core.table.tags import tag_names, tagged
 from table_core.table.timeline import TableTimeline
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["ChangePlanner", "changes_scan", "range_scan"]
+__all__ = ["ChangePlanner", "auto_tag_range", "changes_scan", "range_scan"]
 
 
 def changes_scan(
@@ -87,14 +90,41 @@ def range_scan(
     if asked.mode is ChangeMode.DIFF:
         from table_core.table.difference import difference_scan
 
-        return difference_scan(
-            access, asked.after, asked.to, columns=columns, where=where, with_kind=False
-        )
+        first, last = asked.states or (asked.after, asked.to)
+        return difference_scan(access, first, last, columns=columns, where=where, with_kind=False)
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     reader = SplitReader(access=access, fields=fields, where=bound, form=RowForm.ADDS)
     planner = ChangePlanner(access, bound)
     return Scan(reader, lambda: planner.plan(asked), limit=limit)
+
+
+def auto_tag_range(access: TableAccess) -> ChangeRange | None:
+    """What ``incremental-to-auto-tag`` asks for: from the automatic tag before it to that tag.
+
+    Without that tag, or one before it, there is nothing that differs.
+
+    Raises:
+        OptionError: no automatic tag is called so.
+    """
+    name = access.options.get(keys_scan.INCREMENTAL_TO_AUTO_TAG)
+    if name is None:
+        return None
+    period = TagPeriod.of(access.options)
+    begin = period.begin(name)
+    if begin is None:
+        raise OptionError(
+            f"{name!r} is not the name of an automatic tag of {access.name}",
+            option=keys_scan.INCREMENTAL_TO_AUTO_TAG.key,
+            value=name,
+        )
+    begins = {known: at for known in tag_names(access) if (at := period.begin(known)) is not None}
+    earlier = [known for known, at in begins.items() if at < begin]
+    if name not in begins or not earlier:
+        return ChangeRange(0, 0, ChangeMode.DIFF)
+    before = tagged(access, max(earlier, key=begins.__getitem__)).snapshot
+    to = tagged(access, name).snapshot
+    return ChangeRange(before.id, to.id, ChangeMode.DIFF, (before, to))
 
 
 @dataclass(frozen=True, slots=True)

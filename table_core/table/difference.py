@@ -52,21 +52,24 @@ _ADDS: Final = pa.array([0, 2], pa.int8())
 
 def difference_scan(
     access: TableAccess,
-    first: int,
-    last: int,
+    first: int | Snapshot,
+    last: int | Snapshot,
     *,
     columns: Sequence[str] | None,
     where: str | Expression | None,
     with_kind: bool = True,
 ) -> Scan:
-    """What differs at snapshot ``last`` from snapshot ``first``; 0 is the empty table.
+    """What differs at snapshot ``last`` from snapshot ``first``; number 0 is the empty table.
 
     Without ``with_kind`` vanished keys are left out, and so is ``_ROW_KIND``.
 
     Raises:
         NotFoundError: one of them has expired.
     """
-    states = [None if id == 0 else access.metadata.snapshot(id) for id in (first, last)]
+    states = [
+        (access.metadata.snapshot(end) if end else None) if isinstance(end, int) else end
+        for end in (first, last)
+    ]
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     planner = _Planner(access, bound)

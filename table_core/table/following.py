@@ -90,7 +90,10 @@ class _Following:
         assert begin.full is not None
         access, full = self.access, begin.full
         planner = StatePlanner(
-            access=access, levels=begin.levels, created_after_ms=begin.created_after_ms
+            access=access,
+            levels=begin.levels,
+            created_after_ms=begin.created_after_ms,
+            streams=True,
         )
         reader = SplitReader(access=access, fields=access.schema.fields, form=RowForm.INSERTS)
         return Scan(reader, lambda: planner.plan(full))

@@ -121,6 +121,8 @@ class SplitReader:
         if not self.access.schema.is_key_table:
             return self._plain(split)
         match self.form:
+            case RowForm.CHANGES if split.retracts:  # what was there, not what was written
+                return map(_adds, self._merged(split, with_system=True))
             case RowForm.CHANGES:
                 return self._as_stored(split)
             case RowForm.ADDS:
