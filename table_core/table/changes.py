@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from table_core.errors import ArgumentError, NotFoundError, OptionError
 from table_core.expire.auto_tags import TagPeriod
 from table_core.options import keys_scan
-from table_core.scan.incremental import ChangeMode, ChangeRange, change_mode, reads_of
+from table_core.scan.incremental import (
+    ChangeMode,
+    ChangeRange,
+    change_mode,
+    reads_of,
+    requested_range,
+)
 from table_core.scan.plan import ScanPlan
 from table_core.scan.prune import Pruner
 from table_core.scan.split import change_splits
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["ChangePlanner", "auto_tag_range", "changes_scan", "range_scan"]
+__all__ = ["ChangePlanner", "asked_range", "changes_of_range", "changes_scan", "range_scan"]
 
 
 def changes_scan(
@@ -99,7 +105,33 @@ def range_scan(
     return Scan(reader, lambda: planner.plan(asked), limit=limit)
 
 
-def auto_tag_range(access: TableAccess) -> ChangeRange | None:
+def asked_range(access: TableAccess) -> ChangeRange | None:
+    """The range of snapshots that options ask for, None if they ask for none.
+
+    Raises:
+        OptionError: the range does not make sense.
+    """
+    asked = requested_range(access.options, TableTimeline(access))
+    return asked if asked is not None else _auto_tag_range(access)
+
+
+def changes_of_range(access: TableAccess, asked: ChangeRange, *, with_number: bool = False) -> Scan:
+    """All changes in ``asked`` with ``_ROW_KIND``, and on demand their sequence numbers."""
+    fields = access.schema.fields
+    if asked.mode is ChangeMode.DIFF:
+        from table_core.table.difference import difference_scan
+
+        first, last = asked.states or (asked.after, asked.to)
+        return difference_scan(
+            access, first, last, columns=None, where=None, with_number=with_number
+        )
+    reader = SplitReader(
+        access=access, fields=fields, form=RowForm.CHANGES, with_number=with_number
+    )
+    return Scan(reader, lambda: ChangePlanner(access).plan(asked))
+
+
+def _auto_tag_range(access: TableAccess) -> ChangeRange | None:
     """What ``incremental-to-auto-tag`` asks for: from the automatic tag before it to that tag.
 
     Without that tag, or one before it, there is nothing that differs.

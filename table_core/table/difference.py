@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from table_core.changelog.diff import state_changes
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
+from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.merge.kway import merge_runs
 from table_core.merge.sort import KeyOrder
 from table_core.ondisk.data_file import EntryKind
@@ -27,6 +27,7 @@ from table_core.scan.incremental import changed_buckets
 from table_core.scan.plan import ScanPlan, live_entries
 from table_core.scan.prune import Pruner
 from table_core.scan.split import Split
+from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.table.scan import Scan, bound_where, selected_fields
 from table_core.table.split_reader import RowForm, SplitReader
 from table_core.table.state_plan import deletions_of
@@ -58,6 +59,7 @@ def difference_scan(
     columns: Sequence[str] | None,
     where: str | Expression | None,
     with_kind: bool = True,
+    with_number: bool = False,
 ) -> Scan:
     """What differs at snapshot ``last`` from snapshot ``first``; number 0 is the empty table.
 
@@ -78,7 +80,11 @@ def difference_scan(
         plain = SplitReader(access=access, fields=fields, where=bound, form=form)
         return Scan(plain, lambda: planner.added(states[0], states[1]))
     reader = _Comparing(
-        SplitReader(access=access, fields=access.schema.fields), fields, bound, with_kind=with_kind
+        SplitReader(access=access, fields=access.schema.fields),
+        fields,
+        bound,
+        with_kind=with_kind,
+        with_number=with_number,
     )
     return Scan(reader, lambda: planner.pairs(states[0], states[1]))
 
@@ -157,13 +163,14 @@ class _Comparing:
     fields: tuple[Field, ...]
     where: Bound | None
     with_kind: bool
+    with_number: bool = False
 
     @property
     def condition_fields(self) -> tuple[Field, ...]:
         return self.reader.condition_fields
 
     def schema(self) -> pa.Schema:
-        found = arrow_schema(self.fields)
+        found = arrow_schema((*((SEQUENCE_FIELD,) if self.with_number else ()), *self.fields))
         if not self.with_kind:
             return found
         return pa.schema([pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False), *found])
@@ -195,6 +202,8 @@ class _Comparing:
 
     def _result(self, rows: pa.Table) -> pa.Table:
         columns = [rows[f.name] for f in self.fields]
+        if self.with_number:
+            columns.insert(0, rows[SEQUENCE_COLUMN])
         if self.with_kind:
             columns.insert(0, _KINDS.take(rows[KIND_COLUMN].combine_chunks()))
         return pa.Table.from_arrays(columns, schema=self.schema())

@@ -17,7 +17,6 @@ from table_core.errors import ArgumentError
 from table_core.options import keys_scan
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
-from table_core.scan.incremental import requested_range
 from table_core.scan.prune import Explain
 from table_core.scan.time_travel import resolve
 from table_core.table.split_reader import SplitReader
@@ -191,9 +190,9 @@ def batch_scan(
     timeline = TableTimeline(access)
     named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
     if not named and _asks_for_range(access.options):
-        from table_core.table.changes import auto_tag_range, range_scan
+        from table_core.table.changes import asked_range, range_scan
 
-        asked = requested_range(access.options, timeline) or auto_tag_range(access)
+        asked = asked_range(access)
         if asked is not None:
             return range_scan(access, asked, columns=columns, where=where, limit=limit)
     found = resolve(

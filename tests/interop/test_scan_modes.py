@@ -111,9 +111,14 @@ def cases(snapshots: list[Any]) -> Iterator[dict[str, str]]:
 
 
 def followed(catalog: Any, options: dict[str, str]) -> Rows:
+    return followed_table(catalog, NAME, options)
+
+
+def followed_table(catalog: Any, name: str, options: dict[str, str]) -> Rows:
+    """What a follower gives until it waits."""
     found: Rows = []
     try:
-        for batch in replace(catalog, clock=NoWait()).table(NAME, options=options).follow():
+        for batch in replace(catalog, clock=NoWait()).table(name, options=options).follow():
             found += judged(batch)
     except Idle:
         pass
