@@ -45,7 +45,7 @@ class SystemTable(Table):
         return cls(f"{described.name}${system}", lambda: system_scan(described, system), described)
 
     @property
-    def access(self) -> TableAccess:  # type: ignore[override] # what would change it, needs this
+    def access(self) -> TableAccess:  # type: ignore[override]  # what would change it, needs this
         """There is none: nothing can be done to a system table.
 
         Raises:
