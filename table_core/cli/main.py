@@ -5,6 +5,7 @@ Exit status: 0 done, 1 failed (kind and facts of the error on stderr), 2 misuse.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from datetime import UTC, datetime
@@ -13,7 +14,27 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from table_core.cli import output
+from table_core.cli import output, rows
+from table_core.cli.arguments import (
+    After,
+    AsJson,
+    Branch,
+    Columns,
+    Database,
+    DryRun,
+    Format,
+    Limit,
+    OlderThan,
+    Options,
+    Output,
+    RetainMax,
+    RetainMin,
+    TableName,
+    Warehouse,
+    Where,
+    names,
+    pairs,
+)
 from table_core.errors import TableError, error_to_document
 
 __all__ = ["app", "main"]
@@ -24,27 +45,15 @@ app = typer.Typer(
     help="Read and keep Apache Paimon tables.",
     pretty_exceptions_enable=False,
 )
-Warehouse = Annotated[
-    str,
-    typer.Option("--warehouse", "-w", envvar="TABLE_CORE_WAREHOUSE", help="URI or folder."),
-]
-TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, or one JSON row a line.")]
-Columns = Annotated[str | None, typer.Option(help="Comma-separated columns.")]
-Where = Annotated[str | None, typer.Option(help="A SQL condition.")]
-Limit = Annotated[int | None, typer.Option(help="At most so many rows.")]
-Format = Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")]
-Output = Annotated[str | None, typer.Option("-o", "--output", help="Write to this file.")]
 
 
-def _table(warehouse: str, name: str) -> Any:
+def _table(
+    warehouse: str, name: str, branch: str | None = None, options: list[str] | None = None
+) -> Any:
     import table_core as tc
 
-    return tc.open_catalog(warehouse).table(name)
-
-
-def _columns(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",")]
+    catalog = tc.open_catalog(warehouse)
+    return catalog.table(name, branch=branch, options=pairs(options))
 
 
 @app.command()
@@ -52,26 +61,26 @@ def databases(warehouse: Warehouse, as_json: AsJson = False) -> None:
     """List the databases of a warehouse."""
     import table_core as tc
 
-    rows = [{"database": name} for name in tc.open_catalog(warehouse).databases()]
-    output.show_records(rows, as_json=as_json)
+    found = [{"database": name} for name in tc.open_catalog(warehouse).databases()]
+    rows.show_records(found, as_json=as_json)
 
 
 @app.command()
 def tables(
     warehouse: Warehouse,
-    database: Annotated[str | None, typer.Argument(help="All databases if left out.")] = None,
+    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """List tables, with their newest snapshot."""
     import table_core as tc
 
     catalog = tc.open_catalog(warehouse)
-    rows = []
+    found = []
     for name in [database] if database else catalog.databases():
         for table in catalog.tables(name):
             head = catalog.table(f"{name}.{table}").latest_snapshot()
-            rows.append({"table": f"{name}.{table}", "snapshot": head.id if head else None})
-    output.show_records(rows, as_json=as_json)
+            found.append({"table": f"{name}.{table}", "snapshot": head.id if head else None})
+    rows.show_records(found, as_json=as_json)
 
 
 @app.command()
@@ -83,7 +92,7 @@ def describe(warehouse: Warehouse, table: TableName, as_json: AsJson = False) ->
 @app.command()
 def snapshots(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List the snapshots of a table, oldest first."""
-    rows = [
+    found = [
         {
             "id": s.id,
             "kind": s.commit_kind.value,
@@ -97,7 +106,7 @@ def snapshots(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
         }
         for s in _table(warehouse, table).snapshots()
     ]
-    output.show_records(rows, as_json=as_json)
+    rows.show_records(found, as_json=as_json)
 
 
 @app.command()
@@ -108,36 +117,73 @@ def read(
     where: Where = None,
     snapshot: Annotated[int | None, typer.Option(help="Read this snapshot.")] = None,
     tag: Annotated[str | None, typer.Option(help="Read this tag.")] = None,
+    timestamp: Annotated[
+        datetime | None, typer.Option(help="Read the state of this time, in UTC.")
+    ] = None,
+    watermark: Annotated[int | None, typer.Option(help="Read the state of it.")] = None,
+    branch: Branch = None,
+    option: Options = None,
     limit: Limit = None,
     format: Format = "table",
     file: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the rows of a table."""
-    scan = _table(warehouse, table).read(
-        columns=_columns(columns), where=where, snapshot=snapshot, tag=tag, limit=limit
+    """Print the rows of a table, or write them to a file."""
+    scan = _table(warehouse, table, branch, option).read(
+        columns=names(columns),
+        where=where,
+        snapshot=snapshot,
+        tag=tag,
+        timestamp=timestamp and timestamp.replace(tzinfo=UTC),
+        watermark=watermark,
+        limit=limit,
     )
-    output.show_rows(scan, "json" if as_json else format, file)
+    rows.show_rows(scan, "json" if as_json else format, file)
+
+
+@app.command()
+def follow(
+    warehouse: Warehouse,
+    table: TableName,
+    after: After = None,
+    consumer: Annotated[
+        str | None, typer.Option(help="Go on where this consumer is, and move it on.")
+    ] = None,
+    poll_seconds: Annotated[float, typer.Option(help="How often to look.")] = 1.0,
+    branch: Branch = None,
+    option: Options = None,
+    limit: Annotated[int | None, typer.Option(help="End after so many rows.")] = None,
+    format: Annotated[str, typer.Option("--format", help="table, json or csv.")] = "table",
+    as_json: AsJson = False,
+) -> None:
+    """Print changes as they come, until interrupted; first the whole table, unless told otherwise."""
+    tables = _table(warehouse, table, branch, option).follow(
+        after=after, consumer=consumer, poll_seconds=poll_seconds
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        rows.show_changes(tables, "json" if as_json else format, limit)
 
 
 @app.command()
 def changes(
     warehouse: Warehouse,
     table: TableName,
-    after: Annotated[int | None, typer.Option(help="Changes after this snapshot.")] = None,
+    after: After = None,
     to: Annotated[int | None, typer.Option(help="Up to this snapshot.")] = None,
     columns: Columns = None,
     where: Where = None,
     mode: Annotated[str, typer.Option(help="auto, changelog, delta or diff.")] = "auto",
+    branch: Branch = None,
+    option: Options = None,
     format: Format = "table",
     file: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the changes between snapshots, with their row kinds."""
-    scan = _table(warehouse, table).changes(
-        after=after, to=to, columns=_columns(columns), where=where, mode=mode
+    scan = _table(warehouse, table, branch, option).changes(
+        after=after, to=to, columns=names(columns), where=where, mode=mode
     )
-    output.show_rows(scan, "json" if as_json else format, file)
+    rows.show_rows(scan, "json" if as_json else format, file)
 
 
 @app.command()
@@ -145,9 +191,7 @@ def compact(
     warehouse: Warehouse,
     table: TableName,
     strategy: Annotated[str, typer.Option(help="full or minor.")] = "full",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Compact a table."""
@@ -159,11 +203,9 @@ def compact(
 def expire_snapshots(
     warehouse: Warehouse,
     table: TableName,
-    retain_max: Annotated[int | None, typer.Option(help="Keep at most so many.")] = None,
-    retain_min: Annotated[int | None, typer.Option(help="Keep at least so many.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    retain_max: RetainMax = None,
+    retain_min: RetainMin = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget old snapshots and the files that only they need."""
@@ -178,9 +220,7 @@ def expire_partitions(
     warehouse: Warehouse,
     table: TableName,
     expiration_time: Annotated[str | None, typer.Option(help="e.g. '7 d'.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Drop partitions past their time."""
@@ -192,15 +232,11 @@ def expire_partitions(
 def remove_orphan_files(
     warehouse: Warehouse,
     table: TableName,
-    older_than: Annotated[
-        datetime | None, typer.Option(help="UTC; files changed since stay. Default: a day ago.")
-    ] = None,
+    older_than: OlderThan = None,
     allow_young: Annotated[
         bool, typer.Option("--allow-young", help="Permit less than a day; nobody may be writing.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete files that nothing names."""
@@ -216,11 +252,9 @@ def remove_orphan_files(
 def expire_changelogs(
     warehouse: Warehouse,
     table: TableName,
-    retain_max: Annotated[int | None, typer.Option(help="Keep at most so many.")] = None,
-    retain_min: Annotated[int | None, typer.Option(help="Keep at least so many.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    retain_max: RetainMax = None,
+    retain_min: RetainMin = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Forget changelogs that were kept when their snapshots expired."""
@@ -234,9 +268,7 @@ def expire_changelogs(
 def expire_tags(
     warehouse: Warehouse,
     table: TableName,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete tags whose time is over."""

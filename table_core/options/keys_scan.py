@@ -94,7 +94,7 @@ SCAN_SNAPSHOT_ID: Final[Option[int | None]] = Option(
 )
 SCAN_TAG_NAME: Final[Option[str | None]] = Option("scan.tag-name", parse.text, None, "tag to read")
 SCAN_TIMESTAMP: Final[Option[str | None]] = Option(
-    "scan.timestamp", parse.text, None, "local timestamp text"
+    "scan.timestamp", parse.text, None, "timestamp text, UTC without a zone"
 )
 SCAN_TIMESTAMP_MILLIS: Final[Option[int | None]] = Option(
     "scan.timestamp-millis",
@@ -195,5 +195,8 @@ SCAN_REMOVE_NORMALIZE: Final[Option[bool]] = Option(
     "scan.remove-normalize", parse.boolean, False, "hint of another engine, no effect here"
 )
 TABLE_READ_SEQUENCE_NUMBER_ENABLED: Final[Option[bool]] = Option(
-    "table-read.sequence-number.enabled", parse.boolean, False, "sequence numbers in the audit log"
+    "table-read.sequence-number.enabled",
+    parse.boolean,
+    False,
+    "sequence numbers in the audit log and the binlog",
 )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from table_core.errors import NotFoundError, OptionError
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
 from table_core.options import keys_scan
-from table_core.scan.time_travel import compacted_full, resolve, timestamp_option
+from table_core.scan.time_travel import compacted_full, first_from, resolve, timestamp_option
 
 if TYPE_CHECKING:
     from table_core.options.table import TableOptions
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Deliver", "Ended", "Follower", "Levels", "Skip", "Start", "Step", "Wait", "start"]
 
 _FULL: Final = frozenset({"default", "full", "latest-full"})
+_AT_COMPACTION: Final = frozenset({"lookup", "full-compaction"})
+"""Producers that find changes by comparing with what was there."""
 _NO_STREAM: Final = frozenset({"latest-delta", "incremental"})
 
 
@@ -111,6 +113,11 @@ def start(
         return _from_snapshot(options, timeline, full=mode == "from-snapshot-full")
     if mode == "from-timestamp":
         return _from_timestamp(options, timeline)
+    created_ms = options.get(keys_scan.SCAN_CREATION_TIME_MILLIS)
+    if mode == "from-creation-timestamp" and created_ms is not None:
+        first = first_from(timeline, created_ms)
+        if first is not None:
+            return Start(next_id=first)
     if not ids:
         return Start(next_id=FIRST_ID)
     latest = timeline.snapshot(ids[-1])
@@ -244,6 +251,13 @@ class Follower:
             )
             if not self.options.get(option):
                 return Skip()
+            if (producer := self.options.get(keys_scan.CHANGELOG_PRODUCER)) in _AT_COMPACTION:
+                raise OptionError(
+                    f"{option.key} cannot be set with changelog-producer={producer}: what was "
+                    "overwritten would be delivered twice",
+                    option=option.key,
+                    value="true",
+                )
             return Deliver(snapshot.delta_manifest_list, with_deleted=self.is_key_table)
         if self.options.get(keys_scan.CHANGELOG_PRODUCER) != "none":
             changelog = snapshot.changelog_manifest_list

@@ -55,6 +55,8 @@ class ChangeRange:
     after: int
     to: int
     mode: ChangeMode
+    states: tuple[Snapshot, Snapshot] | None = None
+    """Both ends, where they are known by tags: their snapshots may have expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,27 +181,28 @@ def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | 
             value=text,
         )
     given = options.get(keys_scan.INCREMENTAL_BETWEEN_SCAN_MODE)
-    mode = change_mode(given, options)
+    mode, states = change_mode(given, options), None
     if between is not None:
         after, to = (_end(timeline, end) for end in ends)
-        tagged = not any(end.isdecimal() for end in ends)
-        if (
-            tagged
-            and given == "auto"
-            and not options.get(keys_scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT)
-        ):
-            mode = ChangeMode.DIFF
+        if all(timeline.has_tag(end) for end in ends):
+            states = timeline.tag(ends[0]), timeline.tag(ends[1])
+            as_numbers = options.get(keys_scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT)
+            if given == "auto" and not as_numbers:
+                mode = ChangeMode.DIFF
     else:
         after, to = (_at(timeline, end, option) for end in ends)
     if after > to:
         raise OptionError(
             f"option {option!r}: {ends[0]} comes after {ends[1]}", option=option, value=text
         )
-    return ChangeRange(after, to, mode)
+    return ChangeRange(after, to, mode, states)
 
 
 def _end(timeline: Timeline, end: str) -> int:
-    return int(end) if end.isdecimal() else timeline.tag(end).id
+    """A tag, or a number: the tag wins, as a tag may be called by a number."""
+    if end.isdecimal() and not timeline.has_tag(end):
+        return int(end)
+    return timeline.tag(end).id
 
 
 def _at(timeline: Timeline, end: str, option: str) -> int:

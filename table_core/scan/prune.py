@@ -95,15 +95,16 @@ class Pruner:
         batch: bool = True,
         keeps_partition: Callable[[bytes], bool] | None = None,
         index_of: Callable[[ManifestEntry], bytes | None] | None = None,
+        streams: bool = False,
     ) -> None:
         """``batch`` is False for changes, which see every level and no statistics of values.
 
         ``keeps_partition`` is a further condition on partition rows; ``index_of`` gives the container
-        of a file's indexes, None if it has none.
+        of a file's indexes, None if it has none; what ``streams`` sees level 0 in any case.
         """
         self._schema, self._options, self._where = schema, options, where
         self._schema_of = schema_of
-        self._hidden = batch and hides_level0(schema, options)
+        self._hidden = batch and not streams and hides_level0(schema, options)
         self._batch = batch
         self._types = [f.type for f in schema.partition_fields]
         self._keeps = keeps_partition

@@ -127,17 +127,14 @@ def batch_splits(
     bounds: Bounds,
     deletions: Mapping[str, DeletionRef] | None = None,
 ) -> list[Split]:
-    """The splits of one state of a table; ``entries`` are its live files, oldest first.
+    """The splits of one state of a table; ``entries`` are its visible files, oldest first.
 
     Partitions come by creation, or by value with ``scan.plan-sort-partition``.
 
     Raises:
         UnsupportedFeatureError: ``postpone.merge-on-read`` with postponed files.
     """
-    hidden = hides_level0(schema, options)
-    groups = by_bucket(
-        e for e in entries if _is_visible(e, options) and not (hidden and e.file.level == 0)
-    )
+    groups = by_bucket(e for e in entries if _is_visible(e, options))
     if options.get(keys_scan.SCAN_PLAN_SORT_PARTITION) and schema.partition_keys:
         types = [f.type for f in schema.partition_fields]
         ordered = sorted(

@@ -28,11 +28,16 @@ __all__ = [
     "Timeline",
     "at_or_before",
     "compacted_full",
+    "first_from",
     "resolve",
     "timestamp_option",
 ]
 
 _MODES: Final = frozenset({"default", "full", "latest-full", "latest"})
+_NEEDS: Final = {
+    "from-file-creation-time": keys_scan.SCAN_FILE_CREATION_TIME_MILLIS.key,
+    "from-creation-timestamp": keys_scan.SCAN_CREATION_TIME_MILLIS.key,
+}
 
 
 class Timeline(Protocol):
@@ -142,24 +147,45 @@ def timestamp_option(text: str) -> int:
 
 def _by_mode(options: TableOptions, timeline: Timeline, mode: str) -> SnapshotRef:
     latest = timeline.head()
-    if mode in _MODES or mode == "incremental":
-        created = options.get(keys_scan.SCAN_FILE_CREATION_TIME_MILLIS)
-        if created is None:
-            created = options.get(keys_scan.SCAN_CREATION_TIME_MILLIS)
-        return SnapshotRef(snapshot=latest, explicit=False, created_after_ms=created)
     if mode == "latest-delta":
         return SnapshotRef(snapshot=latest, explicit=False, delta_only=True)
     if mode == "compacted-full":
         return SnapshotRef(snapshot=compacted_full(options, timeline) or latest, explicit=False)
-    option = {
-        "from-file-creation-time": keys_scan.SCAN_FILE_CREATION_TIME_MILLIS,
-        "from-creation-timestamp": keys_scan.SCAN_CREATION_TIME_MILLIS,
-    }.get(mode)
-    created = None if option is None else options.get(option)
-    if created is None:
-        needs = "a snapshot, tag or timestamp" if option is None else option.key
-        raise OptionError(f"scan.mode {mode} needs {needs}", option="scan.mode", value=mode)
-    return SnapshotRef(snapshot=latest, explicit=False, created_after_ms=created)
+    if mode == "incremental":
+        raise OptionError(
+            "scan.mode incremental needs incremental-between, incremental-between-timestamp or "
+            "incremental-to-auto-tag",
+            option="scan.mode",
+            value=mode,
+        )
+    files = options.get(keys_scan.SCAN_FILE_CREATION_TIME_MILLIS)
+    created = options.get(keys_scan.SCAN_CREATION_TIME_MILLIS)
+    if mode == "from-creation-timestamp" or (mode == "default" and files is None):
+        if created is not None:
+            return _created_after(timeline, created)
+        if mode == "default":
+            return SnapshotRef(snapshot=latest, explicit=False)
+    if mode in _MODES - {"default"}:
+        return SnapshotRef(snapshot=latest, explicit=False)
+    if files is not None and mode in {"default", "from-file-creation-time"}:
+        return SnapshotRef(snapshot=latest, explicit=False, created_after_ms=files)
+    needs = _NEEDS.get(mode, "a snapshot, tag or timestamp")
+    raise OptionError(f"scan.mode {mode} needs {needs}", option="scan.mode", value=mode)
+
+
+def _created_after(timeline: Timeline, time_ms: int) -> SnapshotRef:
+    """The first snapshot from ``time_ms`` on; without one before it, or none since, by files."""
+    id = first_from(timeline, time_ms)
+    if id is not None:
+        return SnapshotRef(snapshot=timeline.snapshot(id), explicit=True)
+    return SnapshotRef(snapshot=timeline.head(), explicit=False, created_after_ms=time_ms)
+
+
+def first_from(timeline: Timeline, time_ms: int) -> int | None:
+    """The snapshot after the newest one before ``time_ms``, None if one of the two is not there."""
+    ids = timeline.ids()
+    at = bisect_left(ids, time_ms, key=lambda each: timeline.snapshot(each).time_millis)
+    return ids[at] if 0 < at < len(ids) else None
 
 
 def compacted_full(options: TableOptions, timeline: Timeline) -> Snapshot | None:
@@ -198,19 +224,34 @@ def _at_time(timeline: Timeline, time_ms: int) -> Snapshot:
 
 
 def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:
-    """The first snapshot whose watermark reaches ``watermark``; watermarks never fall."""
+    """A snapshot with ``watermark``, else the first whose watermark is beyond.
+
+    Of several with that very watermark it is the one that Paimon's search meets first.
+    """
     ids = timeline.ids()
-
-    def reached(id: int) -> int:
-        found = timeline.snapshot(id).watermark
-        return -(2**63) if found is None else found
-
-    at = bisect_left(ids, watermark, key=reached)
-    if at == len(ids):
+    marks = [timeline.snapshot(id).watermark for id in ids]
+    low, high = next((at for at, mark in enumerate(marks) if mark is not None), len(ids)), len(ids)
+    if low < high and _known(marks[low]) >= watermark:
+        return timeline.snapshot(ids[low])
+    low, last, found = 0, high - 1, None
+    while low <= last:
+        middle = low + (last - low) // 2
+        mark = next((m for m in marks[middle::-1] if m is not None), None)
+        if mark is None or mark < watermark:
+            low = middle + 1
+        else:
+            last, found = middle - 1, middle
+            if mark == watermark:
+                break
+    if found is None:
         raise NotFoundError(
             f"no snapshot has reached watermark {watermark}", name=str(watermark), available=[]
         )
-    return timeline.snapshot(ids[at])
+    return timeline.snapshot(ids[found])
+
+
+def _known(mark: int | None) -> int:
+    return -(2**63) if mark is None else mark
 
 
 def _at_version(timeline: Timeline, version: str) -> Snapshot:

@@ -34,6 +34,7 @@ __all__ = ["Catalog", "open_catalog", "open_table"]
 _SUFFIX: Final = ".db"
 _NAME: Final = re.compile(r"[^/\\\s.$][^/\\.$]*")
 _RESERVED: Final = "sys"
+_BRANCH: Final = "branch_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +145,20 @@ class Catalog:
     ) -> Table:
         """A handle on ``database.table``; ``options`` hold for this handle only.
 
-        ``table$branch_<name>`` names a branch too.
+        ``table$branch_<name>`` names a branch too; ``table$snapshots``, ``table$branch_<name>$files``
+        and ``sys.tables`` name system tables, which can be read and nothing else.
 
         Raises:
             NotFoundError: there is no such table or branch; facts list those there are.
         """
-        plain, _, suffix = name.partition("$branch_")
+        plain, _, rest = name.partition("$")
+        if plain.startswith(f"{_RESERVED}."):
+            from table_core.table.system_table import SystemTable
+
+            return SystemTable(name, lambda: self.system(name))
+        suffix = None
+        if rest.startswith(_BRANCH):
+            suffix, _, rest = rest.removeprefix(_BRANCH).partition("$")
         database, table = _split(plain)
         root = self.storage.within(_folder(database, table))
         if not Metadata(root).schema_ids():
@@ -159,9 +168,14 @@ class Catalog:
                 name=plain,
                 available=known,
             )
-        return open_handle(
+        handle = open_handle(
             plain, root, self.clock, self.ids, branch=branch or suffix or None, options=options
         )
+        if not rest:
+            return handle
+        from table_core.table.system_table import SystemTable
+
+        return SystemTable.of(handle.access, rest)
 
     def system(self, name: str) -> Scan:
         """A global system table: ``all_table_options, catalog_options, tables, partitions``."""

@@ -9,8 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, NotFoundError
-from table_core.scan.incremental import ChangeMode, ChangeRange, change_mode, reads_of
+from table_core.errors import ArgumentError, NotFoundError, OptionError
+from table_core.expire.auto_tags import TagPeriod
+from table_core.options import keys_scan
+from table_core.scan.incremental import (
+    ChangeMode,
+    ChangeRange,
+    change_mode,
+    reads_of,
+    requested_range,
+)
 from table_core.scan.plan import ScanPlan
 from table_core.scan.prune import Pruner
 from table_core.scan.split import change_splits
@@ -18,6 +26,7 @@ from table_core.table.consumers import next_snapshot_of
 from table_core.table.scan import Scan, bound_where, selected_fields
 from table_core.table.split_reader import RowForm, SplitReader
 from table_core.table.state_plan import refuse_unreadable
+from table_core.table.tags import tag_names, tagged
 from table_core.table.timeline import TableTimeline
 
 if TYPE_CHECKING:
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["ChangePlanner", "changes_scan", "range_scan"]
+__all__ = ["ChangePlanner", "asked_range", "changes_of_range", "changes_scan", "range_scan"]
 
 
 def changes_scan(
@@ -87,14 +96,67 @@ def range_scan(
     if asked.mode is ChangeMode.DIFF:
         from table_core.table.difference import difference_scan
 
-        return difference_scan(
-            access, asked.after, asked.to, columns=columns, where=where, with_kind=False
-        )
+        first, last = asked.states or (asked.after, asked.to)
+        return difference_scan(access, first, last, columns=columns, where=where, with_kind=False)
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     reader = SplitReader(access=access, fields=fields, where=bound, form=RowForm.ADDS)
     planner = ChangePlanner(access, bound)
     return Scan(reader, lambda: planner.plan(asked), limit=limit)
+
+
+def asked_range(access: TableAccess) -> ChangeRange | None:
+    """The range of snapshots that options ask for, None if they ask for none.
+
+    Raises:
+        OptionError: the range does not make sense.
+    """
+    asked = requested_range(access.options, TableTimeline(access))
+    return asked if asked is not None else _auto_tag_range(access)
+
+
+def changes_of_range(access: TableAccess, asked: ChangeRange, *, with_number: bool = False) -> Scan:
+    """All changes in ``asked`` with ``_ROW_KIND``, and on demand their sequence numbers."""
+    fields = access.schema.fields
+    if asked.mode is ChangeMode.DIFF:
+        from table_core.table.difference import difference_scan
+
+        first, last = asked.states or (asked.after, asked.to)
+        return difference_scan(
+            access, first, last, columns=None, where=None, with_number=with_number
+        )
+    reader = SplitReader(
+        access=access, fields=fields, form=RowForm.CHANGES, with_number=with_number
+    )
+    return Scan(reader, lambda: ChangePlanner(access).plan(asked))
+
+
+def _auto_tag_range(access: TableAccess) -> ChangeRange | None:
+    """What ``incremental-to-auto-tag`` asks for: from the automatic tag before it to that tag.
+
+    Without that tag, or one before it, there is nothing that differs.
+
+    Raises:
+        OptionError: no automatic tag is called so.
+    """
+    name = access.options.get(keys_scan.INCREMENTAL_TO_AUTO_TAG)
+    if name is None:
+        return None
+    period = TagPeriod.of(access.options)
+    begin = period.begin(name)
+    if begin is None:
+        raise OptionError(
+            f"{name!r} is not the name of an automatic tag of {access.name}",
+            option=keys_scan.INCREMENTAL_TO_AUTO_TAG.key,
+            value=name,
+        )
+    begins = {known: at for known in tag_names(access) if (at := period.begin(known)) is not None}
+    earlier = [known for known, at in begins.items() if at < begin]
+    if name not in begins or not earlier:
+        return ChangeRange(0, 0, ChangeMode.DIFF)
+    before = tagged(access, max(earlier, key=begins.__getitem__)).snapshot
+    to = tagged(access, name).snapshot
+    return ChangeRange(before.id, to.id, ChangeMode.DIFF, (before, to))
 
 
 @dataclass(frozen=True, slots=True)

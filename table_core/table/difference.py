@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from table_core.changelog.diff import state_changes
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
+from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.merge.kway import merge_runs
 from table_core.merge.sort import KeyOrder
 from table_core.ondisk.data_file import EntryKind
@@ -27,6 +27,7 @@ from table_core.scan.incremental import changed_buckets
 from table_core.scan.plan import ScanPlan, live_entries
 from table_core.scan.prune import Pruner
 from table_core.scan.split import Split
+from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.table.scan import Scan, bound_where, selected_fields
 from table_core.table.split_reader import RowForm, SplitReader
 from table_core.table.state_plan import deletions_of
@@ -52,21 +53,25 @@ _ADDS: Final = pa.array([0, 2], pa.int8())
 
 def difference_scan(
     access: TableAccess,
-    first: int,
-    last: int,
+    first: int | Snapshot,
+    last: int | Snapshot,
     *,
     columns: Sequence[str] | None,
     where: str | Expression | None,
     with_kind: bool = True,
+    with_number: bool = False,
 ) -> Scan:
-    """What differs at snapshot ``last`` from snapshot ``first``; 0 is the empty table.
+    """What differs at snapshot ``last`` from snapshot ``first``; number 0 is the empty table.
 
     Without ``with_kind`` vanished keys are left out, and so is ``_ROW_KIND``.
 
     Raises:
         NotFoundError: one of them has expired.
     """
-    states = [None if id == 0 else access.metadata.snapshot(id) for id in (first, last)]
+    states = [
+        (access.metadata.snapshot(end) if end else None) if isinstance(end, int) else end
+        for end in (first, last)
+    ]
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     planner = _Planner(access, bound)
@@ -75,7 +80,11 @@ def difference_scan(
         plain = SplitReader(access=access, fields=fields, where=bound, form=form)
         return Scan(plain, lambda: planner.added(states[0], states[1]))
     reader = _Comparing(
-        SplitReader(access=access, fields=access.schema.fields), fields, bound, with_kind=with_kind
+        SplitReader(access=access, fields=access.schema.fields),
+        fields,
+        bound,
+        with_kind=with_kind,
+        with_number=with_number,
     )
     return Scan(reader, lambda: planner.pairs(states[0], states[1]))
 
@@ -154,13 +163,14 @@ class _Comparing:
     fields: tuple[Field, ...]
     where: Bound | None
     with_kind: bool
+    with_number: bool = False
 
     @property
     def condition_fields(self) -> tuple[Field, ...]:
         return self.reader.condition_fields
 
     def schema(self) -> pa.Schema:
-        found = arrow_schema(self.fields)
+        found = arrow_schema((*((SEQUENCE_FIELD,) if self.with_number else ()), *self.fields))
         if not self.with_kind:
             return found
         return pa.schema([pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False), *found])
@@ -192,6 +202,8 @@ class _Comparing:
 
     def _result(self, rows: pa.Table) -> pa.Table:
         columns = [rows[f.name] for f in self.fields]
+        if self.with_number:
+            columns.insert(0, rows[SEQUENCE_COLUMN])
         if self.with_kind:
             columns.insert(0, _KINDS.take(rows[KIND_COLUMN].combine_chunks()))
         return pa.Table.from_arrays(columns, schema=self.schema())

@@ -22,11 +22,12 @@ from table_core.table.state_plan import StatePlanner, refuse_unreadable
 from table_core.table.timeline import TableTimeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.scan.follow import Start
     from table_core.table.access import TableAccess
+    from table_core.table.scan import RowReader
 
 __all__ = ["follow"]
 
@@ -34,9 +35,18 @@ _BYTES_AT_ONCE: Final = 64 << 20
 
 
 def follow(
-    access: TableAccess, *, after: int | None, consumer: str | None, poll_seconds: float
+    access: TableAccess,
+    *,
+    after: int | None,
+    consumer: str | None,
+    poll_seconds: float,
+    shown: Callable[[RowReader], RowReader] = lambda reader: reader,
+    with_number: bool = False,
+    begins: RowForm = RowForm.INSERTS,
 ) -> Iterator[pa.Table]:
-    """See ``Table.follow``.
+    """See ``Table.follow``.  ``shown`` makes of each reader the one whose rows are given.
+
+    ``begins`` is the form of the first, full read.
 
     Raises:
         OptionError: ``scan.mode`` cannot be followed.
@@ -48,7 +58,8 @@ def follow(
     if consumer is not None and after is None:
         stored = next_snapshot_of(access, consumer)
     begin = start(access.options, TableTimeline(access), after=after, consumer_next=stored)
-    following = _Following(access, consumer, max(int(poll_seconds * 1000), 0))
+    poll_ms = max(int(poll_seconds * 1000), 0)
+    following = _Following(access, consumer, poll_ms, shown, with_number, begins)
     return following.tables(begin)
 
 
@@ -57,6 +68,9 @@ class _Following:
     access: TableAccess
     consumer: str | None
     poll_ms: int
+    shown: Callable[[RowReader], RowReader]
+    with_number: bool
+    begins: RowForm
 
     def tables(self, begin: Start) -> Iterator[pa.Table]:
         access = self.access
@@ -90,17 +104,28 @@ class _Following:
         assert begin.full is not None
         access, full = self.access, begin.full
         planner = StatePlanner(
-            access=access, levels=begin.levels, created_after_ms=begin.created_after_ms
+            access=access,
+            levels=begin.levels,
+            created_after_ms=begin.created_after_ms,
+            streams=True,
         )
-        reader = SplitReader(access=access, fields=access.schema.fields, form=RowForm.INSERTS)
-        return Scan(reader, lambda: planner.plan(full))
+        return Scan(self._reader(self.begins), lambda: planner.plan(full))
+
+    def _reader(self, form: RowForm) -> RowReader:
+        access = self.access
+        return self.shown(
+            SplitReader(
+                access=access,
+                fields=access.schema.fields,
+                form=form,
+                with_number=self.with_number,
+            )
+        )
 
     def _changes(self, id: int, step: Deliver) -> Scan:
-        access = self.access
-        reader = SplitReader(access=access, fields=access.schema.fields, form=RowForm.CHANGES)
-        planner = ChangePlanner(access)
+        planner = ChangePlanner(self.access)
         return Scan(
-            reader,
+            self._reader(RowForm.CHANGES),
             lambda: planner.one(id, step.manifest_list, with_deleted=step.with_deleted),
         )
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 import pyarrow as pa
 
 from table_core.errors import ArgumentError
+from table_core.options import keys_scan
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
-from table_core.scan.incremental import requested_range
 from table_core.scan.prune import Explain
 from table_core.scan.time_travel import resolve
 from table_core.table.split_reader import SplitReader
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
+    from table_core.options.table import TableOptions
     from table_core.predicate.bound import Bound
     from table_core.scan.plan import ScanPlan
     from table_core.scan.split import Split
@@ -188,10 +189,12 @@ def batch_scan(
     refuse_unreadable(access)
     timeline = TableTimeline(access)
     named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
-    if not named and (asked := requested_range(access.options, timeline)) is not None:
-        from table_core.table.changes import range_scan
+    if not named and _asks_for_range(access.options):
+        from table_core.table.changes import asked_range, range_scan
 
-        return range_scan(access, asked, columns=columns, where=where, limit=limit)
+        asked = asked_range(access)
+        if asked is not None:
+            return range_scan(access, asked, columns=columns, where=where, limit=limit)
     found = resolve(
         access.options,
         timeline,
@@ -203,6 +206,17 @@ def batch_scan(
     if found.explicit and found.snapshot is not None:
         access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
     return _state_scan(access, found, columns, where, limit)
+
+
+def _asks_for_range(options: TableOptions) -> bool:
+    return any(
+        options.is_set(option)
+        for option in (
+            keys_scan.INCREMENTAL_BETWEEN,
+            keys_scan.INCREMENTAL_BETWEEN_TIMESTAMP,
+            keys_scan.INCREMENTAL_TO_AUTO_TAG,
+        )
+    )
 
 
 def _state_scan(

@@ -15,7 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, LEVEL_COLUMN, ROW_KIND_COLUMN
+from table_core.datatypes.row_kind import (
+    KIND_COLUMN,
+    KIND_TEXTS,
+    LEVEL_COLUMN,
+    ROW_KIND_COLUMN,
+    SEQUENCE_COLUMN,
+)
 from table_core.lsm.overlap import sections
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
@@ -27,6 +33,7 @@ from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
+from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.table.file_reader import FileReader
 
 if TYPE_CHECKING:
@@ -78,6 +85,8 @@ class SplitReader:
     """Columns of the result, in order."""
     where: Bound | None = None
     form: RowForm = RowForm.STATE
+    with_number: bool = False
+    """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
     _needed: tuple[Field, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +103,7 @@ class SplitReader:
 
     def schema(self) -> pa.Schema:
         """The schema of every batch."""
-        fields = arrow_schema(self.fields)
+        fields = arrow_schema((*((SEQUENCE_FIELD,) if self.with_number else ()), *self.fields))
         if not self.form.with_kind:
             return fields
         kind = pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False)
@@ -121,6 +130,8 @@ class SplitReader:
         if not self.access.schema.is_key_table:
             return self._plain(split)
         match self.form:
+            case RowForm.CHANGES if split.retracts:  # what was there, not what was written
+                return map(_adds, self._merged(split, with_system=True))
             case RowForm.CHANGES:
                 return self._as_stored(split)
             case RowForm.ADDS:
@@ -272,6 +283,8 @@ class SplitReader:
 
     def _result(self, rows: pa.Table, *, retracts: bool) -> pa.Table:
         columns = [rows[f.name] for f in self.fields]
+        if self.with_number:
+            columns.insert(0, rows[SEQUENCE_COLUMN])
         if self.form.with_kind:
             if retracts:
                 kinds = pa.repeat(pa.scalar("-D"), rows.num_rows)

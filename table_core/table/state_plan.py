@@ -54,6 +54,8 @@ class StatePlanner:
     delta_only: bool = False
     """Only the files that the snapshot itself added."""
     keeps_partition: Callable[[bytes], bool] | None = None
+    streams: bool = False
+    """Whether a stream begins with this state: then level 0 counts, which batch reads may not see."""
 
     def plan(self, snapshot: Snapshot | None) -> ScanPlan:
         """The splits of ``snapshot``, none where it is None."""
@@ -64,6 +66,7 @@ class StatePlanner:
             self.where,
             schema_of=access.metadata.schema,
             keeps_partition=self.keeps_partition,
+            streams=self.streams,
             index_of=self._index_of
             if access.options.get(keys_files.FILE_INDEX_READ_ENABLED)
             else None,

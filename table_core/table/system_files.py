@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from table_core.datatypes.cast import cast_array
+from table_core.datatypes.domain import domain_array, domain_values
+from table_core.datatypes.kinds import Atomic
+from table_core.datatypes.range import Range
+from table_core.errors import DataError, UnsupportedFeatureError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row
 from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files
 from table_core.scan.prune import value_ranges
-from table_core.schema.projection import evolve_ranges
 from table_core.table.state_plan import index_entries
 from table_core.table.system_documents import rows_table
 
@@ -324,12 +329,15 @@ def _value_texts(access: TableAccess, file: DataFile) -> tuple[str, str, str]:
     """NULL counts, smallest and largest values as ``{a=1, b=null}``, by column name."""
     written = access.metadata.schema(file.schema_id)
     stored = value_ranges(file, written)
-    ranges = evolve_ranges(written, access.schema, stored, file.row_count)
-    types = {f.id: (f.name, f.type) for f in written.fields}
+    old = {f.id: f for f in written.fields}
     found: tuple[list[str], list[str], list[str]] = ([], [], [])
     for field in sorted(access.schema.fields, key=lambda f: f.name):
-        old_name, old_type = types.get(field.id, ("", None))
-        known = stored.get(old_name) if old_type == field.type else ranges.get(field.name)
+        was = old.get(field.id)
+        known = Range(null_count=file.row_count) if was is None else stored.get(was.name)
+        if known is not None and was is not None and was.type != field.type:
+            known = replace(
+                known, min=_cast(known.min, was, field), max=_cast(known.max, was, field)
+            )
         count = known.null_count if known else None
         texts = (
             "null" if count is None else str(count),
@@ -340,6 +348,17 @@ def _value_texts(access: TableAccess, file: DataFile) -> tuple[str, str, str]:
             part.append(f"{field.name}={text}")
     nulls, lows, highs = ("{" + ", ".join(part) + "}" for part in found)
     return nulls, lows, highs
+
+
+def _cast(value: Any, was: Field, now: Field) -> Any:
+    """A bound as the type that the column has now; None where it has no such value."""
+    if value is None or not isinstance(now.type, Atomic):
+        return None
+    try:
+        array = cast_array(domain_array([value], was.type), was.type, now.type)
+    except (DataError, UnsupportedFeatureError):
+        return None
+    return domain_values(array, now.type)[0]
 
 
 def _java_text(type_: Any, value: Any) -> str:

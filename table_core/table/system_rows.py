@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.kinds import Array
-from table_core.datatypes.row_kind import ROW_KIND_COLUMN, SEQUENCE_COLUMN
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import UnsupportedFeatureError
+from table_core.merge.ordinal import single_chunk
 from table_core.options import keys_scan
 from table_core.scan.follow import Levels
+from table_core.scan.plan import ScanPlan
 from table_core.scan.time_travel import resolve
+from table_core.table.changes import asked_range, changes_of_range
+from table_core.table.following import follow
 from table_core.table.scan import Scan, batch_scan
 from table_core.table.split_reader import RowForm, SplitReader
 from table_core.table.state_plan import StatePlanner, refuse_unreadable
@@ -26,23 +31,48 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.scan import RowReader
 
-__all__ = ["audit_log", "binlog", "read_optimized"]
+__all__ = ["audit_log", "binlog", "follow_log", "read_optimized"]
 
-_KIND = "rowkind"
+_KIND: Final = "rowkind"
+_BEFORE: Final = "-U"
 
 
 def audit_log(access: TableAccess) -> Scan:
-    """``$audit_log``: every key with the kind that merging leaves, retracts too."""
-    reader, planner = _audit(access)
-    state = resolve(access.options, TableTimeline(access)).snapshot
-    return Scan(_Renamed(reader), lambda: planner.plan(state))
+    """``$audit_log``: every key with the kind that merging leaves, retracts too.
+
+    Where options ask for a range of snapshots, the changes in it.
+    """
+    return _log(access, binlog=False)
 
 
 def binlog(access: TableAccess) -> Scan:
-    """``$binlog``: as ``$audit_log``, each column an array of one element."""
-    reader, planner = _audit(access)
-    state = resolve(access.options, TableTimeline(access)).snapshot
-    return Scan(_Packed(_Renamed(reader)), lambda: planner.plan(state))
+    """``$binlog``: as ``$audit_log``, each column an array.
+
+    Arrays have one element, in a range of snapshots two where a row was updated: what it was, and is.
+    """
+    return _log(access, binlog=True)
+
+
+def follow_log(
+    access: TableAccess, name: str, *, after: int | None, consumer: str | None, poll_seconds: float
+) -> Iterator[pa.Table]:
+    """The changes of ``audit_log`` or ``binlog`` for ever, as ``Table.follow`` starts and goes on."""
+    refuse_unreadable(access)
+    with_number = _with_number(access)
+
+    def shown(reader: RowReader) -> RowReader:
+        renamed = _Renamed(reader)
+        return _Arrays(renamed, pairs=True, plain=1 + with_number) if name == "binlog" else renamed
+
+    return follow(
+        access,
+        after=after,
+        consumer=consumer,
+        poll_seconds=poll_seconds,
+        shown=shown,
+        with_number=with_number,
+        begins=RowForm.AUDIT,
+    )
 
 
 def read_optimized(access: TableAccess) -> Scan:
@@ -56,23 +86,45 @@ def read_optimized(access: TableAccess) -> Scan:
     return Scan(reader, lambda: planner.plan(state))
 
 
-def _audit(access: TableAccess) -> tuple[SplitReader, StatePlanner]:
+def _log(access: TableAccess, *, binlog: bool) -> Scan:
     refuse_unreadable(access)
-    if access.options.get(keys_scan.TABLE_READ_SEQUENCE_NUMBER_ENABLED):
-        raise UnsupportedFeatureError(
-            f"{access.name}: table-read.sequence-number.enabled adds {SEQUENCE_COLUMN} to the "
-            "audit log, which this release does not; read without that option",
-            feature="table-read.sequence-number.enabled",
+    with_number = _with_number(access)
+    asked = asked_range(access)
+    if asked is not None:
+        inner = changes_of_range(access, asked, with_number=with_number)
+    else:
+        state = resolve(access.options, TableTimeline(access)).snapshot
+        planner = StatePlanner(access=access)
+        reader = SplitReader(
+            access=access,
+            fields=access.schema.fields,
+            form=RowForm.AUDIT,
+            with_number=with_number,
         )
-    reader = SplitReader(access=access, fields=access.schema.fields, form=RowForm.AUDIT)
-    return reader, StatePlanner(access=access)
+        inner = Scan(reader, lambda: planner.plan(state))
+    shown: RowReader = _Renamed(inner.reader)
+    if binlog:
+        shown = _Arrays(shown, pairs=asked is not None, plain=1 + with_number)
+    return Scan(shown, lambda: ScanPlan(tuple(inner.splits()), inner.explain()))
+
+
+def _with_number(access: TableAccess) -> bool:
+    """Whether rows show their sequence number, which those of append tables do not have."""
+    wanted = access.options.get(keys_scan.TABLE_READ_SEQUENCE_NUMBER_ENABLED)
+    if wanted and not access.schema.is_key_table:
+        raise UnsupportedFeatureError(
+            f"{access.name} has no primary key, so its rows have no sequence numbers; set "
+            "table-read.sequence-number.enabled to false",
+            feature="table-read.sequence-number.enabled without a primary key",
+        )
+    return wanted
 
 
 @dataclass(frozen=True, slots=True)
 class _Renamed:
     """Calls the kind what Paimon calls it here."""
 
-    reader: SplitReader
+    reader: RowReader
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -93,10 +145,13 @@ class _Renamed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Packed:
-    """Puts every value into an array of its own."""
+class _Arrays:
+    """Puts every value into an array; with ``pairs`` ``-U`` and the row after it into one."""
 
     reader: RowReader
+    pairs: bool
+    plain: int
+    """Columns at the beginning that stay as they are."""
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -107,20 +162,35 @@ class _Packed:
         return self.fields
 
     def schema(self) -> pa.Schema:
-        kind, *fields = self.reader.schema()
-        lists = [pa.field(f.name, pa.list_(f.with_nullable(True))) for f in fields]
-        return pa.schema([kind, *(f.with_name(f.name) for f in lists)])
+        fields = list(self.reader.schema())
+        lists = [pa.field(f.name, pa.list_(f.with_nullable(True))) for f in fields[self.plain :]]
+        return pa.schema([*fields[: self.plain], *lists])
 
     def read(self, split: Split) -> Iterator[pa.Table]:
-        schema = self.schema()
+        schema, left = self.schema(), None
         for table in self.reader.read(split):
-            yield from (_packed(batch, schema) for batch in table.to_batches())
+            rows = table if left is None else pa.concat_tables([left, table])
+            left = None
+            if self.pairs and rows.num_rows and rows[_KIND][-1].as_py() == _BEFORE:
+                left, rows = rows.slice(rows.num_rows - 1), rows.slice(0, rows.num_rows - 1)
+            if rows.num_rows:
+                yield self._packed(rows.combine_chunks(), schema)
+        if left is not None:
+            yield self._packed(left.combine_chunks(), schema)
 
-
-def _packed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    offsets = pa.array(range(batch.num_rows + 1), pa.int32())
-    columns = [batch.column(0)]
-    for at in range(1, batch.num_columns):
-        element = schema.field(at).type
-        columns.append(pa.ListArray.from_arrays(offsets, batch.column(at), type=element))
-    return pa.Table.from_arrays(columns, schema=schema)
+    def _packed(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
+        ends = np.ones(rows.num_rows, np.bool_)
+        if self.pairs:
+            kinds = single_chunk(rows[_KIND]).to_numpy(zero_copy_only=False)
+            ends = np.asarray(kinds != _BEFORE, np.bool_)
+            ends[-1] = True
+        last = np.flatnonzero(ends)
+        offsets = pa.array(np.concatenate([np.zeros(1, np.int64), last + 1]), pa.int32())
+        columns = []
+        for at, field in enumerate(schema):
+            column = single_chunk(rows.column(at))
+            if at < self.plain:
+                columns.append(column.take(pa.array(last)))
+            else:
+                columns.append(pa.ListArray.from_arrays(offsets, column, type=field.type))
+        return pa.Table.from_arrays(columns, schema=schema)

@@ -40,6 +40,7 @@ import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.index.BucketAssigner;
 import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.table.sink.RowPartitionKeyExtractor;
+import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.options.Options;
@@ -56,6 +57,8 @@ import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
+import org.apache.paimon.table.sink.TableCommitImpl;
+import org.apache.paimon.table.source.EndOfScanException;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.StreamTableScan;
@@ -143,8 +146,11 @@ public final class Judge {
                     return read(table, ask.get("columns"), ask.get("where"));
                 case "changes":
                     return changes(table, ask.get("after").asLong(), ask.get("to").asLong());
+                case "stream":
+                    return stream(table, ask.get("until").asLong());
                 case "write":
-                    write(table, ask.get("rows"));
+                    JsonNode watermark = ask.get("watermark");
+                    write(table, ask.get("rows"), watermark == null ? null : watermark.asLong());
                     break;
                 case "compact":
                     compact((FileStoreTable) table, !ask.path("minor").asBoolean());
@@ -230,6 +236,32 @@ public final class Judge {
                 break;
             }
             next = reached;
+        }
+        return rows;
+    }
+
+    /** What a streaming reader is given from its start until it stands behind {@code until}. */
+    private static JsonNode stream(Table table, long until) throws Exception {
+        ReadBuilder builder = table.newReadBuilder();
+        ArrayNode rows = JSON.createArrayNode();
+        StreamTableScan scan = builder.newStreamScan();
+        Long before = null;
+        while (before == null || before <= until) {
+            List<Split> splits;
+            try {
+                splits = scan.plan().splits();
+            } catch (EndOfScanException end) {
+                break;
+            }
+            take(rows, builder.readType(), builder.newRead(), splits);
+            Long reached = scan.checkpoint();
+            if (reached == null || reached.equals(before)) {
+                break;
+            }
+            before = reached;
+        }
+        if (before != null) {
+            scan.notifyCheckpointComplete(before);
         }
         return rows;
     }
@@ -324,7 +356,7 @@ public final class Judge {
 
     // ------------------------------------------------------------------ writing
 
-    private static void write(Table table, JsonNode rows) throws Exception {
+    private static void write(Table table, JsonNode rows, Long watermark) throws Exception {
         List<DataType> types = table.rowType().getFieldTypes();
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         FileStoreTable store = (FileStoreTable) table;
@@ -347,7 +379,13 @@ public final class Judge {
                     write.write(row, assigner.assign(keys.partition(row), hash));
                 }
             }
-            commit.commit(write.prepareCommit());
+            if (watermark == null) {
+                commit.commit(write.prepareCommit());
+            } else {
+                List<CommitMessage> done = write.prepareCommit();
+                ((TableCommitImpl) commit)
+                        .commit(new ManifestCommittable(Long.MAX_VALUE, watermark, done));
+            }
         }
     }
 

@@ -137,9 +137,15 @@ class JudgedTable:
         """What a streaming reader is given for the snapshots in (after, to]."""
         return list(self._ask("changes", after=after, to=to))
 
-    def write(self, rows: Rows) -> int | None:
+    def stream(self, until: int, **options: str) -> Rows:
+        """What a streaming reader is given from its start until it has read snapshot ``until``."""
+        named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
+        return list(self._ask("stream", until=until, options=named))
+
+    def write(self, rows: Rows, watermark: int | None = None) -> int | None:
         """Commit rows; the newest snapshot then, None without any.  So do the other verbs."""
-        return self._newest("write", rows=rows)
+        more = {} if watermark is None else {"watermark": watermark}
+        return self._newest("write", rows=rows, **more)
 
     def compact(self, *, minor: bool = False) -> int | None:
         return self._newest("compact", minor=minor)

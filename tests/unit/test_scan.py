@@ -119,8 +119,17 @@ def test_sections_are_packed_whole() -> None:
 )
 def test_level_zero_is_invisible_where_compaction_makes_rows_final(options) -> None:
     files = [file("a", 0, 3, 5), file("b", 1, 2, 4), file("c")]
-    assert splits(keyed(**options), *files) == [("ab", True)]
+
+    def seen(options, **more) -> str:
+        schema = keyed(**options)
+        pruner = Pruner(schema, schema.options, None, schema_of=lambda _: schema, **more)
+        return "".join(f.file_name for f in files if pruner.keep_entry(entry(f)))
+
+    assert seen(options) == "ab"
+    assert seen(options, streams=True) == seen(options, batch=False) == "abc"
+    assert splits(keyed(**options), *files[:2]) == [("ab", True)]
     both = {"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}
+    assert seen(both) == "abc"
     assert splits(keyed(**both), *files) == [("acb", False)]
 
 
@@ -317,7 +326,10 @@ def test_where_changes_are_read_from() -> None:
     ],
 )
 def test_ranges_of_options(given, expected) -> None:
-    assert requested_range(options(**given), LINE) == expected
+    found = requested_range(options(**given), LINE)
+    states = None if found is None else found.states
+    assert found == (expected and replace(expected, states=states))
+    assert (states is not None) == (given.get("incremental_between") == "t,t")
 
 
 @pytest.mark.parametrize("text", ["5,3", "3", "3,", "a"])

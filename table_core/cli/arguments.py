@@ -1,0 +1,80 @@
+"""What commands take: each argument and option of the command line once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from table_core.errors import ArgumentError
+
+__all__ = [
+    "After",
+    "AsJson",
+    "Branch",
+    "Columns",
+    "Database",
+    "DryRun",
+    "Format",
+    "Limit",
+    "OlderThan",
+    "Options",
+    "Output",
+    "RetainMax",
+    "RetainMin",
+    "TableName",
+    "Warehouse",
+    "Where",
+    "names",
+    "pairs",
+]
+
+Warehouse = Annotated[
+    str,
+    typer.Option("--warehouse", "-w", envvar="TABLE_CORE_WAREHOUSE", help="URI or folder."),
+]
+TableName = Annotated[
+    str, typer.Argument(help="database.table, or database.table$files", metavar="TABLE")
+]
+Database = Annotated[str | None, typer.Argument(help="All databases if left out.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document, or one JSON row a line.")]
+Columns = Annotated[str | None, typer.Option(help="Comma-separated columns.")]
+Where = Annotated[str | None, typer.Option(help="A SQL condition.")]
+Limit = Annotated[int | None, typer.Option(help="At most so many rows.")]
+Format = Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", help="Write to this file.")]
+Branch = Annotated[str | None, typer.Option(help="Of this branch.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", "-O", help="A table option for this call: key=value. May be repeated."
+    ),
+]
+After = Annotated[int | None, typer.Option(help="Changes after this snapshot.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+RetainMax = Annotated[int | None, typer.Option(help="Keep at most so many.")]
+RetainMin = Annotated[int | None, typer.Option(help="Keep at least so many.")]
+OlderThan = Annotated[
+    datetime | None, typer.Option(help="UTC; files changed since stay. Default: a day ago.")
+]
+
+
+def names(text: str | None) -> list[str] | None:
+    """A list that is separated by commas."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def pairs(given: list[str] | None) -> dict[str, str]:
+    """``key=value`` texts.
+
+    Raises:
+        ArgumentError: one has no ``=``.
+    """
+    found = {}
+    for text in given or []:
+        key, sign, value = text.partition("=")
+        if not sign:
+            raise ArgumentError(f"--option {text}: write key=value", argument="option", value=text)
+        found[key.strip()] = value.strip()
+    return found

@@ -1,0 +1,202 @@
+"""Rows as people and other programs read them: terminal, JSON lines, CSV, Parquet.
+
+In JSON and CSV decimals and moments are text, bytes are base64, maps are lists of pairs; what CSV
+cannot hold in a cell is JSON there.  Nothing is lost: nanoseconds stay, NaN and infinities are text.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import math
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from table_core.table.scan import Scan
+
+__all__ = ["show_changes", "show_records", "show_rows"]
+
+_SHOWN_ROWS: Final = 200
+
+
+def show_records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+    """Records with the same members each."""
+    if as_json:
+        sys.stdout.write(json.dumps(list(rows), default=str) + "\n")
+        return
+    table = RichTable()
+    for name in rows[0] if rows else ():
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if value is None else str(value) for value in row.values()))
+    Console().print(table if rows else "nothing")
+
+
+def show_rows(scan: Scan, format: str, file: str | None) -> None:
+    """Rows, to the terminal or into ``file``.
+
+    Raises:
+        ArgumentError: an unknown format, or Parquet without a file.
+    """
+    if format == "parquet":
+        if file is None:
+            raise ArgumentError("--format parquet needs -o FILE", argument="output")
+        _write_parquet(scan, file)
+    elif format in _LINES:
+        with _opened(file) as out:
+            _LINES[format](scan.schema, scan.to_batches(), out)
+    elif format == "table":
+        rows: list[dict[str, Any]] = []
+        for batch in scan.to_batches():
+            rows += _records(batch.slice(0, _SHOWN_ROWS + 1 - len(rows)))
+            if len(rows) > _SHOWN_ROWS:
+                break
+        with _opened(file) as out:
+            _print_table(scan.schema, rows[:_SHOWN_ROWS], out)
+        if len(rows) > _SHOWN_ROWS:
+            Console(stderr=True).print(f"first {_SHOWN_ROWS} rows; --format csv gives all")
+    else:
+        raise ArgumentError(
+            f"--format {format}: use table, json, csv or parquet", argument="format", value=format
+        )
+
+
+def show_changes(tables: Iterable[pa.Table], format: str, limit: int | None) -> None:
+    """Tables as they come, each printed at once; ends after ``limit`` rows.
+
+    Raises:
+        ArgumentError: a format that is no text.
+    """
+    if format not in {*_LINES, "table"}:
+        raise ArgumentError(
+            f"--format {format}: use table, json or csv", argument="format", value=format
+        )
+    left, header = limit, True
+    if left == 0:
+        return
+    for table in tables:
+        rows = table if left is None else table.slice(0, left)
+        if format == "table":
+            records = [r for batch in rows.to_batches() for r in _records(batch)]
+            _print_table(rows.schema, records, sys.stdout)
+        elif format == "csv":
+            _write_csv(rows.schema, rows.to_batches(), sys.stdout, header=header)
+        else:
+            _write_json(rows.schema, rows.to_batches(), sys.stdout)
+        sys.stdout.flush()
+        header = False
+        if left is not None:
+            left -= rows.num_rows
+            if left <= 0:
+                return
+
+
+def _opened(file: str | None) -> contextlib.AbstractContextManager[IO[str]]:
+    if file is None:
+        return contextlib.nullcontext(sys.stdout)
+    return Path(file).open("w", encoding="utf-8", newline="")
+
+
+def _print_table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]], out: IO[str]) -> None:
+    table = RichTable()
+    for name in schema.names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if value is None else _cell(value) for value in row.values()))
+    Console(file=out, markup=False).print(table)
+
+
+def _write_parquet(scan: Scan, file: str) -> None:
+    import pyarrow.parquet as pq  # noqa: TID251 - a file of the user's, not of the table
+
+    with pq.ParquetWriter(file, scan.schema) as writer:
+        for batch in scan.to_batches():
+            writer.write_batch(batch)
+
+
+def _write_csv(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], out: IO[str], *, header: bool = True
+) -> None:
+    """NULL is nothing, an empty text is ``""``."""
+    if header:
+        out.write(",".join(_quoted(name) for name in schema.names) + "\n")
+    for batch in batches:
+        for row in _records(batch):
+            cells = ("" if v is None else _quoted(v) for v in row.values())
+            out.write(",".join(cells) + "\n")
+
+
+def _quoted(value: Any) -> str:
+    if isinstance(value, bool | int | float):
+        return _cell(value)
+    return '"' + _cell(value).replace('"', '""') + '"'
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _write_json(schema: pa.Schema, batches: Iterable[pa.RecordBatch], out: IO[str]) -> None:  # noqa: ARG001 - as of CSV
+    for batch in batches:
+        for row in _records(batch):
+            out.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+_LINES: Final = {"json": _write_json, "csv": _write_csv}
+
+
+def _records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    columns = [_values(column) for column in batch.columns]
+    for cells in zip(*columns, strict=True):
+        yield dict(zip(batch.schema.names, cells, strict=True))
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Values that JSON knows."""
+    type_ = array.type
+    if pa.types.is_dictionary(type_):
+        return _values(array.dictionary_decode())
+    if pa.types.is_struct(type_):
+        members = [_values(part) for part in array.flatten()]
+        names = [field.name for field in type_]
+        rows = zip(*members, strict=True) if members else [()] * len(array)
+        here = array.is_valid().to_pylist()
+        return [
+            dict(zip(names, row, strict=True)) if valid else None
+            for row, valid in zip(rows, here, strict=True)
+        ]
+    if pa.types.is_map(type_) or pa.types.is_list(type_):
+        return [None if not item.is_valid else _items(item) for item in array]
+    if pa.types.is_floating(type_):
+        return [v if v is None or math.isfinite(v) else _named(v) for v in array.to_pylist()]
+    if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
+        return [None if v is None else base64.b64encode(v).decode() for v in array.to_pylist()]
+    if pa.types.is_decimal(type_):
+        return [None if v is None else format(v, "f") for v in array.to_pylist()]
+    if pa.types.is_temporal(type_):
+        return list(array.cast(pa.string()).to_pylist())
+    return list(array.to_pylist())
+
+
+def _items(item: Any) -> list[Any]:
+    if pa.types.is_map(item.type):
+        keys, values = (_values(item.values.field(at)) for at in (0, 1))
+        return [list(pair) for pair in zip(keys, values, strict=True)]
+    return _values(item.values)
+
+
+def _named(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
