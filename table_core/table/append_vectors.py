@@ -60,6 +60,11 @@ class AppendVectors:
         entry = self._entry_of.get((bucket, file_name))
         return None if entry is None else self._vectors(entry)[file_name]
 
+    def index_file(self, bucket: Bucket, file_name: str) -> str | None:
+        """The index file that holds the vector of a data file; None without any."""
+        entry = self._entry_of.get((bucket, file_name))
+        return None if entry is None else entry.file_name
+
     def mark(self, bucket: Bucket, file_name: str, positions: Positions) -> None:
         """Delete rows of a data file."""
         before = self.of(bucket, file_name)

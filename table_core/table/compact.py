@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.errors import ArgumentError
 from table_core.lsm import universal
 from table_core.lsm.levels import Levels
 from table_core.lsm.triggers import number_of_levels
@@ -147,11 +147,6 @@ def choose(
     files = {bucket: tuple(e.file for e in entries) for bucket, entries in live.items()}
     full = strategy == "full"
     masked = frozenset(deletions_of(access, head) or ()) if head else frozenset()
-    if masked and not access.schema.is_key_table:
-        raise UnsupportedFeatureError(
-            f"{access.name} has deletion vectors and no primary key: this release does not compact it",
-            feature="compaction of deletion vectors without a primary key",
-        )
     due = {
         bucket: those
         for bucket, those in files.items()
@@ -182,7 +177,7 @@ def _where_matcher(
 
 def _is_compact(access: TableAccess, files: Sequence[DataFile], masked: frozenset[str]) -> bool:
     if not access.schema.is_key_table:
-        return len(files) <= 1
+        return len(files) <= 1 and not any(f.file_name in masked for f in files)
     levels = Levels.of(files, access.bounds, number_of_levels(access.options))
     anyway = rewritten_anyway(access)
     return universal.full(levels, lambda f: f.file_name in masked or anyway(f)) is None

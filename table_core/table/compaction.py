@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.ondisk.stats import covered_fields, decode_stats
 from table_core.options import keys_identity, keys_merge, keys_write
 from table_core.storage.data_format import format_name
+from table_core.table.append_vectors import AppendVectors
 from table_core.table.bucket_vectors import BucketVectors
 from table_core.table.compactor import BucketCompactor, CompactChange
 from table_core.table.file_reader import FileReader
@@ -36,6 +38,7 @@ __all__ = [
     "compact_key_bucket",
     "rewritten_anyway",
     "wants_full",
+    "with_index",
 ]
 
 _HOUR_MS = 3_600_000
@@ -189,25 +192,79 @@ def compact_append_files(
     *,
     full: bool,
 ) -> list[CompactChange]:
-    """Pack small files of an append table; none if there are too few of them."""
+    """Pack small files of an append table; none if there are too few of them.
+
+    Deletion vectors of what is packed are applied.  A full compaction leaves none behind.
+    """
+    vectors = AppendVectors(access, access.metadata.head())
+    packs = _packs(access, bucket, files, vectors, full=full)
+    done = [_pack(access, factory, bucket, pack, vectors) for pack in packs]
+    return with_index(done, vectors)
+
+
+def with_index(done: Sequence[CompactChange], vectors: AppendVectors) -> list[CompactChange]:
+    """``done`` in one bucket; the first says what becomes of its index files."""
+    if not done:
+        return []
+    added, deleted = vectors.store()
+    return [replace(done[0], index_added=added, index_deleted=deleted), *done[1:]]
+
+
+def _packs(
+    access: TableAccess,
+    bucket: Bucket,
+    files: Sequence[DataFile],
+    vectors: AppendVectors,
+    *,
+    full: bool,
+) -> list[tuple[DataFile, ...]]:
     rules = PackingRules.of(access.options)
-    if access.schema.bucket < 0:
-        packs = pick_unaware(files, rules)
-        if full and not packs:
-            small = tuple(f for f in files if f.file_size < rules.small_file_size)
-            packs = [small] if len(small) > 1 else []
-    else:
-        pack = pick_bucket(files, rules, everything=full)
-        packs = [pack] if pack else []
-    return [_pack(access, factory, bucket, pack) for pack in packs]
+    marks = {f.file_name: vectors.index_file(bucket, f.file_name) for f in files}
+    marked = {f.file_name for f in files if marks[f.file_name] is not None}
+    if access.schema.bucket > 0:
+        uses = access.options.get(keys_write.DELETION_VECTORS_ENABLED)
+        pack = pick_bucket(
+            files,
+            rules,
+            everything=full,
+            has_deletion_vector=(lambda f: f.file_name in marked) if uses else None,
+        )
+        return [pack] if pack else []
+
+    def deleted_rows(file: DataFile) -> int:
+        positions = vectors.of(bucket, file.file_name)
+        return 0 if positions is None else len(positions)
+
+    packs = pick_unaware(
+        files, rules, deleted_rows=deleted_rows, index_file_of=lambda f: marks[f.file_name]
+    )
+    taken = {f.file_name for pack in packs for f in pack}
+    rest = tuple(
+        f
+        for f in files
+        if f.file_name not in taken
+        and (f.file_size < rules.small_file_size or f.file_name in marked)
+    )
+    owed = any(f.file_name in marked for f in rest)
+    if full and (owed or (len(rest) > 1 and not packs)):
+        packs.append(rest)
+    return packs
 
 
 def _pack(
-    access: TableAccess, factory: FileFactory, bucket: Bucket, pack: Sequence[DataFile]
+    access: TableAccess,
+    factory: FileFactory,
+    bucket: Bucket,
+    pack: Sequence[DataFile],
+    vectors: AppendVectors,
 ) -> CompactChange:
     ordered = sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
     reader = FileReader(
-        access=access, partition=bucket[0], bucket=bucket[1], fields=access.schema.fields
+        access=access,
+        partition=bucket[0],
+        bucket=bucket[1],
+        fields=access.schema.fields,
+        deletions=vectors.within(bucket),
     )
     writer = factory.rolling(
         *bucket, source=FileSource.COMPACT, first_sequence=ordered[0].min_sequence_number
@@ -216,6 +273,7 @@ def _pack(
         for file in ordered:
             for batch in reader.read(file):
                 writer.write(pa.Table.from_batches([batch]))
+            vectors.forget(bucket, file.file_name)
         after = writer.close()
     return CompactChange(
         partition=bucket[0],

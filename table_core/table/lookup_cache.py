@@ -1,7 +1,7 @@
 """Data files that are looked into again and again, as batches on the local disk.
 
-The first look into a file reads the file; from the second on its rows come from here, where only
-batches are read whose keys are asked for.  One cache serves the whole process.
+The first looks into a file read the file; then its rows come from here, where only batches are read
+whose keys are asked for.  One cache serves the whole process.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ __all__ = ["CACHE", "CachedFile", "LookupCache"]
 _ROWS_MIN: Final = 50_000
 """Smaller files are read as fast as they are looked into."""
 _BATCH_ROWS: Final = 1 << 14
+_NAMES_MAX: Final = 10_000
+_LOOKS_LOCAL, _LOOKS_REMOTE = 3, 1
+"""So often a file is read before it is cached: to read all of it costs as much as that."""
 
 
 @dataclass(slots=True, kw_only=True, weakref_slot=True)
@@ -143,7 +146,7 @@ class LookupCache:
     """Cached files, the least recently used first.  Several threads may use it."""
 
     _files: OrderedDict[tuple[Any, ...], CachedFile] = field(default_factory=OrderedDict)
-    _seen: OrderedDict[tuple[Any, ...], None] = field(default_factory=OrderedDict)
+    _seen: OrderedDict[tuple[Any, ...], int] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, reader: FileReader, file: DataFile) -> CachedFile | None:
@@ -159,10 +162,12 @@ class LookupCache:
                 known.used_ms = now_ms
                 self._files.move_to_end(name)
                 return known
-            if name not in self._seen:
-                self._seen[name] = None
-                while len(self._seen) > 10_000:
-                    self._seen.popitem(last=False)
+            looks = self._seen[name] = self._seen.get(name, 0) + 1
+            self._seen.move_to_end(name)
+            while len(self._seen) > _NAMES_MAX:
+                self._seen.popitem(last=False)
+            local = reader.access.storage.uri.startswith(("file:", "memory:"))
+            if looks <= (_LOOKS_LOCAL if local else _LOOKS_REMOTE):
                 return None
         made = CachedFile.of(reader, file, now_ms)
         with self._lock:

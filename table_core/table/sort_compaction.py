@@ -17,7 +17,9 @@ from table_core.merge.unmerged import Unmerged
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_identity, keys_write
 from table_core.storage.spill import Spill
+from table_core.table.append_vectors import AppendVectors
 from table_core.table.buffering import BufferLimits
+from table_core.table.compaction import with_index
 from table_core.table.compactor import CompactChange
 from table_core.table.file_reader import FileReader
 
@@ -56,8 +58,13 @@ def sort_bucket(
     clustering: Clustering,
 ) -> CompactChange:
     """Write all rows of ``files`` in the order of ``clustering``."""
+    vectors = AppendVectors(access, access.metadata.head())
     reader = FileReader(
-        access=access, partition=bucket[0], bucket=bucket[1], fields=access.schema.fields
+        access=access,
+        partition=bucket[0],
+        bucket=bucket[1],
+        fields=access.schema.fields,
+        deletions=vectors.within(bucket),
     )
     ordered = sorted(files, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
     first = min(f.min_sequence_number for f in ordered)
@@ -67,13 +74,16 @@ def sort_bucket(
         for rows in _sorted(access, batches, clustering):
             writer.write(clustering.plain(rows))
         after = writer.close()
-    return CompactChange(
+    for file in ordered:
+        vectors.forget(bucket, file.file_name)
+    done = CompactChange(
         partition=bucket[0],
         bucket=bucket[1],
         total_buckets=access.options.get(keys_identity.BUCKET),
         before=tuple(ordered),
         after=tuple(after),
     )
+    return with_index([done], vectors)[0]
 
 
 def _sorted(

@@ -50,7 +50,7 @@ def write(table: Any, ids: Any, value: Any, kinds: str = "+I") -> None:
 
 def filled(table: Any) -> Any:
     write(table, np.arange(0, 2 * ROWS, 2), np.random.default_rng(5).integers(0, 2**60, ROWS))
-    for turn in range(1, 4):
+    for turn in range(1, 7):
         write(table, np.arange(turn, 2 * ROWS, 997), turn, "-D" if turn == 2 else "+U")
     return table
 
