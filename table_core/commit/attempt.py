@@ -186,7 +186,7 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
         conflicts += check(live.entries, delta, kind=kind, bounds=bounds)
     elif counted:
         conflicts += buckets(live.entries, delta)
-    if indexed:
+    if indexed or live.index:
         conflicts += index_changes(
             live.index,
             part.index_added,

@@ -170,11 +170,13 @@ def index_changes(
     added: Sequence[IndexFile],
     deleted: Sequence[IndexFile],
     *,
-    delta: Iterable[ManifestEntry],
+    delta: Sequence[ManifestEntry],
     live: Iterable[ManifestEntry],
     by_file: bool,
 ) -> list[Conflict]:
     """Index files that another commit changed since the writer read them.
+
+    A data file may not go while rows of it are masked that its writer took along.
 
     ``by_file``: the table is bucket-unaware, so deletion vectors belong to data files, each of
     which must be live and masked by one index file only.
@@ -188,10 +190,16 @@ def index_changes(
     ]
     kept = [i for i in base if i.file_name not in gone]
     slots = {_slot(i, by_file): i for i in kept}
-    masked = {r.file_name: i for i in kept for r in i.ranges or ()} if by_file else {}
-    present = {e.file.file_name for e in live} | {
-        e.file.file_name for e in delta if e.kind is EntryKind.ADD
+    masked = {
+        r.file_name: i for i in kept if i.index_type == DELETION_VECTORS for r in i.ranges or ()
     }
+    brought = {e.file.file_name for e in delta if e.kind is EntryKind.ADD}
+    present = {e.file.file_name for e in live} | brought
+    for entry in delta:
+        name = entry.file.file_name
+        if entry.kind is EntryKind.DELETE and name in masked and name not in brought:
+            what = f"masks rows of {name}, which is to be deleted by a writer that never saw it"
+            found.append(_index(masked[name], what))
     for entry in added:
         other = slots.get(_slot(entry, by_file))
         if other is not None:

@@ -167,6 +167,20 @@ def test_masking_a_file_that_is_gone_conflicts() -> None:
     assert found == [ConflictKind.INDEX_REPLACED]
 
 
+def test_a_file_goes_only_with_the_marks_of_its_rows() -> None:
+    theirs = Index("a", (Masked("f"),))
+    going, upgraded = entry("f").deleted(), entry("f", level=5)
+
+    def taken(deleted: list[Index], *delta: ManifestEntry) -> list[ConflictKind]:
+        return kinds(
+            index_changes([theirs], [], deleted, delta=delta, live=[entry("f")], by_file=False)
+        )
+
+    assert taken([], going) == [ConflictKind.INDEX_REPLACED]
+    assert taken([theirs], going) == []
+    assert taken([], going, upgraded) == []
+
+
 def test_an_index_state_keeps_what_nobody_spoke_of() -> None:
     a, b, c = Index("a"), Index("b", bucket=1), Index("c")
     assert combine_index([a, b], [c], [a]) == (b, c)

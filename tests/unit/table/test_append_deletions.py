@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -146,7 +147,21 @@ def test_a_table_that_marks_no_more_writes_files_anew_and_forgets_their_marks(
     assert sum(row[2] == 0 for row in rows_of(table)) == 4
 
 
-def test_compaction_is_refused_by_name(table: tc.Table) -> None:
+def test_rows_that_are_deleted_while_their_file_is_compacted_stay_deleted(
+    table: tc.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from table_core.table import compact
+
     table.delete("id = 3")
-    with pytest.raises(tc.errors.UnsupportedFeatureError, match="deletion vectors"):
+    commit_parts = compact.commit_parts
+
+    def meanwhile(*args: Any, **options: Any) -> tc.Commit:
+        table.delete("id in (4, 5, 14, 15)")
+        return commit_parts(*args, **options)
+
+    monkeypatch.setattr(compact, "commit_parts", meanwhile)
+    with pytest.raises(tc.errors.CommitConflictError):
         table.compact()
+    assert [row[0] for row in rows_of(table)] == [
+        i for i in range(30) if i not in (3, 4, 5, 14, 15)
+    ]
