@@ -43,6 +43,7 @@ ACTIONS: Final = (
     "delete",
     "update",
     "health",
+    "check",
     "create-tag",
     "delete-tag",
     "create-branch",

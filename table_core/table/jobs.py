@@ -190,6 +190,22 @@ def _health(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Health:
     return _table(catalog, spec).health(**(spec.args.get("thresholds") or {}))
 
 
+def _check(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    from table_core.table.checks import check
+
+    def query(sql: str, rows: Any) -> Any:
+        return EmbeddedEngine().query_tables(sql, {"rows": rows})
+
+    against = spec.args.get("against")
+    return check(
+        _table(catalog, spec),
+        spec.args["rules"],
+        against=None if against is None else catalog.table(against),
+        query=query,
+        fail=spec.args.get("fail", True),
+    )
+
+
 def _on_states(
     verb: Callable[[Table, Mapping[str, Any]], ResultDocument],
 ) -> Callable[[Catalog, JobSpec, CommitAs, Engine], ResultDocument]:
@@ -234,6 +250,7 @@ _ACTIONS: Final[
     "delete": _delete,
     "update": _update,
     "health": _health,
+    "check": _check,
     "create-tag": _on_states(state_jobs.create_tag),
     "delete-tag": _on_states(state_jobs.delete_tag),
     "create-branch": _on_states(state_jobs.create_branch),
