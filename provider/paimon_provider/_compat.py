@@ -6,6 +6,7 @@ Everything else imports Airflow names from here, so dropping a version is a one-
 from __future__ import annotations
 
 from airflow.sdk import (
+    DAG,
     Asset,
     AssetWatcher,
     BaseHook,
@@ -15,8 +16,11 @@ from airflow.sdk import (
     BranchMixIn,
     Connection,
     Context,
+    CronTriggerTimetable,
+    Param,
     RetryDecision,
     RetryPolicy,
+    TaskGroup,
     conf,
 )
 from airflow.sdk.bases.sensor import PokeReturnValue
@@ -29,6 +33,7 @@ from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArg
 XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 
 __all__ = [
+    "DAG",
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
@@ -43,10 +48,13 @@ __all__ = [
     "BranchMixIn",
     "Connection",
     "Context",
+    "CronTriggerTimetable",
+    "Param",
     "PokeReturnValue",
     "RetryDecision",
     "RetryPolicy",
     "StartTriggerArgs",
+    "TaskGroup",
     "TriggerEvent",
     "conf",
     "mask_secret",

@@ -13,7 +13,7 @@ _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
 _JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
 _OPERATORS: Final = (
     *("table", "write", "statements", "sync", "compact", "expire", "tags", "branches"),
-    *("partitions", "rollback", "analyze", "health", "report"),
+    *("partitions", "rollback", "analyze", "health", "check", "declared", "report"),
 )
 _SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
 

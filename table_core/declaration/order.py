@@ -1,4 +1,8 @@
-"""In which order steps can run: writers of a table before its readers, and those of one table in turn."""
+"""In which order steps can run: writers of a table before its readers, and those of one table in turn.
+
+An action that a flow runs, such as an expiry, makes no rows: it comes after what stands before it in
+the file and touches the same table.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,14 @@ def tables_written(step: Step) -> set[str]:
     return {step.table, *([pending["table"]] if pending else [])}
 
 
+def _makes(step: Step) -> set[str]:
+    return set() if step.verb == "run" else tables_written(step)
+
+
+def _used(step: Step, by: Step) -> set[str]:
+    return tables_read(step) if by.verb == "run" else set()
+
+
 def ordered(steps: Sequence[Step]) -> list[Step]:
     """The steps, each after those in its ``after``, which is complete then.
 
@@ -37,8 +49,9 @@ def ordered(steps: Sequence[Step]) -> list[Step]:
     """
     needs: dict[str, dict[str, None]] = {}
     for index, step in enumerate(steps):
-        earlier = [s for s in steps[:index] if tables_written(s) & tables_written(step)]
-        writers = [s for s in steps if s is not step and tables_written(s) & tables_read(step)]
+        ours = tables_written(step)
+        earlier = [s for s in steps[:index] if ours & (tables_written(s) | _used(s, step))]
+        writers = [s for s in steps if s is not step and _makes(s) & tables_read(step)]
         inputs = [s for s in writers if step.name not in s.after]
         names = [*step.after, *(s.name for s in (*earlier, *inputs))]
         needs[step.name] = dict.fromkeys(names)
@@ -51,9 +64,8 @@ def ordered(steps: Sequence[Step]) -> list[Step]:
 
 def cycle(steps: Sequence[Step]) -> list[str]:
     """Names of the steps that wait for each other; none if there is no cycle."""
-    place = {step.name: index for index, step in enumerate(steps)}
-    return [
-        step.name
-        for index, step in enumerate(steps)
-        if any(place.get(name, -1) >= index for name in step.after)
-    ]
+    left = {step.name: set(step.after) for step in steps}
+    while ready := [name for name, after in left.items() if not after & set(left)]:
+        for name in ready:
+            del left[name]
+    return list(left)
