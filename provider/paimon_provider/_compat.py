@@ -10,6 +10,7 @@ from airflow.sdk import (
     Asset,
     AssetWatcher,
     BaseHook,
+    BaseNotifier,
     BaseOperator,
     BaseOperatorLink,
     BaseSensorOperator,
@@ -23,6 +24,7 @@ from airflow.sdk import (
     TaskGroup,
     conf,
 )
+from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -41,6 +43,7 @@ __all__ = [
     "AssetWatcher",
     "BaseEventTrigger",
     "BaseHook",
+    "BaseNotifier",
     "BaseOperator",
     "BaseOperatorLink",
     "BaseSensorOperator",
@@ -49,6 +52,7 @@ __all__ = [
     "Connection",
     "Context",
     "CronTriggerTimetable",
+    "DecoratedOperator",
     "Param",
     "PokeReturnValue",
     "RetryDecision",
@@ -59,4 +63,5 @@ __all__ = [
     "conf",
     "mask_secret",
     "stats",
+    "task_decorator_factory",
 ]

@@ -171,7 +171,12 @@ def _triggered(
             from paimon_provider.operators.report import PaimonChangeReportOperator
 
             PaimonChangeReportOperator(
-                task_id=trigger.name, table=trigger.table, **trigger.report, **where
+                task_id=trigger.name,
+                table=trigger.table,
+                label_column=trigger.report["label_column"],
+                value_column=trigger.report["value_column"],
+                paimon_conn_id=declaration.connection,
+                catalog=declaration.catalog,
             )
         _steps(declaration, hooks, trigger.flows)
     return dag

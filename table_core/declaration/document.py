@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.declaration.grammar import DECLARATION, TABLE, VERBS
-from table_core.declaration.located import Fault, Located, read_yaml
+from table_core.declaration.located import Fault, Located, Place, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -250,7 +250,7 @@ def _table_faults(table: TableDeclaration, place: Located, file: str) -> list[Fa
         try:
             parse_type(kind)
         except TableError as error:
-            at = place.value["columns"].value[name].place
+            at: Place = place.value["columns"].value[name].place
             faults.append(Fault(file, *at, f"column {name!r}: {error}"))
     if faults:
         return faults
@@ -263,8 +263,8 @@ def _table_faults(table: TableDeclaration, place: Located, file: str) -> list[Fa
     except TableError as error:
         options = place.value.get("options") or place
         option = str(error.facts.get("option") or "")
-        at = (options.keys or {}).get(option, options.place)
-        return [Fault(file, *at, str(error))]
+        where: Place = (options.keys or {}).get(option, options.place)
+        return [Fault(file, *where, str(error))]
     return []
 
 

@@ -42,6 +42,7 @@ ACTIONS: Final = (
     "analyze",
     "delete",
     "update",
+    "rescale",
     "health",
     "check",
     "create-tag",

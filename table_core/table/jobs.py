@@ -186,6 +186,10 @@ def _update(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Res
     return _table(catalog, spec).update(commit=commit, **_given(spec))
 
 
+def _rescale(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).rescale(commit=commit, **_given(spec))
+
+
 def _health(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Health:
     return _table(catalog, spec).health(**(spec.args.get("thresholds") or {}))
 
@@ -249,6 +253,7 @@ _ACTIONS: Final[
     "analyze": _analyze,
     "delete": _delete,
     "update": _update,
+    "rescale": _rescale,
     "health": _health,
     "check": _check,
     "create-tag": _on_states(state_jobs.create_tag),

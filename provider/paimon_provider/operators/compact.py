@@ -9,7 +9,7 @@ from paimon_provider.operators.base import PaimonTableOperator
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PaimonCompactOperator"]
+__all__ = ["PaimonCompactOperator", "PaimonRescaleOperator"]
 
 
 class PaimonCompactOperator(PaimonTableOperator):
@@ -58,4 +58,42 @@ class PaimonCompactOperator(PaimonTableOperator):
             "where": self.where,
             "order_by": None if self.order_by is None else list(self.order_by),
             "dry_run": self.dry_run_only,
+        }
+
+
+class PaimonRescaleOperator(PaimonTableOperator):
+    """Write partitions anew with the table's number of buckets, in one commit.
+
+    :param buckets: change the table to so many buckets first; default: as its option says.
+        (templated)
+    :param partitions: which ones, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.  (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("buckets", "partitions"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "partitions": "json",
+    }
+    action = "rescale"
+
+    def __init__(
+        self,
+        *,
+        buckets: int | str | None = None,
+        partitions: Sequence[Mapping[str, str]] | None = None,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.buckets = buckets
+        self.partitions = partitions
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.rescale``."""
+        return {
+            "buckets": None if self.buckets is None else int(self.buckets),
+            "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
         }
