@@ -25,6 +25,7 @@ MODULES = [
     "failures",
     "hooks.paimon",
     "launchers.base",
+    "lineage",
     "links",
     *(f"operators.{name}" for name in provider_info.OPERATORS),
     *(f"sensors.{name}" for name in provider_info.SENSORS),
@@ -49,6 +50,7 @@ def class_paths(info: dict[str, Any]) -> Iterator[str]:
     for entry in info["asset-uris"]:
         yield entry["handler"]
         yield entry["factory"]
+        yield entry["to_openlineage_converter"]
 
 
 @pytest.mark.parametrize("schema", ["provider_info.schema.json", "provider.yaml.schema.json"])

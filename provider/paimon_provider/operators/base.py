@@ -161,6 +161,21 @@ class PaimonTableOperator(BaseOperator):
                 stats.incr(f"paimon.{name}", int(result[name]), tags=tags)
         stats.timing("paimon.seconds", float(result.get("seconds") or 0) * 1000, tags=tags)
 
+    def tables_read(self) -> list[str]:
+        """The tables whose rows the task reads, for lineage."""
+        return []
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
+        """Inputs and outputs with their schemas; OpenLineage calls this where it is installed."""
+        from airflow.providers.openlineage.extractors import OperatorLineage
+
+        from paimon_provider.lineage import tables_of
+
+        hook = self._hook_of(None)
+        return OperatorLineage(
+            inputs=tables_of(hook, self.tables_read()), outputs=tables_of(hook, [self.table])
+        )
+
     def on_kill(self) -> None:
         """End the job and every process of it.  Its files are orphans until the next sweep."""
         if self._jobs is not None:
