@@ -39,6 +39,8 @@ _RUN: Final[Mapping[str, str]] = {
     "expire-snapshots": "expire.PaimonExpireSnapshotsOperator",
     "expire-tags": "expire.PaimonExpireTagsOperator",
     "mark-done": "partitions.PaimonMarkPartitionDoneOperator",
+    "rescale": "compact.PaimonRescaleOperator",
+    "rewrite-manifests": "compact.PaimonRewriteManifestsOperator",
     "remove-orphan-files": "expire.PaimonRemoveOrphanFilesOperator",
     "update": "statements.PaimonUpdateOperator",
 }

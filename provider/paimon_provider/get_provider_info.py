@@ -13,7 +13,7 @@ _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
 _JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
 OPERATORS: Final = (
     *("table", "write", "statements", "sync", "compact", "expire", "tags", "branches"),
-    *("partitions", "rollback", "analyze", "health", "check", "declared", "report"),
+    *("partitions", "rollback", "analyze", "health", "check", "clone", "declared", "report"),
 )
 SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
 

@@ -107,6 +107,7 @@ UPKEEP_ACTIONS: Final[dict[str, Shape]] = {
     ),
     "expire-partitions": Record(members={"expiration_time": Text(about="e.g. 7 d")}),
     "expire-tags": Record(members={}),
+    "rewrite-manifests": Record(members={}),
 }
 _POLICY_MEMBERS: Final = {
     name: OneOf(what="settings or false", shapes=[Flag(), shape])

@@ -186,6 +186,29 @@ def _update(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Res
     return _table(catalog, spec).update(commit=commit, **_given(spec))
 
 
+def _compact_database(
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+) -> ResultDocument:
+    """Its ``table`` is a database."""
+    assert spec.table is not None
+    return catalog.compact_database(spec.table, commit=commit, **_given(spec))
+
+
+def _clone(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    """Its ``table`` is the copy, ``source`` the table that is copied."""
+    assert spec.table is not None
+    args = _given(spec)
+    if not args.get("dry_run"):
+        catalog.create_database(spec.table.partition(".")[0], if_not_exists=True)
+    return catalog.clone_table(args.pop("source"), spec.table, commit=commit, **args)
+
+
+def _rewrite_manifests(
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+) -> ResultDocument:
+    return _table(catalog, spec).rewrite_manifests(commit=commit, **_given(spec))
+
+
 def _rescale(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
     return _table(catalog, spec).rescale(commit=commit, **_given(spec))
 
@@ -253,6 +276,9 @@ _ACTIONS: Final[
     "analyze": _analyze,
     "delete": _delete,
     "update": _update,
+    "compact-database": _compact_database,
+    "clone": _clone,
+    "rewrite-manifests": _rewrite_manifests,
     "rescale": _rescale,
     "health": _health,
     "check": _check,

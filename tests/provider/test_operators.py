@@ -17,7 +17,13 @@ from paimon_provider.operators.branches import (
     PaimonFastForwardOperator,
 )
 from paimon_provider.operators.check import PaimonCheckOperator
-from paimon_provider.operators.compact import PaimonCompactOperator, PaimonRescaleOperator
+from paimon_provider.operators.clone import PaimonCloneOperator
+from paimon_provider.operators.compact import (
+    PaimonCompactDatabaseOperator,
+    PaimonCompactOperator,
+    PaimonRescaleOperator,
+    PaimonRewriteManifestsOperator,
+)
 from paimon_provider.operators.declared import PaimonUpkeepOperator
 from paimon_provider.operators.expire import (
     PaimonExpireChangelogsOperator,
@@ -61,7 +67,10 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonMarkPartitionDoneOperator: {"partitions": [{"dt": "1"}]},
     PaimonPartitionSensor: {"partition": {"dt": "1"}},
     PaimonCheckOperator: {"rules": {"not_null": ["x"]}},
+    PaimonCloneOperator: {"source": "a.c"},
+    PaimonCompactDatabaseOperator: {"database": "a", "including": "o.*"},
     PaimonRescaleOperator: {"buckets": 2},
+    PaimonRewriteManifestsOperator: {},
     PaimonRollbackOperator: {"tag": "t"},
     PaimonSyncDatabaseOperator: {"database": "a", "source": {"kind": "files", "uri": "x"}},
     PaimonUpkeepOperator: {"policy": {"compact": {}}},

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from paimon_provider.decorators import PaimonDecoratedOperator
+from paimon_provider.notifier import PaimonNotifier
+from paimon_provider.operators.compact import PaimonCompactOperator
+from paimon_provider.publish import PaimonWriteAuditPublish
 from table_core.table.catalog import Catalog
 from tests.provider.dag_runs import events_of, states, xcom
 
@@ -88,6 +92,23 @@ create >> double(times=3)
     assert set(states(done).values()) == {"success"}, states(done)
     assert xcom(done, "double") == 3
     assert [task for task, _, _ in events_of(done, airflow_home)] == ["double"]
+
+
+def test_what_is_inside_comes_between_the_branch_and_the_audit() -> None:
+    from airflow.sdk import DAG
+
+    group = {"group_id": "g", "table": "a.b", "rules": {"rows": [1, None]}}
+    with DAG("wap") as dag, PaimonWriteAuditPublish(**group) as wap:
+        one = PaimonCompactOperator(task_id="one", table=wap.branch_table)
+        two = PaimonCompactOperator(task_id="two", table=wap.branch_table)
+        one >> two
+    assert wap.branch_table == "a.b$branch_wap_{{ run_id | replace('/', '_') }}"
+    upstream = {task.task_id: task.upstream_task_ids for task in dag.tasks}
+    assert upstream["g.one"] == {"g.branch"}
+    assert upstream["g.audit"] == {"g.two", "g.branch"}
+    assert upstream["g.publish"] == {"g.audit"}
+    assert PaimonDecoratedOperator.custom_operator_name == "@task.paimon"
+    assert set(PaimonNotifier.template_fields) == {"table", "message"}
 
 
 def test_somebody_is_asked_before_files_go() -> None:
