@@ -17,7 +17,7 @@ HEAD = """\
 
 Written from the docstrings by `python docs/operators_page.py`. All parameters are keywords; those of the
 base class (first in each part) belong to every class after it. **T**: templated.
-How they are used together is told in [Airflow](airflow.md).
+How they are used together is told in [Airflow](airflow-guide.md).
 """
 PARAMETER = re.compile(r":param (\w+):\s*(.*?)(?=\n\s*:param |\Z)", re.DOTALL)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from airflow.api_fastapi.common.db.common import SessionDep
@@ -61,16 +61,15 @@ def tables(session: SessionDep, search: str = "") -> HTMLResponse:
         .order_by(AssetModel.uri)
     )
     total = session.scalar(sa.select(sa.func.count()).select_from(known.subquery()))
-    found = [
-        TableEvents(
-            uri=uri,
-            at=None if event is None else event.timestamp,
-            by="" if event is None else _source(event),
-            extra=None if event is None else event.extra,
-        )
-        for uri, event in session.execute(known.limit(LIMIT))
-    ]
+    rows: Any = session.execute(known.limit(LIMIT))
+    found = [_events(uri, event) for uri, event in rows]
     return HTMLResponse(render(found, search=search, total=total), headers=_HEADERS)
+
+
+def _events(uri: str, event: AssetEvent | None) -> TableEvents:
+    if event is None:
+        return TableEvents(uri=uri)
+    return TableEvents(uri=uri, at=event.timestamp, by=_source(event), extra=event.extra)
 
 
 def _source(event: AssetEvent) -> str:

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 DAGS = Path(__file__).parents[2] / "dags"
-DECLARED = DAGS / "declared"
+DECLARED = DAGS.parent / "declarations"
 SALES = "default.country_sales"
 
 

@@ -167,12 +167,13 @@ class PaimonTableOperator(BaseOperator):
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
         """Inputs and outputs with their schemas; OpenLineage calls this where it is installed."""
-        from airflow.providers.openlineage.extractors import OperatorLineage
+        from importlib import import_module
 
         from paimon_provider.lineage import tables_of
 
         hook = self._hook_of(None)
-        return OperatorLineage(
+        extractors = import_module("airflow.providers.openlineage.extractors")  # an extra
+        return extractors.OperatorLineage(
             inputs=tables_of(hook, self.tables_read()), outputs=tables_of(hook, [self.table])
         )
 

@@ -21,7 +21,7 @@ from table_core.errors import ArgumentError, SchemaError
 from table_core.table.catalog import Catalog, open_catalog
 
 ROOT = Path(__file__).parents[3]
-STREAMHOUSE = ROOT / "dags" / "declared" / "streamhouse.yaml"
+STREAMHOUSE = ROOT / "declarations" / "streamhouse.yaml"
 SHOP = """\
 version: 1
 name: shop
