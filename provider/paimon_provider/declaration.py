@@ -262,7 +262,9 @@ def _operator_of(step: Step) -> tuple[str, dict[str, Any]]:
     given = dict(step.arguments)
     more = dict(given.pop("with", None) or {})
     if step.verb == "sync":
-        return "sync.PaimonSyncTableOperator", {"source": given["sync"], **more}
+        connection = given.get("source_connection")
+        source = {"source": given["sync"], "source_conn_id": connection}
+        return "sync.PaimonSyncTableOperator", {**source, **more}
     if step.verb == "merge":
         merge = dict(given["merge"])
         source = dict(merge["source"])

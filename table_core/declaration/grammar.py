@@ -74,6 +74,7 @@ _STEP: Final = Record(
     members={
         "table": Text(about="The table that it writes."),
         "sync": MapOf(item=AnyValue(), about="A source of change events: kind, uri, format …"),
+        "source_connection": Text(about="Airflow connection of the source: address and secrets."),
         "sql": Text(about="Spark SQL over the views in reads."),
         "reads": _READS,
         "pending": Record(members={"table": Text(), "sql": Text()}, required=["table", "sql"]),

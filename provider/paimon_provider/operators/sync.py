@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
+from paimon_provider.source_connection import source_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,8 @@ class PaimonSyncTableOperator(PaimonTableOperator):
 
     :param source: ``{"kind": "files", "uri": "file:///events/*.jsonl", "format": "debezium-json"}``.
         (templated)
+    :param source_conn_id: the Airflow connection with address, user and password of a database or a
+        Kafka cluster; ``source`` then has the rest.  (templated)
     :param primary_key: the key, where the table is made by this task.  (templated)
     :param partition_by: the partition columns, where the table is made by this task.  (templated)
     :param computed_columns: columns made from others, e.g. ``["dt=date_format(ts, yyyy-MM-dd)"]``.
@@ -32,7 +35,7 @@ class PaimonSyncTableOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (
         *PaimonTableOperator.template_fields,
-        *("source", "primary_key", "partition_by", "until", "settings"),
+        *("source", "source_conn_id", "primary_key", "partition_by", "until", "settings"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
@@ -45,6 +48,7 @@ class PaimonSyncTableOperator(PaimonTableOperator):
         self,
         *,
         source: Mapping[str, Any],
+        source_conn_id: str | None = None,
         primary_key: Sequence[str] = (),
         partition_by: Sequence[str] = (),
         computed_columns: Sequence[str] = (),
@@ -55,6 +59,7 @@ class PaimonSyncTableOperator(PaimonTableOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.source = source
+        self.source_conn_id = source_conn_id
         self.primary_key = primary_key
         self.partition_by = partition_by
         self.computed_columns = computed_columns
@@ -65,7 +70,7 @@ class PaimonSyncTableOperator(PaimonTableOperator):
     def arguments(self) -> dict[str, Any]:
         """Those of ``table_core.sync_table``."""
         return {
-            "source": dict(self.source),
+            "source": source_with(self.source, self.source_conn_id),
             "primary_key": list(self.primary_key),
             "partition_by": list(self.partition_by),
             "computed_columns": list(self.computed_columns),
@@ -82,6 +87,7 @@ class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
     repeated run loses and repeats nothing.  The tables' assets are not announced: watch them.
 
     :param source: as for ``PaimonSyncTableOperator``.  (templated)
+    :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
     :param including: regular expression for source tables, matched whole against ``table`` and
         ``database.table``.  (templated)
     :param excluding: likewise for those left out.  (templated)
@@ -94,7 +100,7 @@ class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
 
     template_fields: Sequence[str] = (
         *PaimonDatabaseOperator.template_fields,
-        *("source", "including", "excluding", "until", "settings"),
+        *("source", "source_conn_id", "including", "excluding", "until", "settings"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonDatabaseOperator.template_fields_renderers,
@@ -107,6 +113,7 @@ class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
         self,
         *,
         source: Mapping[str, Any],
+        source_conn_id: str | None = None,
         including: str = ".*",
         excluding: str = "",
         table_prefix: str = "",
@@ -117,6 +124,7 @@ class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.source = source
+        self.source_conn_id = source_conn_id
         self.including = including
         self.excluding = excluding
         self.table_prefix = table_prefix
@@ -127,7 +135,7 @@ class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
     def arguments(self) -> dict[str, Any]:
         """Those of ``table_core.sync_database``."""
         return {
-            "source": dict(self.source),
+            "source": source_with(self.source, self.source_conn_id),
             "including": self.including,
             "excluding": self.excluding,
             "table_prefix": self.table_prefix,
