@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 
 from demo import expected, generate
+from paimon_provider.declaration import load_dags
 from table_core.table.catalog import Catalog, open_catalog
 
 pytestmark = [
@@ -38,13 +38,7 @@ def dags(airflow_home: Path) -> Iterator[dict[str, Any]]:
     folder = airflow_home / "dags"
     for name in ("streamhouse.yaml", "streamhouse_declared.py"):
         shutil.copyfile(DECLARED / name, folder / name)
-    path = folder / "streamhouse_declared.py"
-    spec = importlib.util.spec_from_file_location("streamhouse_declared", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module.load_dags(folder / "streamhouse.yaml")
+    yield load_dags(folder / "streamhouse.yaml")
     for name in ("streamhouse.yaml", "streamhouse_declared.py"):
         (folder / name).unlink()
 
