@@ -6,19 +6,25 @@ Everything else imports Airflow names from here, so dropping a version is a one-
 from __future__ import annotations
 
 from airflow.sdk import (
+    DAG,
     Asset,
     AssetWatcher,
     BaseHook,
+    BaseNotifier,
     BaseOperator,
     BaseOperatorLink,
     BaseSensorOperator,
     BranchMixIn,
     Connection,
     Context,
+    CronTriggerTimetable,
+    Param,
     RetryDecision,
     RetryPolicy,
+    TaskGroup,
     conf,
 )
+from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -29,6 +35,7 @@ from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArg
 XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 
 __all__ = [
+    "DAG",
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
@@ -36,6 +43,7 @@ __all__ = [
     "AssetWatcher",
     "BaseEventTrigger",
     "BaseHook",
+    "BaseNotifier",
     "BaseOperator",
     "BaseOperatorLink",
     "BaseSensorOperator",
@@ -43,12 +51,17 @@ __all__ = [
     "BranchMixIn",
     "Connection",
     "Context",
+    "CronTriggerTimetable",
+    "DecoratedOperator",
+    "Param",
     "PokeReturnValue",
     "RetryDecision",
     "RetryPolicy",
     "StartTriggerArgs",
+    "TaskGroup",
     "TriggerEvent",
     "conf",
     "mask_secret",
     "stats",
+    "task_decorator_factory",
 ]

@@ -6,16 +6,16 @@ from typing import Any, Final
 
 from paimon_provider import __version__
 
-__all__ = ["get_provider_info"]
+__all__ = ["OPERATORS", "SENSORS", "get_provider_info"]
 
 _NAME: Final = "Apache Paimon"
 _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
 _JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
-_OPERATORS: Final = (
+OPERATORS: Final = (
     *("table", "write", "statements", "sync", "compact", "expire", "tags", "branches"),
-    *("partitions", "rollback", "analyze", "health", "report"),
+    *("partitions", "rollback", "analyze", "health", "check", "clone", "declared", "report"),
 )
-_SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
+SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -32,19 +32,27 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["apache"],
             }
         ],
-        "operators": [_modules(*(f"operators.{name}" for name in _OPERATORS))],
-        "sensors": [_modules(*(f"sensors.{name}" for name in _SENSORS))],
+        "operators": [_modules(*(f"operators.{name}" for name in OPERATORS))],
+        "sensors": [_modules(*(f"sensors.{name}" for name in SENSORS))],
         "hooks": [_modules("hooks.paimon")],
-        "triggers": [_modules("triggers.snapshot", "triggers.wait")],
+        "triggers": [_modules("triggers.snapshot", "triggers.wait", "triggers.spark_job")],
         "connection-types": [_connection_type()],
-        "extra-links": ["paimon_provider.links.ChangeReportLink"],
+        "extra-links": [
+            "paimon_provider.links.ChangeReportLink",
+            "paimon_provider.links.SparkUILink",
+        ],
         "asset-uris": [
             {
                 "schemes": ["paimon"],
                 "handler": "paimon_provider.assets.normalize_uri",
                 "factory": "paimon_provider.assets.create_asset",
+                "to_openlineage_converter": "paimon_provider.lineage.to_openlineage",
             }
         ],
+        "task-decorators": [
+            {"name": "paimon", "class-name": "paimon_provider.decorators.paimon_task"}
+        ],
+        "notifications": ["paimon_provider.notifier.PaimonNotifier"],
         "config": _config(),
     }
 
@@ -85,18 +93,34 @@ def _connection_type() -> dict[str, Any]:
             },
             "spark_backend": {
                 "label": "Spark backend",
-                "description": "local: beside the worker. spark-submit: client mode on a master.",
-                "schema": {"type": "string", "default": "local", "enum": ["local", "spark-submit"]},
+                "description": "local: beside the worker. spark-submit: client mode on a master. "
+                "standalone: the driver on the cluster, by REST. connect: a Spark Connect server.",
+                "schema": {
+                    "type": "string",
+                    "default": "local",
+                    "enum": ["local", "spark-submit", "standalone", "connect"],
+                },
             },
             "spark_master": {
                 "label": "Spark master",
-                "description": "local[*], spark://host:7077, yarn, k8s://…",
+                "description": "local[*], spark://host:7077, yarn, k8s://…, sc://host:15002",
                 "schema": {"type": ["string", "null"], "default": "local[*]"},
             },
             "spark_conf": {
                 "label": "Spark configuration",
-                "description": 'JSON object, e.g. {"spark.executor.memory": "4g"}.',
+                "description": 'JSON object, e.g. {"spark.executor.memory": "4g"}; secret ones go '
+                "into the password.",
                 "schema": _JSON,
+            },
+            "spark_job_folder": {
+                "label": "Spark job folder",
+                "description": "For standalone: a folder that Airflow and the cluster both see.",
+                "schema": _TEXT,
+            },
+            "spark_rest_port": {
+                "label": "Spark REST port",
+                "description": "For standalone: of the master's REST server.",
+                "schema": {"type": ["integer", "null"], "default": 6066},
             },
         },
     }

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseOperatorLink, conf
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
-__all__ = ["REPORTS_PATH", "ChangeReportLink", "report_url"]
+    from paimon_provider._compat import Context
+
+__all__ = ["REPORTS_PATH", "ChangeReportLink", "SparkUILink", "report_url", "show_link"]
 
 REPORTS_PATH: Final = "/paimon/reports"
 """Where the plugin serves reports, below Airflow's base URL."""
@@ -24,6 +28,24 @@ class ChangeReportLink(BaseOperatorLink):
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002
         """The address that the task left on itself; empty when it rendered nothing."""
         return str(getattr(operator, "report_link", None) or "")
+
+
+class SparkUILink(BaseOperatorLink):
+    """Opens the UI of the Spark application, while it runs."""
+
+    name = "Spark UI"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002
+        """The address that the job has told; empty without a UI."""
+        return str(getattr(operator, "spark_ui", None) or "")
+
+
+def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]) -> None:
+    """Let the Spark UI be opened from now on: Airflow itself stores links when the task ends."""
+    url = facts.get("ui")
+    if url:
+        operator.spark_ui = url
+        context["ti"].xcom_push(key=SparkUILink().xcom_key, value=url)
 
 
 def report_url(name: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from airflow.plugins_manager import AirflowPlugin
+
+from paimon_provider._compat import conf
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -26,8 +29,23 @@ class _PagesOnDemand:
         await app(scope, receive, send)
 
 
+def _tables_url() -> str:
+    """Below the path that Airflow is served under, if it is not the root."""
+    base = urlsplit(str(conf.get("api", "base_url", fallback="") or "")).path.rstrip("/")
+    return f"{base}/paimon/tables"
+
+
 class PaimonPlugin(AirflowPlugin):
-    """Change reports, behind Airflow's own log-in."""
+    """Change reports and the page of tables, behind Airflow's own log-in."""
 
     name = "paimon"
+    external_views = [  # noqa: RUF012 - typed so by Airflow
+        {
+            "name": "Paimon tables",
+            "href": _tables_url(),
+            "destination": "nav",
+            "category": "browse",
+            "url_route": "paimon-tables",
+        }
+    ]
     fastapi_apps = [{"name": "paimon", "url_prefix": "/paimon", "app": _PagesOnDemand()}]  # noqa: RUF012 - typed so by Airflow

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKENDS", "SparkSettings", "Warehouse"]
 
-BACKENDS: Final = ("local", "spark-submit")
+BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
+_SECRET: Final = re.compile(
+    r"secret|passw|token|access.?key|account.?key|sas|credential", re.IGNORECASE
+)
 _EXTRAS: Final = (
     "warehouse",
     "catalog_name",
@@ -23,6 +27,8 @@ _EXTRAS: Final = (
     "spark_backend",
     "spark_master",
     "spark_conf",
+    "spark_job_folder",
+    "spark_rest_port",
 )
 
 
@@ -31,13 +37,18 @@ class SparkSettings:
     """Where Spark work runs."""
 
     backend: str = "local"
-    """``local``: Spark inside a process beside the worker.  ``spark-submit``: client mode."""
+    """``local``: Spark inside a process beside the worker.  ``spark-submit``: client mode.
+    ``standalone``: the driver on the cluster, by REST.  ``connect``: a Spark Connect server."""
     master: str = "local[*]"
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+    job_folder: str | None = None
+    """Where backend ``standalone`` leaves specs and finds results."""
+    rest_port: int = 6066
+    """Of the standalone master's REST server."""
 
     def with_conf(self, more: Mapping[str, str]) -> SparkSettings:
         """These settings with ``more`` Spark configuration on top."""
-        return SparkSettings(backend=self.backend, master=self.master, conf={**self.conf, **more})
+        return replace(self, conf={**self.conf, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +67,8 @@ class Warehouse:
         """Read ``connection``, every setting by its name.
 
         The warehouse is the extra ``warehouse``, else the host.  Storage options that are secret
-        go into the password as a JSON object; they are added to the extra ``storage_options``.
+        go into the password as a JSON object; they are added to the extra ``storage_options``, and
+        those that begin with ``spark.`` to ``spark_conf``.
 
         Raises:
             ArgumentError: no warehouse, an unknown extra, or one that does not parse.
@@ -80,17 +92,24 @@ class Warehouse:
             )
         secret = _texts(connection.password, f"password of connection {name!r}")
         options = _texts(extra.get("storage_options"), f"storage_options of connection {name!r}")
+        of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
+        spark = _spark(extra, name)
         return cls(
             uri=str(uri).rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
-            storage_options={**options, **secret},
-            secrets=tuple(secret.values()),
-            spark=_spark(extra, name),
+            storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
+            secrets=(*secret.values(), *_looking_secret({**options, **spark.conf})),
+            spark=spark.with_conf(of_spark),
         )
 
     def job_options(self) -> dict[str, str]:
         """The options of a job spec: storage options under ``storage.``."""
         return {f"storage.{key}": value for key, value in self.storage_options.items()}
+
+
+def _looking_secret(settings: Mapping[str, str]) -> list[str]:
+    """Values that are masked though they are not in the password: their names say what they are."""
+    return [value for key, value in settings.items() if _SECRET.search(key) and len(value) > 3]
 
 
 def _spark(extra: Mapping[str, Any], name: str) -> SparkSettings:
@@ -105,6 +124,8 @@ def _spark(extra: Mapping[str, Any], name: str) -> SparkSettings:
         backend=backend,
         master=str(extra.get("spark_master") or "local[*]"),
         conf=_texts(extra.get("spark_conf"), f"spark_conf of connection {name!r}"),
+        job_folder=extra.get("spark_job_folder") or None,
+        rest_port=int(extra.get("spark_rest_port") or 6066),
     )
 
 

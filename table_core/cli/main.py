@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from table_core.cli import output, rows
+from table_core.cli import declare, output, rows
 from table_core.cli.arguments import (
     After,
     AsJson,
@@ -279,6 +279,10 @@ def expire_tags(
 def health(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """Say what a table needs: ok, due or urgent, with reasons."""
     output.show_health(_table(warehouse, table).health(), as_json=as_json)
+
+
+for command in (declare.validate, declare.plan, declare.apply):
+    app.command()(command)
 
 
 def main() -> None:

@@ -92,6 +92,9 @@ class _Job:
         from table_core.spark.session import open_session
 
         self._session = open_session(self._conf, self._remote)
+        if self._remote is None:
+            context = self._session.sparkContext
+            _tell("spark", application=context.applicationId, ui=context.uiWebUrl)
         return self._session
 
 

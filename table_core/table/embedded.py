@@ -29,6 +29,15 @@ class EmbeddedEngine:
             UnsupportedFeatureError: DuckDB is not installed.
             ArgumentError: DuckDB refuses the SQL; its message says where.
         """
+        return self.query_tables(sql, {name: view_rows(view) for name, view in views.items()})
+
+    def query_tables(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Rows of ``sql`` over Arrow tables; ``query`` over views ends here.
+
+        Raises:
+            UnsupportedFeatureError: DuckDB is not installed.
+            ArgumentError: DuckDB refuses the SQL; its message says where.
+        """
         try:
             import duckdb
         except ImportError as error:
@@ -38,8 +47,8 @@ class EmbeddedEngine:
             ) from error
         with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
-            for name, view in views.items():
-                connection.register(name, view_rows(view))
+            for name, rows in tables.items():
+                connection.register(name, rows)
             try:
                 found = connection.sql(sql)
                 if found is None:

@@ -186,8 +186,51 @@ def _update(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Res
     return _table(catalog, spec).update(commit=commit, **_given(spec))
 
 
+def _compact_database(
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+) -> ResultDocument:
+    """Its ``table`` is a database."""
+    assert spec.table is not None
+    return catalog.compact_database(spec.table, commit=commit, **_given(spec))
+
+
+def _clone(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    """Its ``table`` is the copy, ``source`` the table that is copied."""
+    assert spec.table is not None
+    args = _given(spec)
+    if not args.get("dry_run"):
+        catalog.create_database(spec.table.partition(".")[0], if_not_exists=True)
+    return catalog.clone_table(args.pop("source"), spec.table, commit=commit, **args)
+
+
+def _rewrite_manifests(
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+) -> ResultDocument:
+    return _table(catalog, spec).rewrite_manifests(commit=commit, **_given(spec))
+
+
+def _rescale(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return _table(catalog, spec).rescale(commit=commit, **_given(spec))
+
+
 def _health(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Health:
     return _table(catalog, spec).health(**(spec.args.get("thresholds") or {}))
+
+
+def _check(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+    from table_core.table.checks import check
+
+    def query(sql: str, rows: Any) -> Any:
+        return EmbeddedEngine().query_tables(sql, {"rows": rows})
+
+    against = spec.args.get("against")
+    return check(
+        _table(catalog, spec),
+        spec.args["rules"],
+        against=None if against is None else catalog.table(against),
+        query=query,
+        fail=spec.args.get("fail", True),
+    )
 
 
 def _on_states(
@@ -233,7 +276,12 @@ _ACTIONS: Final[
     "analyze": _analyze,
     "delete": _delete,
     "update": _update,
+    "compact-database": _compact_database,
+    "clone": _clone,
+    "rewrite-manifests": _rewrite_manifests,
+    "rescale": _rescale,
     "health": _health,
+    "check": _check,
     "create-tag": _on_states(state_jobs.create_tag),
     "delete-tag": _on_states(state_jobs.delete_tag),
     "create-branch": _on_states(state_jobs.create_branch),

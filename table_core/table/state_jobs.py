@@ -58,12 +58,16 @@ def delete_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     """``name``, ``tag``, ``if_not_exists``; with ``from_head`` the tag is made first.
 
-    A tag of the branch's name then holds the state that the branch began with.
+    A tag of the branch's name then holds the state that the branch began with.  ``replace`` forgets
+    a branch of that name first.
     """
     name, tag = args["name"], args.get("tag")
+    if args.get("replace"):
+        table.branches.delete(name, if_exists=True)
+        table.tags.delete(_base_of(name), if_exists=True)
     existed = name in table.branches
     if args.get("from_head") and not existed and table.latest_snapshot() is not None:
-        tag = f"{name}-base"
+        tag = _base_of(name)
         table.tags.create(tag, if_not_exists=True)
     table.branches.create(name, tag=tag, if_not_exists=args.get("if_not_exists", True))
     details = {"branch": name, "tag": tag, "created": not existed}
@@ -77,8 +81,12 @@ def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     if args.get("dry_run"):
         return unchanged("delete-branch", table, {"branch": name, "deleted": there}, dry_run=True)
     deleted = table.branches.delete(name, if_exists=args.get("if_exists", True))
-    base = table.tags.delete(f"{name}-base", if_exists=True)
+    base = table.tags.delete(_base_of(name), if_exists=True)
     return unchanged("delete-branch", table, {"branch": name, "deleted": deleted, "tag": base})
+
+
+def _base_of(branch: str) -> str:
+    return f"{branch}-base"
 
 
 def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:

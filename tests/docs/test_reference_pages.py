@@ -5,7 +5,9 @@ Method: the page of errors against the classes; the page of options against what
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,3 +34,13 @@ def test_the_page_of_options_is_what_the_options_give() -> None:
     finally:
         sys.path.remove(str(DOCS))
     assert options_page.PAGE.read_text() == options_page.page(), "run python docs/options_page.py"
+
+
+def test_the_page_of_operators_is_what_their_docstrings_give(tmp_path: Path) -> None:
+    environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join(
+        str(DOCS.parent / part) for part in ("", "provider")
+    )
+    command = [sys.executable, str(DOCS / "operators_page.py"), "--check"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

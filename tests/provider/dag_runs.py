@@ -16,7 +16,7 @@ __all__ = ["HEAD", "events_of", "run_body", "states", "xcom"]
 
 HEAD = "from datetime import timedelta\nfrom airflow.sdk import DAG, task, TaskGroup\n" + "".join(
     f"from paimon_provider.{kind}.{name} import *\n"
-    for kind, names in (("operators", info._OPERATORS), ("sensors", info._SENSORS))
+    for kind, names in (("operators", info.OPERATORS), ("sensors", info.SENSORS))
     for name in names
 )
 """Every operator and sensor, by its own name."""

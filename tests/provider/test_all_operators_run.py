@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def test_the_contract_is_there() -> None:
         "CreateTable AlterTable Write SyncTable MergeInto Delete Update Compact ExpireSnapshots "
         "ExpirePartitions ExpireChangelogs RemoveOrphanFiles CreateTag DeleteTag ExpireTags "
         "CreateBranch DeleteBranch FastForward Rollback DropPartition MarkPartitionDone Analyze "
-        "Health"
+        "Health SyncDatabase CompactDatabase Rescale Clone"
     )
     for name in text.split():
         assert f"Paimon{name}Operator" in space
@@ -111,6 +112,41 @@ fill >> tag >> wait >> branch >> more >> look >> forward >> again >> drop >> bac
     assert (table.branches.list(), table.tags.list()) == ([], [])
     assert len(rows(warehouse)) == 4
     assert [task for task, _, _ in events_of(ran, airflow_home)] == ["fill", "forward"]
+
+
+def test_whole_databases_copies_and_buckets(
+    run: Callable[..., Any], warehouse: Catalog, tmp_path: Path, airflow_home: Path
+) -> None:
+    (tmp_path / "1.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {"before": None, "after": {"id": n}, "op": "c", "source": {"db": "d", "table": t}}
+            )
+            + "\n"
+            for t in ("x", "y")
+            for n in (1, 2)
+        )
+    )
+    body = (
+        FILL
+        + """
+sync = PaimonSyncDatabaseOperator(task_id="sync", database="{{ 'raw' }}", engine="local",
+    source={"kind": "files", "uri": "{{ dag_run.conf['folder'] }}/*.jsonl", "format": "debezium-json"},
+    settings={"primary_key": ["id"], "options": {"bucket": "1"}})
+compact = PaimonCompactDatabaseOperator(task_id="compact", database="raw", strategy="full")
+clone = PaimonCloneOperator(task_id="clone", source="raw.x", table="copy.x", events="any")
+rescale = PaimonRescaleOperator(task_id="rescale", table="shop.orders", buckets="2")
+manifests = PaimonRewriteManifestsOperator(task_id="manifests", table="shop.orders")
+fill >> sync >> compact >> clone >> rescale >> manifests
+"""
+    )
+    ran = run(body, folder=tmp_path.as_uri())
+    assert set(states(ran).values()) == {"success"}, states(ran)
+    assert rows(warehouse, "copy.x") == rows(warehouse, "raw.y") == [(1,), (2,)]
+    assert len(xcom(ran, "compact")["details"]["tables"]) == 2
+    assert warehouse.table("shop.orders").options["bucket"] == "2"
+    assert len(rows(warehouse)) == 4
+    assert "clone" in {task for task, _, _ in events_of(ran, airflow_home)}
 
 
 def test_main_that_went_on_is_not_lost(run: Callable[..., Any], warehouse: Catalog) -> None:

@@ -30,6 +30,13 @@ with DAG("woken", schedule=[watched_table("shop.sums", poll_seconds=0.5)], catch
     def tell(triggering_asset_events=None):
         return [e.extra["payload"] for events in triggering_asset_events.values() for e in events]
     tell()
+
+with DAG("woken_by_any",
+         schedule=[watched_table("shop.sums", poll_seconds=0.5, on="any", events="snapshot")]):
+    @task
+    def tell(triggering_asset_events=None):
+        return [e.extra["payload"] for events in triggering_asset_events.values() for e in events]
+    tell()
 """
 ROOT = Path(__file__).parents[2]
 
@@ -47,18 +54,18 @@ def airflow(tmp_path: Path) -> Iterator[AirflowHome]:
     home.components.stop()
 
 
-def payloads(airflow: AirflowHome) -> list[dict[str, Any]]:
+def payloads(airflow: AirflowHome, dag: str = "woken") -> list[dict[str, Any]]:
     """What every run of the Dag was told, oldest first; waits for those that run."""
     found = []
-    for run in airflow.runs("woken"):
+    for run in airflow.runs(dag):
         run_id = run["dag_run_id"]
 
         def ended(run_id: str = run_id) -> Any:
-            return airflow.get(f"/dags/woken/dagRuns/{run_id}")["state"] in {"success", "failed"}
+            return airflow.get(f"/dags/{dag}/dagRuns/{run_id}")["state"] in {"success", "failed"}
 
         airflow.wait(f"run {run_id} ended", ended, 60)
         entry = airflow.get(
-            f"/dags/woken/dagRuns/{run_id}/taskInstances/tell/xcomEntries/return_value"
+            f"/dags/{dag}/dagRuns/{run_id}/taskInstances/tell/xcomEntries/return_value"
         )
         value = entry["value"]
         found += json.loads(value) if isinstance(value, str) else value
@@ -117,3 +124,11 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
     told = payloads(airflow)
     assert [payload["snapshot_id"] for payload in told] == [first, second, third]
     assert [payload["kinds"] for payload in told] == [{"COMPACT": 1}] * 3
+
+    def everything() -> set[int]:
+        """What the other watcher of the table, on the same poll, was told one by one."""
+        told = payloads(airflow, "woken_by_any")
+        assert all(payload["snapshots"]["count"] == 1 for payload in told)
+        return {payload["snapshot_id"] for payload in told}
+
+    airflow.wait("every snapshot", lambda: everything() == set(range(1, third + 1)), 60)

@@ -16,7 +16,15 @@ from paimon_provider.operators.branches import (
     PaimonDeleteBranchOperator,
     PaimonFastForwardOperator,
 )
-from paimon_provider.operators.compact import PaimonCompactOperator
+from paimon_provider.operators.check import PaimonCheckOperator
+from paimon_provider.operators.clone import PaimonCloneOperator
+from paimon_provider.operators.compact import (
+    PaimonCompactDatabaseOperator,
+    PaimonCompactOperator,
+    PaimonRescaleOperator,
+    PaimonRewriteManifestsOperator,
+)
+from paimon_provider.operators.declared import PaimonUpkeepOperator
 from paimon_provider.operators.expire import (
     PaimonExpireChangelogsOperator,
     PaimonExpirePartitionsOperator,
@@ -32,7 +40,7 @@ from paimon_provider.operators.partitions import (
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.rollback import PaimonRollbackOperator
 from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpdateOperator
-from paimon_provider.operators.sync import PaimonSyncTableOperator
+from paimon_provider.operators.sync import PaimonSyncDatabaseOperator, PaimonSyncTableOperator
 from paimon_provider.operators.table import PaimonAlterTableOperator, PaimonCreateTableOperator
 from paimon_provider.operators.tags import PaimonCreateTagOperator, PaimonDeleteTagOperator
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
@@ -58,7 +66,14 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonHealthOperator: {"thresholds": {"small_files_due": 2}},
     PaimonMarkPartitionDoneOperator: {"partitions": [{"dt": "1"}]},
     PaimonPartitionSensor: {"partition": {"dt": "1"}},
+    PaimonCheckOperator: {"rules": {"not_null": ["x"]}},
+    PaimonCloneOperator: {"source": "a.c"},
+    PaimonCompactDatabaseOperator: {"database": "a", "including": "o.*"},
+    PaimonRescaleOperator: {"buckets": 2},
+    PaimonRewriteManifestsOperator: {},
     PaimonRollbackOperator: {"tag": "t"},
+    PaimonSyncDatabaseOperator: {"database": "a", "source": {"kind": "files", "uri": "x"}},
+    PaimonUpkeepOperator: {"policy": {"compact": {}}},
     PaimonTagSensor: {"tag": "t"},
     PaimonUpdateOperator: {"values": {"n": "n + 1"}, "where": "id = 1"},
     PaimonWatermarkSensor: {"at": "2026-01-01T00:00:00Z"},
@@ -83,7 +98,8 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
 
 
 def make(cls: type[BaseOperator], **more: Any) -> Any:
-    return cls(**{"task_id": "t", "table": "a.b", **NEEDED[cls], **more})
+    table = {} if "database" in NEEDED[cls] else {"table": "a.b"}
+    return cls(**{"task_id": "t", **table, **NEEDED[cls], **more})
 
 
 def parameters(cls: type[BaseOperator]) -> dict[str, inspect.Parameter]:

@@ -50,6 +50,47 @@ def test_nothing_else_is_served(client: Any, path: str) -> None:
     assert client.get(path, headers=token(client, "ada")).status_code == 404
 
 
+@pytest.mark.filterwarnings("default")
+def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Path) -> None:
+    from airflow.models.asset import AssetEvent, AssetModel
+    from airflow.utils.session import create_session
+
+    extra = {"snapshot_id": 7, "kinds": {"APPEND": 1}, "rows": {"append": 1200}}
+    extra |= {"result": {"action": "write", "rows_written": 1200, "seconds": 1.5}}
+    with create_session() as session:
+        for name in ("orders", "<b>odd"):
+            session.add(
+                AssetModel(name=f"paimon://demo/shop/{name}", uri=f"paimon://demo/shop/{name}")
+            )
+        session.flush()
+        asset = session.query(AssetModel).filter_by(uri="paimon://demo/shop/orders").one()
+        for at, document in enumerate(({"snapshot_id": 6}, extra)):
+            event = AssetEvent(
+                asset_id=asset.id, extra=document, source_dag_id="d", source_run_id="r"
+            )
+            event.source_task_id = f"t{at}"
+            event.source_map_index = -1
+            session.add(event)
+            session.flush()
+    assert client.get("/paimon/tables").status_code == 401
+    page = client.get("/paimon/tables", headers=token(client, "vera")).text
+    assert "demo/shop/orders" in page
+    assert all(told in page for told in ("d.t1", "<td>7</td>", "append 1,200", "1,200 rows"))
+    assert "<b>odd" not in page
+    assert "&lt;b&gt;odd" in page
+    found = client.get("/paimon/tables?search=nothing%25", headers=token(client, "ada")).text
+    assert "No table has been announced" in found
+
+
+def test_airflow_accepts_the_view() -> None:
+    from airflow.api_fastapi.core_api.datamodels.plugins import ExternalViewResponse
+
+    from paimon_provider.plugin import PaimonPlugin
+
+    (view,) = PaimonPlugin.external_views
+    assert ExternalViewResponse.model_validate(view).href == "/paimon/tables"
+
+
 def test_names_are_plain_file_names() -> None:
     name = report_name("dag", "manual__2026-01-01T00:00:00+00:00", "../report", -1)
     assert name == "dag-manual__2026-01-01T00_00_00_00_00-.._report--1.html"

@@ -17,17 +17,24 @@ from paimon_provider import get_provider_info as provider_info
 from paimon_provider.get_provider_info import get_provider_info
 
 MODULES = [
+    "approval",
     "assets",
     "conditions",
+    "declaration",
+    "decorators",
     "failures",
     "hooks.paimon",
     "launchers.base",
+    "lineage",
     "links",
-    *(f"operators.{name}" for name in provider_info._OPERATORS),
-    *(f"sensors.{name}" for name in provider_info._SENSORS),
+    *(f"operators.{name}" for name in provider_info.OPERATORS),
+    *(f"sensors.{name}" for name in provider_info.SENSORS),
+    "notifier",
     "plugin",
+    "publish",
     "run_identity",
     "triggers.snapshot",
+    "triggers.spark_job",
     "triggers.wait",
     "warehouse",
 ]
@@ -35,11 +42,15 @@ MODULES = [
 
 def class_paths(info: dict[str, Any]) -> Iterator[str]:
     yield from info["extra-links"]
+    yield from info["notifications"]
+    for entry in info["task-decorators"]:
+        yield entry["class-name"]
     for entry in info["connection-types"]:
         yield entry["hook-class-name"]
     for entry in info["asset-uris"]:
         yield entry["handler"]
         yield entry["factory"]
+        yield entry["to_openlineage_converter"]
 
 
 @pytest.mark.parametrize("schema", ["provider_info.schema.json", "provider.yaml.schema.json"])
@@ -74,21 +85,28 @@ def test_the_connection_type_is_the_hooks() -> None:
 
 def test_public_modules_load_no_engine_and_load_fast() -> None:
     code = f"""
-import sys, time, airflow.sdk, airflow.triggers.base, airflow.plugins_manager
-from airflow.sdk import BaseOperator, BaseSensorOperator, Asset, AssetWatcher, BaseHook, conf
-from airflow.sdk.bases.sensor import PokeReturnValue
+import gc, sys, time, airflow.sdk, airflow.triggers.base, airflow.plugins_manager
+import paimon_provider._compat  # all that we take from Airflow, and nothing else
 before = set(sys.modules)
-start = time.perf_counter()
+gc.collect(); gc.freeze()  # else a walk over Airflow's objects counts as ours
+start = time.process_time()
 for name in {MODULES!r}:
     __import__("paimon_provider." + name)
-spent = time.perf_counter() - start
+spent = time.process_time() - start
 heavy = {{"pyspark", "pyarrow", "pandas", "numpy", "fastapi", "kubernetes", "fastavro"}}
 print(spent, *sorted(heavy & (set(sys.modules) - before)))
 """
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    spent, *heavy = out.stdout.split()
-    assert not heavy
-    assert float(spent) < 0.2 * 3, "three times the budget: this machine may be busy"
+    spent = []
+    for _ in range(3):
+        out = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        )
+        seconds, *heavy = out.stdout.split()
+        assert not heavy
+        spent.append(float(seconds))
+        if spent[-1] < 0.2:
+            break
+    assert min(spent) < 0.2
 
 
 def test_the_package_itself_imports_no_airflow() -> None:

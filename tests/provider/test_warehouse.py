@@ -58,7 +58,10 @@ def test_secrets_are_not_shown() -> None:
         ({}, "names no warehouse"),
         ({"wharehouse": "x"}, "unknown extras wharehouse; known: warehouse"),
         ({"warehouse": "x", "spark_conf": "[1]"}, "spark_conf of connection 'Wh' is not a JSON"),
-        ({"warehouse": "x", "spark_backend": "livy"}, "'livy' is none of local, spark-submit"),
+        (
+            {"warehouse": "x", "spark_backend": "livy"},
+            "'livy' is none of local, spark-submit, standalone, connect",
+        ),
     ],
 )
 def test_mistakes_are_named(extra: dict[str, object], message: str) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import BaseHook, mask_secret
 from paimon_provider.conditions import SnapshotFacts, TableNews
+from paimon_provider.job_log import Redaction, progress_of
 from paimon_provider.warehouse import Warehouse
 from table_core.errors import ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from paimon_provider.conditions import NewSnapshots, Seen
     from paimon_provider.launchers.base import Launcher
+    from paimon_provider.launchers.standalone import StandaloneLauncher
     from paimon_provider.run_identity import RunIdentity
+    from table_core.table.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
 
@@ -42,6 +46,8 @@ class PaimonHook(BaseHook):
         super().__init__(**kwargs)
         self.paimon_conn_id = paimon_conn_id
         self.identity = identity
+        self.on_progress: Callable[[Mapping[str, Any]], None] | None = None
+        """Is told what a job says of itself while it runs: stage, and facts such as ``ui``."""
         self._catalog: Any = None
         self._launcher: Launcher | None = None
 
@@ -106,9 +112,25 @@ class PaimonHook(BaseHook):
             TableError: what the job reported, or ``JobFailedError`` if it died.
         """
         from paimon_provider.launchers.base import launcher_for
+
+        spec = self.job_spec(action, table, args)
+        self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
+        secrets = Redaction(self.warehouse.secrets)
+        try:
+            return self._launcher.run(spec, log=lambda line: self._told(secrets.text(line)))
+        except TableError as error:
+            told = secrets.error(error)
+            if told is error:
+                raise
+            raise told from None  # the chain would show what was taken out
+        finally:
+            self._launcher = None
+
+    def job_spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
+        """The spec of the next verb of this task run."""
         from table_core.table.job_spec import JobSpec
 
-        spec = JobSpec(
+        return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
             table=table,
@@ -117,11 +139,19 @@ class PaimonHook(BaseHook):
             commit_user=self.identity.user if self.identity else None,
             commit_identifier=self.identity.next_identifier() if self.identity else None,
         )
-        self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
-        try:
-            return self._launcher.run(spec, log=self.log.info)
-        finally:
-            self._launcher = None
+
+    def cluster(self, spark_conf: Mapping[str, str] | None = None) -> StandaloneLauncher:
+        """The cluster that takes jobs by REST, where the connection names one."""
+        from paimon_provider.launchers.standalone import StandaloneLauncher
+
+        return StandaloneLauncher(self.warehouse.spark.with_conf(spark_conf or {}))
+
+    def _told(self, line: str) -> None:
+        """A line of the job, into the task's log; its progress as a sentence."""
+        progress = progress_of(line)
+        self.log.info(line if progress is None else progress)
+        if self.on_progress is not None and progress is not None:
+            self.on_progress(json.loads(line))
 
     def cancel(self) -> None:
         """End the running job, if any."""

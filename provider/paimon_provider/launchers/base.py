@@ -42,9 +42,11 @@ def launcher_for(engine: str, spark: SparkSettings) -> Launcher:
     Raises:
         ArgumentError: no such engine.
     """
+    from paimon_provider.launchers.connect import ConnectLauncher
     from paimon_provider.launchers.embedded import EmbeddedLauncher
     from paimon_provider.launchers.local_process import LocalProcessLauncher
     from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
+    from paimon_provider.launchers.standalone import StandaloneLauncher
 
     if engine == "local":
         return EmbeddedLauncher()
@@ -52,6 +54,11 @@ def launcher_for(engine: str, spark: SparkSettings) -> Launcher:
         raise ArgumentError(
             f"engine={engine!r} is none of {', '.join(ENGINES)}", argument="engine", value=engine
         )
-    if spark.backend == "local":
-        return LocalProcessLauncher(spark)
+    match spark.backend:
+        case "local":
+            return LocalProcessLauncher(spark)
+        case "connect":
+            return ConnectLauncher(spark)
+        case "standalone":
+            return StandaloneLauncher(spark)
     return SparkSubmitLauncher(spark)

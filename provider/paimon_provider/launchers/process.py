@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from table_core.table.job_spec import JobSpec
 
-__all__ = ["JobProcess", "spark_environment", "write_properties"]
+__all__ = ["JobProcess", "spark_environment", "write_private", "write_properties"]
 
 _TAIL_LINES: Final = 60
 
@@ -49,9 +49,9 @@ class JobProcess:
             JobFailedError: it ended without a result; facts hold its exit code and last lines.
         """
         with tempfile.TemporaryDirectory(prefix="paimon-job-", ignore_cleanup_errors=True) as name:
-            folder = Path(name)  # mode 0700: the spec may hold credentials of the store
+            folder = Path(name)
             spec_file, result_file = folder / "spec.json", folder / "result.json"
-            spec_file.write_text(spec.to_json(), encoding="utf-8")
+            write_private(spec_file, spec.to_json())  # it may hold credentials of the store
             argv = [str(part) for part in command(folder, spec_file, result_file)]
             tail: deque[str] = deque(maxlen=_TAIL_LINES)
             status = self._run_guarded(folder, argv, environment, log, tail)
@@ -141,8 +141,15 @@ def write_properties(folder: Path, conf: Mapping[str, str]) -> Path:
     path = folder / "spark.properties"
     everything = {"spark.pyspark.python": sys.executable, **conf}
     lines = [f"{key}={_escaped(value)}\n" for key, value in everything.items()]
-    path.write_text("".join(lines), encoding="utf-8")
+    write_private(path, "".join(lines))
     return path
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a new file that nobody but its owner can read, at any moment."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _escaped(value: str) -> str:

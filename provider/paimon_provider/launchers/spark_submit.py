@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paimon_provider.warehouse import SparkSettings
     from table_core.table.job_spec import JobSpec
 
-__all__ = ["SparkSubmitLauncher"]
+__all__ = ["SparkSubmitLauncher", "script_of"]
 
 
 class SparkSubmitLauncher:
@@ -46,7 +46,7 @@ class SparkSubmitLauncher:
                 exit_code=None,
                 log_tail="",
             )
-        script = _script(self.module)
+        script = script_of(self.module)
 
         def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
             conf = {
@@ -67,7 +67,7 @@ class SparkSubmitLauncher:
         self._job.kill()
 
 
-def _script(module: str) -> Path:
+def script_of(module: str) -> Path:
     """The file of ``module``, found without importing its code."""
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator, stats
+from paimon_provider._compat import BaseOperator, conf, stats
 from paimon_provider.assets import TableIdentity, is_template, table_asset
+from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.conditions import delivers_changes, event_document
 from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.links import SparkUILink, show_link
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from paimon_provider.conditions import SnapshotFacts
     from paimon_provider.hooks.paimon import PaimonHook
 
-__all__ = ["EVENTS", "PaimonTableOperator"]
+__all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
 
 EVENTS: Final = ("changes", "any", "none")
 
@@ -40,11 +42,14 @@ class PaimonTableOperator(BaseOperator):
     :param events: which of the task's commits announce the table's asset: ``changes`` those that
         a reader of changes gets rows from, ``any`` all, ``none`` no one, e.g. because a watcher
         on the asset does.
+    :param deferrable: with a connection of backend ``standalone``: wait in the triggerer, without a
+        worker, while the driver runs on the cluster.
     :param outlets: default is the table's asset; ``[]`` for none.  A templated table has none.
     """
 
     template_fields: Sequence[str] = ("table", "spark_conf")
     template_fields_renderers: ClassVar[dict[str, str]] = {"spark_conf": "json"}
+    operator_extra_links = (SparkUILink(),)
     ui_color = "#e8f1fb"
     action: ClassVar[str]
     """The verb of the job."""
@@ -58,6 +63,7 @@ class PaimonTableOperator(BaseOperator):
         spark_conf: Mapping[str, str] | None = None,
         catalog: str | None = None,
         events: str = "changes",
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
         announced = None
@@ -79,7 +85,9 @@ class PaimonTableOperator(BaseOperator):
         self.spark_conf = spark_conf
         self.catalog = catalog
         self.events = events
+        self.deferrable = deferrable
         self.announced_uri = announced.uri if announced else None
+        self._jobs: ClusterJobs | None = None
 
     @cached_property
     def hook(self) -> PaimonHook:
@@ -96,16 +104,48 @@ class PaimonTableOperator(BaseOperator):
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             self._require_announced_table()
-            result = self.hook.run(
-                self.action,
-                self.table,
-                self.arguments(),
-                engine=self.engine,
-                spark_conf=self.spark_conf,
-            )
+            self.hook.on_progress = lambda facts: show_link(context, self, facts)
+            if self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone":
+                result = self._on_cluster(context, user)
+            else:
+                result = self.hook.run(
+                    self.action,
+                    self.table,
+                    self.arguments(),
+                    engine=self.engine,
+                    spark_conf=self.spark_conf,
+                )
             self._announce(context, result, user)
         self._tell(result)
         return result
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the result of the job that the trigger has seen ending."""
+        with airflow_failures():
+            user = commit_user(context)
+            self.hook = self._hook_of(RunIdentity(user))
+            jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+            result = jobs.result(event)
+            self._announce(context, result, user)
+        self._tell(result)
+        return result
+
+    def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
+        """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""
+        jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+        spec = self.hook.job_spec(self.action, self.table, self.arguments())
+        submission = jobs.submitted_or(spec)
+        self.log.info("The job is %s on %s", submission.id, self.hook.warehouse.spark.master)
+        self._jobs = jobs
+        if not self.deferrable:
+            return jobs.wait(submission, self.log.info)
+        from paimon_provider.triggers.spark_job import PaimonSparkJobTrigger
+
+        trigger = PaimonSparkJobTrigger(
+            paimon_conn_id=self.paimon_conn_id, submission=submission.to_document()
+        )
+        self.defer(trigger=trigger, method_name="execute_complete")
+        raise AssertionError("defer never returns")
 
     def _tell(self, result: Mapping[str, Any]) -> None:
         """Put the result into the log and Airflow's metrics."""
@@ -121,8 +161,26 @@ class PaimonTableOperator(BaseOperator):
                 stats.incr(f"paimon.{name}", int(result[name]), tags=tags)
         stats.timing("paimon.seconds", float(result.get("seconds") or 0) * 1000, tags=tags)
 
+    def tables_read(self) -> list[str]:
+        """The tables whose rows the task reads, for lineage."""
+        return []
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
+        """Inputs and outputs with their schemas; OpenLineage calls this where it is installed."""
+        from importlib import import_module
+
+        from paimon_provider.lineage import tables_of
+
+        hook = self._hook_of(None)
+        extractors = import_module("airflow.providers.openlineage.extractors")  # an extra
+        return extractors.OperatorLineage(
+            inputs=tables_of(hook, self.tables_read()), outputs=tables_of(hook, [self.table])
+        )
+
     def on_kill(self) -> None:
         """End the job and every process of it.  Its files are orphans until the next sweep."""
+        if self._jobs is not None:
+            self._jobs.end()
         self.hook.cancel()
 
     def _hook_of(self, identity: RunIdentity | None) -> PaimonHook:
@@ -185,3 +243,24 @@ class PaimonTableOperator(BaseOperator):
     def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
         """Whether the task run brought ``snapshot`` about."""
         return snapshot.user == user
+
+
+class PaimonDatabaseOperator(PaimonTableOperator):
+    """Base of the operators that do one thing to the tables of a database; they announce nothing.
+
+    :param database: the database.  (templated)
+    """
+
+    template_fields: Sequence[str] = ("database", "spark_conf")
+
+    def __init__(self, *, database: str, **kwargs: Any) -> None:
+        super().__init__(table=database, **{"outlets": [], "events": "none", **kwargs})
+        self.database = database
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        self.table = self.database  # rendered by now
+        return super().execute(context)
+
+    def _asset_uri(self) -> str:
+        return f"{self.hook.warehouse.catalog_name}/{self.database}"

@@ -22,6 +22,7 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
     :param from_head: begin with the newest state; it is kept as the tag ``<branch>-base``.
         Without ``tag`` and ``from_head`` the branch is empty.
     :param if_not_exists: leave a branch of that name as it is, instead of failing.
+    :param replace: forget a branch of that name first.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "tag")
@@ -34,12 +35,14 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
         tag: str | None = None,
         from_head: bool = False,
         if_not_exists: bool = True,
+        replace: bool = False,
         engine: str = "local",
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.branch = branch
         self.tag = tag
+        self.replace = replace
         self.from_head = from_head
         self.if_not_exists = if_not_exists
 
@@ -50,6 +53,7 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
             "tag": self.tag,
             "from_head": self.from_head,
             "if_not_exists": self.if_not_exists,
+            "replace": self.replace,
         }
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PaimonCompactOperator"]
+__all__ = [
+    "PaimonCompactDatabaseOperator",
+    "PaimonCompactOperator",
+    "PaimonRescaleOperator",
+    "PaimonRewriteManifestsOperator",
+]
 
 
 class PaimonCompactOperator(PaimonTableOperator):
@@ -57,5 +62,112 @@ class PaimonCompactOperator(PaimonTableOperator):
             "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
             "where": self.where,
             "order_by": None if self.order_by is None else list(self.order_by),
+            "dry_run": self.dry_run_only,
+        }
+
+
+class PaimonRescaleOperator(PaimonTableOperator):
+    """Write partitions anew with the table's number of buckets, in one commit.
+
+    :param buckets: change the table to so many buckets first; default: as its option says.
+        (templated)
+    :param partitions: which ones, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.  (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("buckets", "partitions"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "partitions": "json",
+    }
+    action = "rescale"
+
+    def __init__(
+        self,
+        *,
+        buckets: int | str | None = None,
+        partitions: Sequence[Mapping[str, str]] | None = None,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.buckets = buckets
+        self.partitions = partitions
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.rescale``."""
+        return {
+            "buckets": None if self.buckets is None else int(self.buckets),
+            "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
+        }
+
+
+class PaimonRewriteManifestsOperator(PaimonTableOperator):
+    """Write the manifests anew, as few as may be; no data file is touched.
+
+    :param dry_run: only report what would become of them.
+    """
+
+    action = "rewrite-manifests"
+
+    def __init__(self, *, dry_run: bool = False, engine: str = "local", **kwargs: Any) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.rewrite_manifests``."""
+        return {"dry_run": self.dry_run_only}
+
+
+class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
+    """Compact the tables of a database whose names match.
+
+    A table that fails stops no other one; its error is raised in the end.
+
+    :param including: regular expression for names of tables.  (templated)
+    :param excluding: likewise for those left out.  (templated)
+    :param strategy: ``minor`` or ``full``, as for ``PaimonCompactOperator``.
+    :param idle_time: e.g. ``"1 h"``: only partitions that nobody has written to for so long.
+        (templated)
+    :param parallelism: how many tables at a time.
+    :param dry_run: only report what would be compacted.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonDatabaseOperator.template_fields,
+        *("including", "excluding", "idle_time"),
+    )
+    action = "compact-database"
+
+    def __init__(
+        self,
+        *,
+        including: str = ".*",
+        excluding: str = "",
+        strategy: str = "minor",
+        idle_time: str | None = None,
+        parallelism: int = 1,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.including = including
+        self.excluding = excluding
+        self.strategy = strategy
+        self.idle_time = idle_time
+        self.parallelism = parallelism
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``catalog.compact_database``."""
+        return {
+            "including": self.including,
+            "excluding": self.excluding,
+            "strategy": self.strategy,
+            "idle_time": self.idle_time,
+            "parallelism": self.parallelism,
             "dry_run": self.dry_run_only,
         }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
+from paimon_provider.source_connection import source_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PaimonSyncTableOperator"]
+__all__ = ["PaimonSyncDatabaseOperator", "PaimonSyncTableOperator"]
 
 
 class PaimonSyncTableOperator(PaimonTableOperator):
@@ -20,20 +21,26 @@ class PaimonSyncTableOperator(PaimonTableOperator):
 
     :param source: ``{"kind": "files", "uri": "file:///events/*.jsonl", "format": "debezium-json"}``.
         (templated)
+    :param source_conn_id: the Airflow connection with address, user and password of a database or a
+        Kafka cluster; ``source`` then has the rest.  (templated)
     :param primary_key: the key, where the table is made by this task.  (templated)
     :param partition_by: the partition columns, where the table is made by this task.  (templated)
     :param computed_columns: columns made from others, e.g. ``["dt=date_format(ts, yyyy-MM-dd)"]``.
     :param type_mapping: e.g. ``["tinyint1-not-bool"]``.
     :param until: how far to read; ``now`` is what is there when the task starts.  (templated)
+    :param settings: the other keywords of ``table_core.sync_table``, e.g.
+        ``{"max_rows": 1_000_000, "on_truncate": "fail", "dead_letter": "shop.refused"}``.
+        (templated)
     """
 
     template_fields: Sequence[str] = (
         *PaimonTableOperator.template_fields,
-        *("source", "primary_key", "partition_by", "until"),
+        *("source", "source_conn_id", "primary_key", "partition_by", "until", "settings"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "source": "json",
+        "settings": "json",
     }
     action = "sync-table"
 
@@ -41,28 +48,98 @@ class PaimonSyncTableOperator(PaimonTableOperator):
         self,
         *,
         source: Mapping[str, Any],
+        source_conn_id: str | None = None,
         primary_key: Sequence[str] = (),
         partition_by: Sequence[str] = (),
         computed_columns: Sequence[str] = (),
         type_mapping: Sequence[str] = (),
         until: str = "now",
+        settings: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.source = source
+        self.source_conn_id = source_conn_id
         self.primary_key = primary_key
         self.partition_by = partition_by
         self.computed_columns = computed_columns
         self.type_mapping = type_mapping
         self.until = until
+        self.settings = settings
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table_core.sync_table``."""
         return {
-            "source": dict(self.source),
+            "source": source_with(self.source, self.source_conn_id),
             "primary_key": list(self.primary_key),
             "partition_by": list(self.partition_by),
             "computed_columns": list(self.computed_columns),
             "type_mapping": list(self.type_mapping),
             "until": self.until,
+            **(self.settings or {}),
+        }
+
+
+class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
+    """Apply the change events of many tables to the tables of a database.
+
+    Tables that are not there are made from their first events.  Each keeps its own position, so a
+    repeated run loses and repeats nothing.  The tables' assets are not announced: watch them.
+
+    :param source: as for ``PaimonSyncTableOperator``.  (templated)
+    :param source_conn_id: as for ``PaimonSyncTableOperator``.  (templated)
+    :param including: regular expression for source tables, matched whole against ``table`` and
+        ``database.table``.  (templated)
+    :param excluding: likewise for those left out.  (templated)
+    :param table_prefix: put in front of each table's name.
+    :param merge_shards: tables of one name in several source databases go into one table.
+    :param until: how far to read; ``now`` is what is there when the task starts.  (templated)
+    :param settings: the other keywords of ``table_core.sync_database``, e.g.
+        ``{"options": {"bucket": "2"}, "primary_key": {"orders": ["id"]}}``.  (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonDatabaseOperator.template_fields,
+        *("source", "source_conn_id", "including", "excluding", "until", "settings"),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonDatabaseOperator.template_fields_renderers,
+        "source": "json",
+        "settings": "json",
+    }
+    action = "sync-database"
+
+    def __init__(
+        self,
+        *,
+        source: Mapping[str, Any],
+        source_conn_id: str | None = None,
+        including: str = ".*",
+        excluding: str = "",
+        table_prefix: str = "",
+        merge_shards: bool = True,
+        until: str = "now",
+        settings: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source = source
+        self.source_conn_id = source_conn_id
+        self.including = including
+        self.excluding = excluding
+        self.table_prefix = table_prefix
+        self.merge_shards = merge_shards
+        self.until = until
+        self.settings = settings
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table_core.sync_database``."""
+        return {
+            "source": source_with(self.source, self.source_conn_id),
+            "including": self.including,
+            "excluding": self.excluding,
+            "table_prefix": self.table_prefix,
+            "merge_shards": self.merge_shards,
+            "until": self.until,
+            **(self.settings or {}),
         }

@@ -81,6 +81,10 @@ class PaimonWriteOperator(PaimonTableOperator):
         self.rows_position = rows_position
         self.overwrite = overwrite
 
+    def tables_read(self) -> list[str]:
+        """The tables of ``sources``."""
+        return [str(source["table"]) for source in (self.sources or {}).values()]
+
     def arguments(self) -> dict[str, Any]:
         """What the ``write`` job is told."""
         return {
@@ -127,6 +131,11 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         self.source = source
         self.on = on
         self.when = when
+
+    def tables_read(self) -> list[str]:
+        """The table of ``source``, or those of its query."""
+        named = [self.source["table"]] if self.source.get("table") else []
+        return [*named, *(str(s["table"]) for s in (self.source.get("sources") or {}).values())]
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.merge_into``."""

@@ -1,0 +1,75 @@
+"""Writes operators.md from the docstrings: ``python docs/operators_page.py``; ``--check`` compares."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from paimon_provider import get_provider_info as info
+
+PAGE = Path(__file__).parent / "operators.md"
+HEAD = """\
+# Operators and sensors
+
+Written from the docstrings by `python docs/operators_page.py`. All parameters are keywords; those of the
+base class (first in each part) belong to every class after it. **T**: templated.
+How they are used together is told in [Airflow](airflow-guide.md).
+"""
+PARAMETER = re.compile(r":param (\w+):\s*(.*?)(?=\n\s*:param |\Z)", re.DOTALL)
+
+
+def classes(module_name: str) -> list[type]:
+    module = importlib.import_module(f"paimon_provider.{module_name}")
+    return [
+        getattr(module, name) for name in module.__all__ if inspect.isclass(getattr(module, name))
+    ]
+
+
+def described(cls: Any) -> str:
+    text = inspect.getdoc(cls) or ""
+    intro = text.partition(":param")[0].strip()
+    intro = re.sub(r"^(.*)::\n\n((?:    .*\n|\n)+)", _code, intro + "\n", flags=re.MULTILINE)
+    lines = [f"### {cls.__name__}\n", f"`{cls.__module__}`\n", _markdown(intro).strip(), ""]
+    signature = inspect.signature(cls.__init__).parameters
+    rows = []
+    for name, about in PARAMETER.findall(text):
+        default = signature[name].default if name in signature else inspect.Parameter.empty
+        shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
+        templated = "T" if name in cls.template_fields else ""
+        told = _markdown(" ".join(about.split())).replace("(templated)", "").replace("|", "\\|")
+        rows.append(f"| `{name}` | {shown} | {templated} | {told.strip()} |")
+    if rows:
+        lines += ["| parameter | default | | |", "|---|---|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _code(found: re.Match[str]) -> str:
+    body = inspect.cleandoc("\n" + found[2])
+    return f"{found[1]}:\n\n```py\n{body}\n```\n"
+
+
+def _markdown(text: str) -> str:
+    text = re.sub(r":class:`(\w+)`", r"`\1`", text)
+    return re.sub(r"(?<!`)``(?!`)", "`", text)
+
+
+def page() -> str:
+    parts = [HEAD, "## Operators\n"]
+    from paimon_provider.operators.base import PaimonTableOperator
+    from paimon_provider.sensors.base import PaimonSensor
+
+    parts.append(described(PaimonTableOperator))
+    parts += [described(c) for name in info.OPERATORS for c in classes(f"operators.{name}")]
+    parts += ["## Sensors\n", described(PaimonSensor)]
+    parts += [described(c) for name in info.SENSORS for c in classes(f"sensors.{name}")]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(0 if PAGE.read_text() == page() else "run python docs/operators_page.py")
+    PAGE.write_text(page())

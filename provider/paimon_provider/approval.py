@@ -1,0 +1,44 @@
+"""A person between a dry run and what it would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paimon_provider._compat import BaseOperator
+
+__all__ = ["approval"]
+
+
+def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) -> BaseOperator:
+    """A task that waits for somebody to approve what ``dry_run`` has reported.
+
+    Airflow shows the numbers and asks; on "Reject" what follows is skipped::
+
+        look = PaimonRemoveOrphanFilesOperator(task_id="look", table="shop.orders", dry_run=True)
+        approval(look) >> PaimonRemoveOrphanFilesOperator(task_id="remove", table="shop.orders")
+
+    Args:
+        dry_run: a task of this provider with ``dry_run=True``; the approval comes after it.
+        task_id: the task's id.
+        kwargs: further arguments of Airflow's ``ApprovalOperator``, e.g. ``assigned_users``.
+    """
+    from airflow.providers.standard.operators.hitl import ApprovalOperator
+
+    pulled = f"ti.xcom_pull(task_ids={dry_run.task_id!r})"
+    numbers = "\n".join(
+        f"| {text} | {{{{ {pulled}[{name!r}] }}}} |"
+        for name, text in (
+            ("files_deleted", "files to delete"),
+            ("bytes_deleted", "bytes to delete"),
+            ("files_before", "files now"),
+            ("snapshot_before", "newest snapshot"),
+            ("details", "details"),
+        )
+    )
+    subject = f"{{{{ {pulled}['action'] }}}} on {{{{ {pulled}['table'] }}}}?"
+    task: BaseOperator = ApprovalOperator(
+        **{"task_id": task_id, "subject": subject, "body": f"| | |\n|---|---|\n{numbers}", **kwargs}
+    )
+    dry_run >> task
+    return task

@@ -1,0 +1,81 @@
+"""Jobs that outlive the attempt that submitted them: found again by the next one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider.launchers.standalone import ACTIVE, StandaloneLauncher, Submission
+from table_core.errors import TableError, error_from_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from paimon_provider._compat import Context
+    from table_core.table.job_spec import JobSpec
+
+__all__ = ["ClusterJobs"]
+
+_KEY: Final = "paimon_job"
+"""Never change it: a retry that spans an upgrade looks for it."""
+_USABLE: Final = ACTIVE | {"FINISHED"}
+
+
+class ClusterJobs:
+    """The job of one task run, whichever attempt has submitted it.
+
+    Airflow's task state keeps the submission between attempts, with the commit user: a cleared task
+    is another run and submits anew.  An attempt that dies between submitting and keeping leaves a
+    job that nobody waits for; it commits under the same name, so the next one finds its commit.
+    """
+
+    def __init__(self, launcher: StandaloneLauncher, context: Context, user: str) -> None:
+        self.launcher = launcher
+        self.user = user
+        self._store: Any = context.get("task_state_store")
+        self._current: Submission | None = None
+
+    def submitted_or(self, spec: JobSpec) -> Submission:
+        """What an earlier attempt submitted, if it may still bring the result; else ``spec``, now."""
+        known = self._known()
+        if known is not None and self.launcher.state(known) in _USABLE:
+            self._current = known
+            return known
+        self._current = submission = self.launcher.submit(spec)
+        if self._store is not None:
+            self._store.set(_KEY, {**submission.to_document(), "user": self.user})
+        return submission
+
+    def wait(self, submission: Submission, log: Callable[[str], None]) -> dict[str, Any]:
+        """Wait here; the result document."""
+        state = self.launcher.wait(submission, log)
+        return self._taken(submission, state)
+
+    def result(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """The result document after what the trigger has told.
+
+        Raises:
+            TableError: what the job reported, or what the trigger met.
+        """
+        if event.get("status") == "error":
+            raise error_from_document(event["error"])
+        document = event["submission"]
+        return self._taken(Submission(document["id"], document["folder"]), str(event["state"]))
+
+    def end(self) -> None:
+        """Kill the job."""
+        if self._current is not None:
+            self.launcher.end(self._current)
+
+    def _taken(self, submission: Submission, state: str) -> dict[str, Any]:
+        try:
+            return self.launcher.result(submission, state)
+        except TableError:
+            if self._store is not None:  # the next attempt begins anew
+                self._store.delete(_KEY)
+            raise
+
+    def _known(self) -> Submission | None:
+        stored = None if self._store is None else self._store.get(_KEY)
+        if not isinstance(stored, dict) or stored.get("user") != self.user:
+            return None
+        return Submission(str(stored["id"]), str(stored["folder"]))

@@ -1,0 +1,322 @@
+"""Dags and task groups from a declaration: one YAML file for a warehouse.
+
+``load_dags("warehouse.yaml")`` in a Dag file makes: the pipeline (tables as declared, sources, flows,
+checks), the upkeep (what ``health`` calls due, and nothing else), and a Dag for each trigger.
+``PaimonTaskGroup.from_file("warehouse.yaml")`` puts the pipeline into a Dag of your own.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider._compat import DAG, CronTriggerTimetable, Param, TaskGroup
+from paimon_provider.assets import table_asset, watched_table
+from paimon_provider.declared_file import read_head
+from paimon_provider.points_in_time import seconds_of
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from paimon_provider._compat import BaseOperator
+    from table_core.declaration.model import Declaration, Step, TriggerDeclaration
+
+__all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
+
+_RUN: Final[Mapping[str, str]] = {
+    "analyze": "analyze.PaimonAnalyzeOperator",
+    "compact": "compact.PaimonCompactOperator",
+    "create-tag": "tags.PaimonCreateTagOperator",
+    "delete": "statements.PaimonDeleteOperator",
+    "delete-tag": "tags.PaimonDeleteTagOperator",
+    "drop-partitions": "partitions.PaimonDropPartitionOperator",
+    "expire-changelogs": "expire.PaimonExpireChangelogsOperator",
+    "expire-partitions": "expire.PaimonExpirePartitionsOperator",
+    "expire-snapshots": "expire.PaimonExpireSnapshotsOperator",
+    "expire-tags": "expire.PaimonExpireTagsOperator",
+    "mark-done": "partitions.PaimonMarkPartitionDoneOperator",
+    "rescale": "compact.PaimonRescaleOperator",
+    "rewrite-manifests": "compact.PaimonRewriteManifestsOperator",
+    "remove-orphan-files": "expire.PaimonRemoveOrphanFilesOperator",
+    "update": "statements.PaimonUpdateOperator",
+}
+"""What a flow's ``run`` may name."""
+_APPLY: Final = "apply_declaration"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Where your own code changes what is generated.
+
+    To add tasks, use what is returned: ``load_dags(...)["shop"].get_task("sales")``.
+    """
+
+    task_id: Callable[[Step], str] = field(default=lambda step: step.name)
+    """The task's id; the step's name by default."""
+    replace: Mapping[str, Callable[[Step, Mapping[str, Any]], BaseOperator]] = field(
+        default_factory=dict
+    )
+    """By step: makes the task itself, from the step and the arguments of the usual operator."""
+    arguments: Callable[[Step], Mapping[str, Any]] = field(default=lambda _: {})
+    """More arguments of a step's operator, e.g. ``pool``."""
+
+
+def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> dict[str, DAG]:
+    """Make the Dags of a declaration; Airflow finds them when a Dag file calls this.
+
+    Args:
+        file: the YAML file; a relative path is from the folder of the Dag file.
+        hooks: what to change.
+        dag: further arguments of every Dag, e.g. ``tags``.
+
+    Raises:
+        ArgumentError: the declaration has faults; all of them, with file, line and column.
+    """
+    path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
+    declaration = read_head(path)
+    common: dict[str, Any] = {"catchup": False, "max_active_runs": 1, **dag}
+    common["tags"] = [*common.get("tags", ()), "paimon"]
+    found = [_pipeline(declaration, path, hooks or Hooks(), common)]
+    if declaration.upkeep is not None:
+        found.append(_upkeep(declaration, path, common))
+    found += [
+        _triggered(declaration, trigger, hooks or Hooks(), common)
+        for trigger in declaration.triggers
+    ]
+    return {one.dag_id: one for one in found}
+
+
+class PaimonTaskGroup(TaskGroup):
+    """The pipeline of a declaration, as a group in a Dag of your own."""
+
+    @classmethod
+    def from_file(
+        cls,
+        file: str | Path,
+        *,
+        group_id: str | None = None,
+        flows: Sequence[str] | None = None,
+        hooks: Hooks | None = None,
+        **kwargs: Any,
+    ) -> PaimonTaskGroup:
+        """The group; ``flows`` takes some of the sources and flows only.
+
+        Raises:
+            ArgumentError: the declaration has faults, or no source or flow of that name.
+        """
+        path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
+        declaration = read_head(path)
+        group = cls(group_id=group_id or declaration.name, **kwargs)
+        with group:
+            _tasks(declaration, path, hooks or Hooks(), flows)
+        return group
+
+
+def _found(file: str | Path, dag_file: str | None) -> Path:
+    path = Path(file)
+    if not path.is_absolute() and dag_file is not None:
+        path = Path(dag_file).parent / path
+    return path
+
+
+def _pipeline(declaration: Declaration, path: Path, hooks: Hooks, common: dict[str, Any]) -> DAG:
+    given = declaration.pipeline
+    with DAG(
+        dag_id=declaration.name,
+        schedule=_schedule(given.get("schedule"), declaration),
+        params=_params(given.get("params") or {}),
+        default_args=_default_args(declaration),
+        **common,
+    ) as dag:
+        _tasks(declaration, path, hooks, None)
+    return dag
+
+
+def _upkeep(declaration: Declaration, path: Path, common: dict[str, Any]) -> DAG:
+    from paimon_provider.operators.declared import PaimonDueTablesOperator, PaimonUpkeepOperator
+
+    rules = declaration.upkeep
+    assert rules is not None
+    connection = declaration.connection
+    with DAG(
+        dag_id=f"{declaration.name}_upkeep",
+        schedule=_schedule(rules.schedule, declaration),
+        default_args=_default_args(declaration),
+        **common,
+    ) as dag:
+        due = PaimonDueTablesOperator(task_id="due", file=str(path), paimon_conn_id=connection)
+        PaimonUpkeepOperator.partial(
+            task_id="upkeep",
+            paimon_conn_id=connection,
+            engine=rules.engine or "local",
+            map_index_template="{{ task.table }}",
+            max_active_tis_per_dagrun=rules.max_concurrent_jobs,
+        ).expand_kwargs(due.output)
+    return dag
+
+
+def _triggered(
+    declaration: Declaration, trigger: TriggerDeclaration, hooks: Hooks, common: dict[str, Any]
+) -> DAG:
+    where = {"paimon_conn_id": declaration.connection, "catalog": declaration.catalog}
+    with DAG(
+        dag_id=f"{declaration.name}_{trigger.name}",
+        schedule=[watched_table(trigger.table, **where, **trigger.watch)],  # type: ignore[arg-type]  # checked by the grammar
+        default_args=_default_args(declaration),
+        **common,
+    ) as dag:
+        if trigger.report is not None:
+            from paimon_provider.operators.report import PaimonChangeReportOperator
+
+            PaimonChangeReportOperator(
+                task_id=trigger.name,
+                table=trigger.table,
+                label_column=trigger.report["label_column"],
+                value_column=trigger.report["value_column"],
+                paimon_conn_id=declaration.connection,
+                catalog=declaration.catalog,
+            )
+        _steps(declaration, hooks, trigger.flows)
+    return dag
+
+
+def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[str] | None) -> None:
+    """The pipeline's tasks, in the Dag or group that is open."""
+    from paimon_provider.operators.check import PaimonCheckOperator
+    from paimon_provider.operators.declared import PaimonApplyOperator
+
+    apply = PaimonApplyOperator(
+        task_id=_APPLY,
+        file=str(path),
+        paimon_conn_id=declaration.connection,
+        drift=declaration.pipeline.get("drift") or "apply",
+    )
+    made = _steps(declaration, hooks, only)
+    for step, task in made:
+        if not {name for name in step.after if name in {s.name for s, _ in made}}:
+            apply >> task
+    for check in declaration.checks:
+        last = [task for step, task in made if step.table == check.table]
+        task = PaimonCheckOperator(
+            task_id=f"check_{check.name}",
+            table=check.table,
+            rules=check.rules,
+            paimon_conn_id=declaration.connection,
+            catalog=declaration.catalog,
+        )
+        (last[-1] if last else apply) >> task
+
+
+def _steps(
+    declaration: Declaration, hooks: Hooks, only: Sequence[str] | None
+) -> list[tuple[Step, BaseOperator]]:
+    steps = [step for step in declaration.steps if only is None or step.name in only]
+    unknown = sorted(set(only or ()) - {step.name for step in steps})
+    if unknown:
+        raise ArgumentError(
+            f"{declaration.name} declares no source or flow {', '.join(unknown)}",
+            argument="flows",
+            value=unknown,
+        )
+    made: dict[str, tuple[Step, BaseOperator]] = {}
+    for step in steps:
+        task = _task(declaration, step, hooks)
+        made[step.name] = (step, task)
+        for name in step.after:
+            if name in made:
+                made[name][1] >> task
+    return list(made.values())
+
+
+def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
+    arguments: dict[str, Any] = {
+        "task_id": hooks.task_id(step),
+        "table": step.table,
+        "paimon_conn_id": declaration.connection,
+        "catalog": declaration.catalog,
+        "events": step.events,
+    }
+    engine = step.engine or declaration.pipeline.get("engine")
+    if engine is not None:
+        arguments["engine"] = engine
+    if step.spark_conf is not None:
+        arguments["spark_conf"] = step.spark_conf
+    name, more = _operator_of(step)
+    arguments |= {**more, **hooks.arguments(step)}
+    if step.name in hooks.replace:
+        return hooks.replace[step.name](step, arguments)
+    module, _, class_name = name.partition(".")
+    from importlib import import_module
+
+    cls = getattr(import_module(f"paimon_provider.operators.{module}"), class_name)
+    task: BaseOperator = cls(**arguments)
+    return task
+
+
+def _operator_of(step: Step) -> tuple[str, dict[str, Any]]:
+    """Module and class of the operator, and the arguments that the verb gives it."""
+    given = dict(step.arguments)
+    more = dict(given.pop("with", None) or {})
+    if step.verb == "sync":
+        connection = given.get("source_connection")
+        source = {"source": given["sync"], "source_conn_id": connection}
+        return "sync.PaimonSyncTableOperator", {**source, **more}
+    if step.verb == "merge":
+        merge = dict(given["merge"])
+        source = dict(merge["source"])
+        if "reads" in source:
+            source["sources"] = _sources(source.pop("reads"))
+        return "write.PaimonMergeIntoOperator", {**merge, "source": source, **more}
+    if step.verb == "run":
+        if given["run"] not in _RUN:
+            raise ArgumentError(
+                f"flow {step.name!r}: run: {given['run']!r} is none of {', '.join(sorted(_RUN))}",
+                argument="run",
+                value=given["run"],
+            )
+        return _RUN[given["run"]], more
+    if "reads" in given:
+        given["sources"] = _sources(given.pop("reads"))
+    return "write.PaimonWriteOperator", {**given, **more}
+
+
+def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        view: dict(source) if isinstance(source, dict) else {"table": str(source)}
+        for view, source in reads.items()
+    }
+
+
+def _schedule(given: Any, declaration: Declaration) -> Any:
+    if isinstance(given, dict):
+        where = {"paimon_conn_id": declaration.connection, "catalog": declaration.catalog}
+        return [table_asset(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
+    if given is None:
+        return None
+    return CronTriggerTimetable(str(given), timezone="UTC", run_immediately=False)
+
+
+def _default_args(declaration: Declaration) -> dict[str, Any]:
+    given = declaration.pipeline
+    found: dict[str, Any] = {"retries": int(given.get("retries", 3))}
+    delay = given.get("retry_delay")
+    if delay is not None:
+        found["retry_delay"] = timedelta(seconds=seconds_of(delay, "retry_delay"))
+    return found
+
+
+def _params(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping is JSON Schema with an optional ``default``; anything else a default."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, dict):
+            schema = {key: item for key, item in value.items() if key != "default"}
+            default = {"default": value["default"]} if "default" in value else {}
+            found[name] = Param(**default, **schema)
+        else:
+            found[name] = value
+    return found

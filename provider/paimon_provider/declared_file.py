@@ -1,0 +1,60 @@
+"""A declaration's file, and the manifest that ``table-core validate --compile`` wrote beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from table_core.declaration.document import parse
+from table_core.declaration.manifest import digest_of, head_of, whole
+from table_core.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from table_core.declaration.model import Declaration
+
+__all__ = ["manifest_path", "read_head", "read_whole"]
+
+
+def manifest_path(file: str | Path) -> Path:
+    """Where the manifest of ``file`` is: ``warehouse.yaml`` has ``warehouse.manifest.json``."""
+    return Path(file).with_suffix(".manifest.json")
+
+
+def read_head(file: str | Path) -> Declaration:
+    """What Dags are made of; a fresh manifest spares reading the tables.
+
+    Raises:
+        ArgumentError: the declaration has faults.
+        NotFoundError: there is no such file.
+    """
+    body = _body(file)
+    path = manifest_path(file)
+    if path.exists():
+        with path.open(encoding="utf-8") as lines:
+            found = head_of(lines.readline(), digest_of(body))
+        if found is not None:
+            return found
+    return parse(body.decode(), str(file))
+
+
+def read_whole(file: str | Path) -> Declaration:
+    """The declaration with its tables and policies.
+
+    Raises:
+        ArgumentError: the declaration has faults.
+        NotFoundError: there is no such file.
+    """
+    body = _body(file)
+    path = manifest_path(file)
+    if path.exists():
+        found = whole(path.read_text(encoding="utf-8"), digest_of(body))
+        if found is not None:
+            return found
+    return parse(body.decode(), str(file))
+
+
+def _body(file: str | Path) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except FileNotFoundError as error:
+        raise NotFoundError(f"no declaration at {file}", name=str(file), available=[]) from error

@@ -1,0 +1,120 @@
+"""``@task.paimon``: a function that gets tables, or a Spark session that knows them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider._compat import DecoratedOperator, task_decorator_factory
+from paimon_provider.assets import is_template, table_asset
+from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.run_identity import RunIdentity, commit_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from paimon_provider._compat import Context
+    from paimon_provider.hooks.paimon import PaimonHook
+
+__all__ = ["PaimonDecoratedOperator", "paimon_task"]
+
+
+class PaimonDecoratedOperator(DecoratedOperator):
+    """Call a function with tables.
+
+    For example::
+
+        @task.paimon(tables={"orders": "shop.orders"}, writes=["shop.sums"])
+        def sums(orders, paimon):
+            rows = orders.read(where="dt = '2026-01-01'").to_arrow()
+            with paimon.table("shop.sums").write(commit=paimon.commit_as()) as writer:
+                writer.write(rows.group_by("country").aggregate([("amount", "sum")]))
+                writer.commit()
+
+    What the function names gets: the parameters in ``tables`` their handles; ``paimon`` the hook,
+    whose ``commit_as()`` makes a retry find what the attempt before it has committed; ``spark`` a
+    Spark session, with ``spark.read.format("paimon")``, that ends with the task.
+
+    :param tables: parameter to ``database.table``.  (templated)
+    :param writes: tables whose assets are announced when the task has succeeded.
+    :param paimon_conn_id: the connection with the warehouse and the Spark settings.
+    :param catalog: the connection's ``catalog_name``, if it has one: names the assets.
+    """
+
+    custom_operator_name = "@task.paimon"
+    template_fields: Sequence[str] = (*DecoratedOperator.template_fields, "tables")
+
+    def __init__(
+        self,
+        *,
+        tables: Mapping[str, str] | None = None,
+        writes: Sequence[str] = (),
+        paimon_conn_id: str = "paimon_default",
+        catalog: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        function: Callable[..., Any] = kwargs["python_callable"]
+        self._given = _injected(function, tables or {})
+        # Airflow checks the call when the Dag is parsed: what comes later counts as given.
+        kwargs["op_kwargs"] = {**dict.fromkeys(self._given), **(kwargs.get("op_kwargs") or {})}
+        if "outlets" not in kwargs:
+            kwargs["outlets"] = [
+                table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
+                for table in writes
+                if not is_template(table)
+            ]
+        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
+            kwargs["retry_policy"] = TableRetryPolicy()
+        super().__init__(**kwargs)
+        self.tables = dict(tables or {})
+        self.writes = writes
+        self.paimon_conn_id = paimon_conn_id
+        self.catalog = catalog
+
+    def execute(self, context: Context) -> Any:
+        """Open the tables, call the function, return what it returns."""
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        session: Any = None
+        with airflow_failures():
+            hook = PaimonHook(self.paimon_conn_id, identity=RunIdentity(commit_user(context)))
+            given: dict[str, Any] = {name: hook.table(table) for name, table in self.tables.items()}
+            if "paimon" in self._given:
+                given["paimon"] = hook
+            if "spark" in self._given:
+                session = given["spark"] = _session(hook)
+            arguments = self.determine_kwargs({**context, **self.op_kwargs, **given})
+            try:
+                return self._handle_output(self.python_callable(*self.op_args, **arguments))
+            finally:
+                if session is not None:
+                    session.stop()
+
+
+def _injected(function: Callable[..., Any], tables: Mapping[str, str]) -> list[str]:
+    names = inspect.signature(function).parameters
+    return [*tables, *(name for name in ("paimon", "spark") if name in names)]
+
+
+def _session(hook: PaimonHook) -> Any:
+    from table_core.spark import register  # the one place: the session lives in this process
+    from table_core.spark.session import open_session
+
+    settings = hook.warehouse.spark
+    session = open_session({"spark.master": settings.master, **settings.conf})
+    register(session)
+    return session
+
+
+def paimon_task(
+    python_callable: Callable[..., Any] | None = None,
+    multiple_outputs: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """What ``@task.paimon`` is."""
+    return task_decorator_factory(
+        python_callable=python_callable,
+        multiple_outputs=multiple_outputs,
+        decorated_operator_class=PaimonDecoratedOperator,
+        **kwargs,
+    )

@@ -1,0 +1,61 @@
+"""Runs a job against a Spark Connect server: a light process beside the worker, rows on the server."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider.launchers.local_process import ENTRYPOINT
+from paimon_provider.launchers.process import JobProcess, spark_environment, write_properties
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from paimon_provider.warehouse import SparkSettings
+    from table_core.table.job_spec import JobSpec
+
+__all__ = ["ConnectLauncher"]
+
+_TOKEN: Final = "spark.connect.authenticate.token"
+_TOKEN_VARIABLE: Final = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+
+
+class ConnectLauncher:
+    """``python -m table_core.spark.entrypoint --remote sc://host:15002``."""
+
+    def __init__(
+        self, spark: SparkSettings, *, module: str = ENTRYPOINT, grace_seconds: float = 5.0
+    ) -> None:
+        if not spark.master.startswith("sc://") or "token=" in spark.master:
+            raise ArgumentError(
+                "backend 'connect' needs spark_master=sc://host:port, without a token: put it into "
+                f"the password as {_TOKEN!r}",
+                argument="spark_master",
+                value=spark.master.partition(";")[0],
+            )
+        self.spark = spark
+        self.module = module
+        self._job = JobProcess(grace_seconds=grace_seconds)
+
+    def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
+        """Run ``spec`` in a process that talks to the server."""
+        environment = spark_environment()
+        conf = dict(self.spark.conf)
+        token = conf.pop(_TOKEN, None)
+        if token is not None:
+            environment[_TOKEN_VARIABLE] = token
+
+        def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
+            return [
+                *(sys.executable, "-m", self.module, "--remote", self.spark.master),
+                *("--spec", str(spec_file), "--result", str(result_file)),
+                *("--conf", str(write_properties(folder, conf))),
+            ]
+
+        return self._job.run(spec, command, environment=environment, log=log)
+
+    def kill(self) -> None:
+        """End the process; the server drops its session and what runs in it."""
+        self._job.kill()

@@ -1,0 +1,224 @@
+"""Runs a job with its driver on a standalone cluster: submitted, followed and ended by REST.
+
+``spark-submit`` refuses Python in cluster mode on standalone.  The master's REST server (port 6066) takes
+any main class, and Spark's own ``PythonRunner`` is one: it runs our entrypoint on a worker of the
+cluster.  So the job outlives whoever submitted it, and can be waited for without a worker of Airflow.
+
+Spec and result are files in ``spark_job_folder``, which Airflow and the cluster both see, as the same
+user.  The cluster has the same Python environment at the same path.  Configuration travels in the
+spec: Spark puts what it gets by REST on the driver's command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider.launchers.process import write_private
+from paimon_provider.launchers.spark_submit import script_of
+from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from paimon_provider.warehouse import SparkSettings
+    from table_core.table.job_spec import JobSpec
+
+__all__ = ["ACTIVE", "StandaloneLauncher", "Submission"]
+
+ACTIVE: Final = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING", "UNKNOWN"})
+"""States in which the driver may still come to an end by itself."""
+_RUNNER: Final = "org.apache.spark.deploy.PythonRunner"
+_ENTRYPOINT: Final = "table_core.spark.entrypoint"
+_VERSION: Final = "4.1.3"
+_CALL_SECONDS: Final = 20
+_ON_COMMAND_LINE: Final = ("spark.driver.memory", "spark.driver.cores")
+_OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job that was handed to the cluster."""
+
+    id: str
+    folder: str
+
+    def to_document(self) -> dict[str, str]:
+        """JSON-safe members."""
+        return {"id": self.id, "folder": self.folder}
+
+
+class StandaloneLauncher:
+    """Submits to the REST server of a standalone master."""
+
+    def __init__(self, spark: SparkSettings, *, poll_seconds: float = 2.0) -> None:
+        self.spark = spark
+        self.poll_seconds = poll_seconds
+        self._submission: Submission | None = None
+
+    def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
+        """Submit ``spec``, wait for its end, return its result document."""
+        submission = self._submission = self.submit(spec)
+        log(f"Submitted {submission.id} to {self.spark.master}")
+        return self.result(submission, self.wait(submission, log))
+
+    def wait(self, submission: Submission, log: Callable[[str], None]) -> str:
+        """How the job ended, when it has; a master that is away for a while is waited for."""
+        before = ""
+        while True:
+            try:
+                state = self.state(submission)
+            except StorageUnavailableError as error:
+                log(f"{submission.id}: still waiting: {error}")
+                state = "UNKNOWN"
+            if state != before:
+                log(f"{submission.id}: {state}")
+                before = state
+            if state not in ACTIVE:
+                return state
+            time.sleep(self.poll_seconds)
+
+    def kill(self) -> None:
+        """End the driver; the master takes its executors away."""
+        if self._submission is not None:
+            self.end(self._submission)
+
+    def submit(self, spec: JobSpec) -> Submission:
+        """Hand ``spec`` to the cluster.
+
+        Raises:
+            ArgumentError: the connection names no ``spark_job_folder``, or the master refuses.
+            StorageUnavailableError: no master answers.
+        """
+        if not self.spark.job_folder:
+            raise ArgumentError(
+                "backend 'standalone' needs spark_job_folder in the connection: a folder that "
+                "Airflow and the cluster both see",
+                argument="spark_job_folder",
+                value=None,
+            )
+        folder = Path(self.spark.job_folder) / f"paimon-job-{secrets.token_hex(8)}"
+        os.makedirs(folder, mode=0o700)
+        conf = {k: v for k, v in self.spark.conf.items() if k not in _ON_COMMAND_LINE}
+        options = {**spec.options, "spark.master": self.spark.master, **conf}
+        write_private(folder / "spec.json", replace(spec, options=options).to_json())
+        try:
+            answer = self._call("create", self.request(spec, folder))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return Submission(str(answer["submissionId"]), str(folder))
+
+    def request(self, spec: JobSpec, folder: Path) -> dict[str, Any]:
+        """What the REST server is asked; without secrets, for it shows on a command line."""
+        script = str(script_of(_ENTRYPOINT))
+        spec_file, result_file = str(folder / "spec.json"), str(folder / "result.json")
+        properties = {
+            "spark.app.name": f"paimon {spec.action} {spec.table}",
+            "spark.master": self.spark.master,
+            "spark.submit.deployMode": "cluster",
+            "spark.driver.supervise": "false",
+            "spark.jars": "",
+            **{k: v for k, v in self.spark.conf.items() if k in _ON_COMMAND_LINE},
+        }
+        return {
+            "action": "CreateSubmissionRequest",
+            "clientSparkVersion": _VERSION,
+            "appResource": f"file:{script}",
+            "mainClass": _RUNNER,
+            "appArgs": [script, "", "--spec", spec_file, "--result", result_file],
+            "environmentVariables": {
+                "PYSPARK_PYTHON": sys.executable,
+                "PYSPARK_DRIVER_PYTHON": sys.executable,
+                "PYTHONUNBUFFERED": "1",
+            },
+            "sparkProperties": properties,
+        }
+
+    def state(self, submission: Submission) -> str:
+        """``RUNNING``, ``FINISHED``, ``FAILED`` …; ``NOT_FOUND`` when the master has forgotten it."""
+        answer = self._call(f"status/{submission.id}")
+        if answer.get("driverState"):
+            return str(answer["driverState"])
+        return "UNKNOWN" if answer.get("success") else "NOT_FOUND"
+
+    def result(self, submission: Submission, state: str) -> dict[str, Any]:
+        """The result document of a job that has ended; its folder is deleted.
+
+        Raises:
+            TableError: what the job reported, or ``JobFailedError`` without a report.
+        """
+        from table_core.table.job_spec import JobResult
+
+        folder = Path(submission.folder)
+        try:
+            found = JobResult.from_json((folder / "result.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise JobFailedError(
+                f"{submission.id} ended as {state} and left no result; its log is on the worker of "
+                f"the cluster that ran the driver ({type(error).__name__})",
+                exit_code=None,
+                log_tail="",
+            ) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if found.error is not None:
+            raise found.error
+        if found.result is None:
+            raise JobFailedError("the job left an empty result", exit_code=None, log_tail="")
+        return dict(found.result)
+
+    def end(self, submission: Submission) -> None:
+        """Tell the master to kill the driver."""
+        self._call(f"kill/{submission.id}", {})
+
+    def _call(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Ask each master in turn; the first that answers."""
+        faults = []
+        for base in self._addresses():
+            data = None if body is None else json.dumps(body).encode()
+            headers = {"Content-Type": "application/json;charset=UTF-8"}
+            request = urllib.request.Request(f"{base}/v1/submissions/{path}", data, headers)
+            try:
+                with _OPENER.open(request, timeout=_CALL_SECONDS) as answer:
+                    found: dict[str, Any] = json.load(answer)
+            except urllib.error.HTTPError as error:
+                raise ArgumentError(
+                    f"{base} refuses {path}: {error.code} {error.read(500).decode(errors='replace')}",
+                    argument="spark_master",
+                    value=self.spark.master,
+                ) from error
+            except (OSError, ValueError) as error:
+                faults.append(f"{base}: {error}")
+                continue
+            if path == "create" and not found.get("submissionId"):
+                faults.append(f"{base}: {found.get('message')}")  # a master on stand-by
+                continue
+            return found
+        raise StorageUnavailableError(
+            f"no Spark master answers: {'; '.join(faults)}",
+            path=self.spark.master,
+            reason="; ".join(faults),
+        )
+
+    def _addresses(self) -> list[str]:
+        if not self.spark.master.startswith("spark://"):
+            raise ArgumentError(
+                f"backend 'standalone' needs spark_master=spark://host:port, not "
+                f"{self.spark.master!r}",
+                argument="spark_master",
+                value=self.spark.master,
+            )
+        hosts = self.spark.master.removeprefix("spark://").split(",")
+        return [
+            f"http://{host.rpartition(':')[0] or host}:{self.spark.rest_port}" for host in hosts
+        ]

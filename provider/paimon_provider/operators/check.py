@@ -1,0 +1,63 @@
+"""Hold rules against the rows of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paimon_provider.operators.base import PaimonTableOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["PaimonCheckOperator"]
+
+
+class PaimonCheckOperator(PaimonTableOperator):
+    """Fail, without a retry, where rows break a rule; tell how many and which.
+
+    For example::
+
+        PaimonCheckOperator(
+            task_id="check",
+            table="shop.orders",
+            rules={
+                "not_null": ["country"],
+                "unique": ["order_id"],
+                "range": {"amount": [0, None]},
+                "rows": [1, None],
+                "sql": "SELECT * FROM rows WHERE amount > 100 AND country IS NULL",
+            },
+        )
+
+    :param rules: ``not_null`` and ``unique``: columns; ``range``: column to [smallest, largest];
+        ``rows``: [fewest, most]; ``change``: [lowest, highest] ratio of the row count to that of
+        ``against``; ``sql``: a query over the view ``rows`` of which each row is a fault;
+        ``where``: which rows are looked at.  (templated)
+    :param against: the table to compare the row count with.  (templated)
+    :param fail: off: only report, as XCom and in the log.
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "rules", "against")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "rules": "json",
+    }
+    action = "check"
+
+    def __init__(
+        self,
+        *,
+        rules: Mapping[str, Any],
+        against: str | None = None,
+        fail: bool = True,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        self.rules = rules
+        self.against = against
+        self.fail = fail
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table_core.table.checks.check``."""
+        return {"rules": dict(self.rules), "against": self.against, "fail": self.fail}

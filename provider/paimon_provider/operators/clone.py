@@ -1,0 +1,68 @@
+"""Copy a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.points_in_time import epoch_ms, snapshot_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+__all__ = ["PaimonCloneOperator"]
+
+
+class PaimonCloneOperator(PaimonTableOperator):
+    """Copy one state of a table to a new table; its database is made where it is missing.
+
+    A copy that was cut short goes on where it stood.  History, tags, branches and consumers stay
+    behind.
+
+    :param table: the new table.  (templated)
+    :param source: the table to copy.  (templated)
+    :param snapshot: the state to copy; default is the newest.  (templated)
+    :param tag: or the state of this tag.  (templated)
+    :param timestamp: or the newest snapshot at or before this point in time, ISO 8601 with a zone.
+        (templated)
+    :param dry_run: only report what would be copied.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("source", "snapshot", "tag", "timestamp"),
+    )
+    action = "clone"
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        snapshot: int | str | None = None,
+        tag: str | None = None,
+        timestamp: str | int | datetime | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        self.source = source
+        self.snapshot = snapshot
+        self.tag = tag
+        self.timestamp = timestamp
+        self.dry_run_only = dry_run
+
+    def tables_read(self) -> list[str]:
+        """The table that is copied."""
+        return [self.source]
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``catalog.clone_table``."""
+        return {
+            "source": self.source,
+            "snapshot": snapshot_id(self.snapshot, "snapshot"),
+            "tag": self.tag,
+            "timestamp": epoch_ms(self.timestamp, "timestamp"),
+            "dry_run": self.dry_run_only,
+        }

@@ -1,0 +1,185 @@
+"""Keep a warehouse as it is declared: its tables, and their upkeep."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from paimon_provider._compat import BaseOperator
+from paimon_provider.declared_file import read_whole
+from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.run_identity import RunIdentity, commit_user
+from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paimon_provider._compat import Context
+
+__all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
+
+DRIFT: Final = ("apply", "fail", "ignore")
+_THREADS: Final = 8
+_MAPPED_MAX: Final = 1_000
+_WORK: Final = ("due", "urgent")
+_OPTIONS: Final = "thresholds"
+
+
+class PaimonApplyOperator(BaseOperator):
+    """Compare a declaration with the warehouse, and make the warehouse as declared.
+
+    Returns what differed, table by table.  Nothing is ever dropped.
+
+    :param file: the declaration, a YAML file.
+    :param paimon_conn_id: the connection with the warehouse.
+    :param drift: ``apply`` creates and alters; ``fail`` fails where something differs; ``ignore``
+        only reports it.  What cannot be done fails in any case, and then nothing is done.
+    """
+
+    template_fields: Sequence[str] = ("file",)
+    ui_color = "#e8f1fb"
+
+    def __init__(
+        self,
+        *,
+        file: str,
+        paimon_conn_id: str = "paimon_default",
+        drift: str = "apply",
+        **kwargs: Any,
+    ) -> None:
+        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
+            kwargs["retry_policy"] = TableRetryPolicy()
+        super().__init__(**kwargs)
+        if drift not in DRIFT:
+            raise ArgumentError(
+                f"drift={drift!r} is none of {', '.join(DRIFT)}", argument="drift", value=drift
+            )
+        self.file = file
+        self.paimon_conn_id = paimon_conn_id
+        self.drift = drift
+
+    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002
+        """Compare; create and alter what is to be."""
+        from paimon_provider.hooks.paimon import PaimonHook
+        from table_core.declaration import applying
+
+        with airflow_failures():
+            catalog = PaimonHook(self.paimon_conn_id).catalog()
+            plans = applying.plan(read_whole(self.file), catalog)
+            differ = [one for one in plans if one.told or one.refused]
+            for one in differ:
+                told = "; ".join([*one.told, *(f"refused: {why}" for why in one.refused)])
+                self.log.info("%s %s: %s", one.action, one.table, told)
+            if self.drift == "apply":
+                applying.apply(plans, catalog)
+            elif differ and self.drift == "fail":
+                names = [one.table for one in differ]
+                raise SchemaError(f"not as declared: {', '.join(names)}", problems=names)
+        return {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+
+
+class PaimonDueTablesOperator(BaseOperator):
+    """Ask the metadata of every declared table what it needs.
+
+    Returns, most urgent first, the arguments of a ``PaimonUpkeepOperator`` for each table that
+    needs something; at most 1,000, the rest is for the next run.  A table that is not there, or
+    that cannot be judged, is told in the log and left out.
+
+    :param file: the declaration, a YAML file.
+    :param paimon_conn_id: the connection with the warehouse.
+    """
+
+    template_fields: Sequence[str] = ("file",)
+    ui_color = "#e8f1fb"
+
+    def __init__(self, *, file: str, paimon_conn_id: str = "paimon_default", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = file
+        self.paimon_conn_id = paimon_conn_id
+
+    def execute(self, context: Context) -> list[dict[str, Any]]:  # noqa: ARG002
+        """Judge all tables, several at once."""
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        with airflow_failures():
+            policies = read_whole(self.file).policies
+            catalog = PaimonHook(self.paimon_conn_id).catalog()
+        with ThreadPoolExecutor(_THREADS) as pool:
+            judged = pool.map(lambda item: self._judge(catalog, *item), policies.items())
+            found = [one for one in judged if one is not None]
+        found.sort(key=lambda one: not one[0])
+        self.log.info("%d of %d tables need something", len(found), len(policies))
+        return [arguments for _, arguments in found[:_MAPPED_MAX]]
+
+    def _judge(
+        self, catalog: Any, table: str, policy: Mapping[str, Any]
+    ) -> tuple[bool, dict[str, Any]] | None:
+        """Whether it is urgent, and what the mapped task is told; None if nothing is due."""
+        try:
+            document = catalog.table(table).health(**(policy.get(_OPTIONS) or {})).to_document()
+        except TableError as error:
+            if error.kind is ErrorKind.UNAVAILABLE:
+                raise
+            self.log.warning("%s cannot be judged: [%s] %s", table, error.kind, error)
+            return None
+        verdicts = {
+            action: document["actions"][action]["verdict"]
+            for action in policy
+            if action in document["actions"]
+        }
+        if not set(verdicts.values()) & set(_WORK):
+            return None
+        return "urgent" in verdicts.values(), {"table": table, "policy": dict(policy)}
+
+
+class PaimonUpkeepOperator(PaimonTableOperator):
+    """Do for a table what its health calls due, of what its policy allows, in the policy's order.
+
+    Returns ``{"table", "results"}``: a result document for each action that was due.
+
+    :param policy: action to its arguments, e.g. ``{"compact": {"strategy": "minor"},
+        "expire-snapshots": {"retain_max": 20}}``; ``thresholds`` are those of ``table.health``.
+        (templated)
+    """
+
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "policy")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "policy": "json",
+    }
+    action = "health"
+
+    def __init__(self, *, policy: Mapping[str, Any], engine: str = "local", **kwargs: Any) -> None:
+        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        self.policy = policy
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.health``."""
+        return {"thresholds": dict(self.policy.get(_OPTIONS) or {})}
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Judge the table, then do what is due."""
+        results = []
+        with airflow_failures():
+            identity = RunIdentity(commit_user(context))
+            self.hook = self._hook_of(identity)
+            judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
+            for action, settings in self.policy.items():
+                if action == _OPTIONS:
+                    continue
+                if judged["actions"].get(action, {}).get("verdict") not in _WORK:
+                    # An attempt that finds less to do than the one before counts the same.
+                    identity.next_identifier()
+                    continue
+                self.log.info("%s: %s", action, "; ".join(judged["actions"][action]["reasons"]))
+                result = self.hook.run(
+                    action,
+                    self.table,
+                    dict(settings or {}),
+                    engine=self.engine,
+                    spark_conf=self.spark_conf,
+                )
+                self._tell(result)
+                results.append(result)
+        return {"table": self.table, "results": results}

@@ -1,0 +1,97 @@
+"""The page that lists tables by what Airflow knows of them: events.  Pure; no warehouse is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+__all__ = ["LIMIT", "TableEvents", "render"]
+
+LIMIT: Final = 500
+"""So many tables on one page; the search finds the others."""
+_COLUMNS: Final = (
+    "table",
+    "last event",
+    "by",
+    "snapshot",
+    "kinds",
+    "rows",
+    "last action",
+    "result",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableEvents:
+    """A table's asset and the newest event of it."""
+
+    uri: str
+    at: datetime | None = None
+    by: str = ""
+    """``dag.task``, or ``watcher``."""
+    extra: Mapping[str, Any] | None = None
+    """The event document."""
+
+
+def render(tables: Sequence[TableEvents], *, search: str = "", total: int | None = None) -> str:
+    """The page; ``total`` is how many there are if not all are shown."""
+    count = len(tables) if total is None else total
+    shown = f"{count:,} tables" if count == len(tables) else f"{len(tables):,} of {count:,} tables"
+    body = "".join(_row(table) for table in tables)
+    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Paimon tables</title><style>{_STYLE}</style></head><body><main>"
+        "<h1>Paimon tables</h1>"
+        '<form method="get" role="search"><label>Search <input type="search" name="search" '
+        f'value="{escape(search, quote=True)}"></label></form>'
+        f"<p>{shown}</p>{table if tables else '<p>No table has been announced or watched yet.</p>'}"
+        "</main></body></html>\n"
+    )
+
+
+def _row(table: TableEvents) -> str:
+    extra = table.extra or {}
+    document = extra.get("payload") or extra
+    result = document.get("result") or {}
+    when = "" if table.at is None else table.at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    cells = (
+        table.uri.removeprefix("paimon://"),
+        when,
+        table.by,
+        document.get("snapshot_id", ""),
+        _pairs(document.get("kinds")),
+        _pairs(document.get("rows")),
+        result.get("action", ""),
+        _result(result),
+    )
+    return "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
+
+
+def _pairs(given: Any) -> str:
+    if not isinstance(given, dict):
+        return ""
+    return ", ".join(f"{name.lower()} {value:,}" for name, value in given.items() if value)
+
+
+def _result(result: Mapping[str, Any]) -> str:
+    if not result:
+        return ""
+    files = f"files {result.get('files_before', 0):,} → {result.get('files_after', 0):,}"
+    return f"{result.get('rows_written', 0):,} rows, {files}, {result.get('seconds', 0)} s"
+
+
+_STYLE: Final = """
+:root{color-scheme:light dark}
+body{font:15px/1.5 system-ui,sans-serif;margin:0}main{margin:1.5rem auto;padding:0 1rem}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}
+th,td{padding:.25rem .7rem;border-bottom:1px solid #8884;text-align:left;vertical-align:top}
+input{font:inherit;padding:.2rem .5rem}
+"""

@@ -1,0 +1,109 @@
+"""A declaration, as the provider and the command line use it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "CheckDeclaration",
+    "Declaration",
+    "Step",
+    "TableDeclaration",
+    "TriggerDeclaration",
+    "UpkeepDeclaration",
+]
+
+
+class _Document:
+    """To and from JSON-safe members, for the compiled manifest."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        return cls(**document)
+
+    def to_document(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]  # all are dataclasses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDeclaration(_Document):
+    """What a table shall look like."""
+
+    columns: Mapping[str, str]
+    primary_key: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(_Document):
+    """A source or a flow: one verb on one table."""
+
+    name: str
+    table: str
+    verb: str
+    """One of ``grammar.VERBS``."""
+    arguments: Mapping[str, Any]
+    """The members of the step but for the common ones, as they were given."""
+    after: tuple[str, ...] = ()
+    """The steps that must be done first."""
+    engine: str | None = None
+    events: str = "changes"
+    spark_conf: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepDeclaration(_Document):
+    """How tables are kept in shape."""
+
+    schedule: str | None = None
+    max_concurrent_jobs: int | None = None
+    engine: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckDeclaration(_Document):
+    """What must hold for the rows of a table."""
+
+    name: str
+    table: str
+    rules: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerDeclaration(_Document):
+    """What runs when a table changes."""
+
+    name: str
+    table: str
+    watch: Mapping[str, Any]
+    """Arguments of ``watched_table``."""
+    report: Mapping[str, str] | None = None
+    flows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One warehouse."""
+
+    name: str
+    connection: str = "paimon_default"
+    catalog: str | None = None
+    warehouse: str | None = None
+    pipeline: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    """Sources and flows, in an order in which they can run."""
+    checks: tuple[CheckDeclaration, ...] = ()
+    triggers: tuple[TriggerDeclaration, ...] = ()
+    upkeep: UpkeepDeclaration | None = None
+    tables: Mapping[str, TableDeclaration] = field(default_factory=dict)
+    policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For each table the upkeep actions and their settings, as inherited."""

@@ -1,0 +1,194 @@
+"""What must hold for the rows of a table: looked at batch by batch, told with numbers and samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.errors import ArgumentError, DataError
+from table_core.table.results import ResultDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from table_core.table.table import Table
+
+__all__ = ["RULES", "check"]
+
+RULES: Final = ("not_null", "unique", "range", "rows", "change", "sql", "where")
+_SAMPLE: Final = 5
+
+
+@dataclass(slots=True)
+class _Finding:
+    """One rule: how many rows break it, and some of them."""
+
+    rule: str
+    failed_rows: int = 0
+    sample: list[Any] = field(default_factory=list)
+    found: Any = None
+
+    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
+        self.failed_rows += rows.num_rows
+        self.sample += rows.slice(0, _SAMPLE - len(self.sample)).to_pylist()
+
+    def to_document(self) -> dict[str, object]:
+        return {
+            "rule": self.rule,
+            "passed": not self.failed_rows,
+            "failed_rows": self.failed_rows,
+            "sample": [{key: _plain(v) for key, v in row.items()} for row in self.sample],
+            **({} if self.found is None else {"found": self.found}),
+        }
+
+
+def check(
+    table: Table,
+    rules: Mapping[str, Any],
+    *,
+    against: Table | None = None,
+    query: Callable[[str, pa.Table], pa.Table] | None = None,
+    fail: bool = True,
+) -> ResultDocument:
+    """Hold ``rules`` against the newest rows of ``table``.
+
+    ``not_null`` and ``unique`` are lists of columns; ``range`` is column to ``[smallest, largest]``,
+    None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
+    row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
+    is a fault; ``where`` chooses the rows that are looked at.  ``unique`` holds its columns in
+    memory, ``sql`` all.
+
+    Raises:
+        DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.
+        ArgumentError: no such rule.
+    """
+    started_ms = table.access.clock.now_ms()
+    unknown = sorted(set(rules) - set(RULES))
+    if unknown or not set(rules) - {"where"}:
+        raise ArgumentError(
+            f"checks: unknown rules {unknown}; there are {', '.join(RULES)}",
+            argument="rules",
+            value=unknown,
+        )
+    head = table.latest_snapshot()
+    found = _by_batch(table, rules, head.id if head else None)
+    if rules.get("sql"):
+        found.append(_by_query(table, rules, query))
+    if rules.get("change"):
+        found.append(_by_change(table, rules, against))
+    told = [finding.to_document() for finding in found]
+    broken = [finding for finding in found if finding.failed_rows]
+    if broken and fail:
+        lines = [f"{f.rule}: {f.failed_rows} rows, e.g. {f.sample or f.found}" for f in broken]
+        raise DataError(
+            f"{table.name} breaks {len(broken)} of {len(found)} rules:\n" + "\n".join(lines),
+            column=None,
+            row=None,
+            value=None,
+            checks=told,
+        )
+    return ResultDocument(
+        action="check",
+        table=table.name,
+        snapshot_before=head.id if head else None,
+        snapshot_after=head.id if head else None,
+        seconds=(table.access.clock.now_ms() - started_ms) / 1000,
+        details={"checks": told, "failed": len(broken)},
+    )
+
+
+def _by_batch(table: Table, rules: Mapping[str, Any], snapshot: int | None) -> list[_Finding]:
+    not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null") or ()}
+    ranges = {name: _Finding(f"range {name}") for name in rules.get("range") or {}}
+    unique: Sequence[str] = rules.get("unique") or ()
+    columns = list(dict.fromkeys([*not_null, *ranges, *unique])) or None
+    keys: list[pa.Table] = []
+    count = 0
+    if snapshot is not None:
+        scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
+        for batch in scan.to_batches():
+            count += batch.num_rows
+            for name, finding in not_null.items():
+                finding.add(batch.filter(pc.is_null(batch.column(name))))
+            for name, finding in ranges.items():
+                finding.add(batch.filter(_outside(batch.column(name), rules["range"][name])))
+            if unique:
+                keys.append(pa.Table.from_batches([batch]).select(list(unique)))
+    found = [*not_null.values(), *ranges.values()]
+    if unique:
+        found.append(_twice(unique, keys))
+    if rules.get("rows"):
+        low, high = _bounds(rules["rows"])
+        finding = _Finding(f"rows {[low, high]}", found=count)
+        wrong = (low is not None and count < low) or (high is not None and count > high)
+        finding.failed_rows = max(count, 1) if wrong else 0
+        found.append(finding)
+    return found
+
+
+def _outside(column: pa.Array, bounds: Any) -> Any:
+    low, high = _bounds(bounds)
+    wrong = pa.array([False] * len(column))
+    if low is not None:
+        wrong = pc.or_(wrong, pc.fill_null(pc.less(column, _like(low, column)), False))
+    if high is not None:
+        wrong = pc.or_(wrong, pc.fill_null(pc.greater(column, _like(high, column)), False))
+    return wrong
+
+
+def _like(value: Any, column: pa.Array) -> Any:
+    try:
+        return pa.scalar(value).cast(column.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ArgumentError(
+            f"range: {value!r} does not fit {column.type}", argument="range", value=str(value)
+        ) from error
+
+
+def _bounds(given: Any) -> tuple[Any, Any]:
+    if not isinstance(given, list | tuple) or len(given) != 2:
+        raise ArgumentError(
+            f"expected [smallest, largest], got {given!r}", argument="rules", value=str(given)
+        )
+    return given[0], given[1]
+
+
+def _twice(unique: Sequence[str], keys: list[pa.Table]) -> _Finding:
+    finding = _Finding(f"unique {', '.join(unique)}")
+    if keys:
+        counted = pa.concat_tables(keys).group_by(list(unique)).aggregate([([], "count_all")])
+        finding.add(counted.filter(pc.greater(counted.column("count_all"), 1)))
+    return finding
+
+
+def _by_query(
+    table: Table, rules: Mapping[str, Any], query: Callable[[str, pa.Table], pa.Table] | None
+) -> _Finding:
+    finding = _Finding("sql")
+    if query is None:
+        raise ArgumentError("rule sql needs an engine", argument="sql", value=rules["sql"])
+    finding.add(query(rules["sql"], table.read(where=rules.get("where")).to_arrow()))
+    return finding
+
+
+def _by_change(table: Table, rules: Mapping[str, Any], against: Table | None) -> _Finding:
+    low, high = _bounds(rules["change"])
+    before = 0 if against is None else _count(against)
+    now = _count(table)
+    ratio = now / before if before else None
+    finding = _Finding(f"change {[low, high]}", found={"before": before, "now": now})
+    if ratio is not None and not (low or 0) <= ratio <= (high or float("inf")):
+        finding.failed_rows = max(abs(now - before), 1)
+    return finding
+
+
+def _count(table: Table) -> int:
+    columns = list(table.primary_key) or table.arrow_schema.names[:1]
+    return sum(batch.num_rows for batch in table.read(columns=columns).to_batches())
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -1,0 +1,242 @@
+"""A declaration is read with every fault at its place, compared with the warehouse, and made so."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from table_core.cli.main import app
+from table_core.declaration import applying, manifest
+from table_core.declaration.compare import Action
+from table_core.declaration.document import faults_of, parse
+from table_core.declaration.grammar import json_schema
+from table_core.declaration.located import read_yaml
+from table_core.declaration.model import Declaration
+from table_core.errors import ArgumentError, SchemaError
+from table_core.table.catalog import Catalog, open_catalog
+
+ROOT = Path(__file__).parents[3]
+STREAMHOUSE = ROOT / "declarations" / "streamhouse.yaml"
+SHOP = """\
+version: 1
+name: shop
+tables:
+  a.orders:
+    columns: {id: BIGINT NOT NULL, amount: "DECIMAL(12, 2)"}
+    primary_key: [id]
+    options: {bucket: 2}
+"""
+
+
+def told(text: str) -> list[str]:
+    return [str(fault) for fault in faults_of(text, "f")]
+
+
+@pytest.mark.parametrize(
+    ("more", "faults"),
+    [
+        pytest.param("  b: {columns: {x: INT}}\n", ["f:8:3: 'b' is no database.table"], id="name"),
+        pytest.param(
+            "  a.b: {columns: {x: INTT, y: MAP}, primary_keys: [x]}\n",
+            ["f:8:37: unknown member 'primary_keys'; did you mean 'primary_key'?"],
+            id="member",
+        ),
+        pytest.param(
+            "  a.b: {columns: {x: INTT, y: TEXT}}\n",
+            [
+                "f:8:22: column 'x': not a type: 'INTT'",
+                "f:8:31: column 'y': not a type: 'TEXT'",
+            ],
+            id="types",
+        ),
+        pytest.param(
+            "  a.b: {columns: {x: INT}, options: {bucket: 1, buckets: 2}}\n",
+            ["f:8:49: unknown option 'buckets' (did you mean 'bucket'?)"],
+            id="option",
+        ),
+        pytest.param(
+            "flows:\n  f: {table: a.x, sql: S, run: compact, after: [g]}\n",
+            ["f:9:6: give one of sync, sql, rows_uri, merge, run; found sql, run"],
+            id="two verbs",
+        ),
+        pytest.param(
+            "flows:\n  f: {table: a.x, sql: S, after: [g]}\ntriggers:\n"
+            "  t: {table: a.y, flows: [h], on: all}\n",
+            [
+                "f:11:35: expected one of changes, append, overwrite, delete, compact, any, "
+                "found 'all'"
+            ],
+            id="choice",
+        ),
+        pytest.param(
+            "flows:\n  f: {table: a.x, sql: S, after: [g]}\ntriggers:\n  t: {table: a.y, flows: [h]}\n",
+            [
+                "f:9:3: table 'a.x' is not declared",
+                "f:9:27: no source or flow 'g'",
+                "f:11:3: table 'a.y' is not declared",
+                "f:11:19: no source or flow 'h'",
+            ],
+            id="names that lead nowhere",
+        ),
+        pytest.param(
+            "flows:\n  f: {table: a.orders, run: compact, after: [g]}\n"
+            "  g: {table: a.orders, run: compact, after: [f]}\n",
+            ["f:8:1: these wait for each other: f, g"],
+            id="cycle",
+        ),
+        pytest.param("  a.b: [\n", ["f:9:1: no YAML"], id="no YAML"),
+        pytest.param("name: again\n", ["f:8:1: 'name' is there twice"], id="twice"),
+        pytest.param(
+            "upkeep: {policy: {compact: true}, databases: {x*: {}}, tables: {a.b: {}}}\n",
+            [
+                "f:8:47: no database of a table matches 'x*'",
+                "f:8:65: table 'a.b' is not declared",
+            ],
+            id="upkeep of nothing",
+        ),
+    ],
+)
+def test_every_fault_has_its_place(more: str, faults: list[str]) -> None:
+    found = told(SHOP + more)
+    assert len(found) == len(faults), found
+    assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
+    if "a.b: {columns: {x: INT" not in more:
+        with pytest.raises(ArgumentError, match=str(len(faults))):
+            parse(SHOP + more, "f")
+
+
+def test_what_is_nearer_wins_in_upkeep() -> None:
+    tables = "".join(f"  {n}: {{columns: {{x: INT}}}}\n" for n in ("a.x", "raw_a.y", "raw_b.z"))
+    text = f"""{SHOP}{tables}upkeep:
+  policy: {{compact: {{strategy: minor}}, expire-snapshots: {{retain_max: 9, retain_min: 2}}}}
+  databases: {{raw_*: {{expire-snapshots: {{retain_max: 3}}, compact: false}}, raw_b: {{compact: true}}}}
+  tables: {{a.x: {{expire-snapshots: false, thresholds: {{small_files_due: 3}}}}}}
+"""
+    policies = parse(text).policies
+    both = {"retain_max": 9, "retain_min": 2}
+    assert policies["a.orders"] == {"compact": {"strategy": "minor"}, "expire-snapshots": both}
+    assert policies["a.x"] == {
+        "compact": {"strategy": "minor"},
+        "thresholds": {"small_files_due": 3},
+    }
+    fewer = {"expire-snapshots": {"retain_max": 3, "retain_min": 2}}
+    assert policies["raw_a.y"] == fewer
+    assert policies["raw_b.z"] == {"compact": {}, **fewer}
+
+
+def test_steps_run_after_what_they_read() -> None:
+    found = {step.name: step.after for step in parse(STREAMHOUSE.read_text()).steps}
+    assert list(found)[:2] == ["sync_customers", "append_orders"]
+    assert set(found["add_sales"]) == {"sync_customers", "append_orders"}
+    assert {"add_sales", "align_countries"} <= set(found["deliver_changes"])
+    assert "add_sales" in found["expire_orders"]
+
+
+def test_the_schema_for_editors_accepts_what_is_right_and_refuses_what_is_wrong() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    root, _ = read_yaml(STREAMHOUSE.read_text(), "f")
+    assert root is not None
+    right = root.plain()
+    jsonschema.validate(right, schema)
+    for wrong in ({"tabels": {}}, {"upkeep": {"policy": {"compact": {"strategy": "big"}}}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(right | wrong, schema)
+
+
+def test_a_manifest_says_the_same_and_knows_when_it_is_old() -> None:
+    text = STREAMHOUSE.read_text()
+    declaration, digest = parse(text), manifest.digest_of(text.encode())
+    compiled = manifest.compiled(declaration, digest)
+    assert json.dumps(manifest.whole(compiled, digest), default=_members) == json.dumps(
+        declaration, default=_members
+    )
+    head = manifest.head_of(compiled.partition("\n")[0], digest)
+    assert head is not None
+    assert (head.steps, head.tables) == (declaration.steps, {})
+    assert manifest.whole(compiled, manifest.digest_of(b"other")) is None
+
+
+def _members(value: object) -> object:
+    names = type(value).__dataclass_fields__  # type: ignore[attr-defined]
+    return {name: getattr(value, name) for name in names}
+
+
+def test_a_thousand_tables_take_less_than_a_second() -> None:
+    table = (
+        "    columns: {id: BIGINT NOT NULL, name: STRING, amount: 'DECIMAL(12, 2)', dt: STRING}\n"
+        "    primary_key: [dt, id]\n    partition_by: [dt]\n    options: {bucket: 2}\n"
+    )
+    text = "version: 1\nname: big\ntables:\n" + "".join(
+        f"  d{n % 9}.t{n}:\n{table}" for n in range(1000)
+    )
+    started = time.process_time()
+    declaration = parse(text)
+    assert time.process_time() - started < 1
+    compiled = manifest.compiled(declaration, "d")
+    assert len(compiled.partition("\n")[0]) < 400, "what Dags load does not grow with the tables"
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    return open_catalog(f"file://{tmp_path}/wh")
+
+
+def applied(text: str, catalog: Catalog) -> list[tuple[Action, tuple[str, ...]]]:
+    done = applying.apply(applying.plan(parse(text), catalog), catalog)
+    return [(one.action, one.told) for one in done]
+
+
+def test_a_warehouse_becomes_as_declared_and_then_stays(catalog: Catalog) -> None:
+    assert [action for action, _ in applied(SHOP, catalog)] == [Action.CREATE]
+    assert applied(SHOP, catalog) == []
+    more = SHOP.replace("(12, 2)", "(14, 2)").replace('2)"}', '2)", note: STRING}')
+    more = more.replace("bucket: 2", "bucket: 2, write-only: true")
+    ((action, told),) = applied(more, catalog)
+    assert action is Action.ALTER
+    assert told == (
+        "~ amount: DECIMAL(12, 2) -> DECIMAL(14, 2)",
+        "+ note STRING",
+        "+ option write-only = 'true'",
+    )
+    table = catalog.table("a.orders")
+    assert table.arrow_schema.names == ["id", "amount", "note"]
+    (plan,) = applying.plan(parse(SHOP.replace("(12, 2)", "(14, 2)")), catalog)
+    assert (plan.action, plan.kept) == (Action.NONE, ("column note", "option write-only"))
+
+
+def test_what_cannot_be_is_told_and_nothing_is_done(catalog: Catalog) -> None:
+    applied(SHOP, catalog)
+    wrong = SHOP.replace("DECIMAL(12, 2)", "BOOLEAN").replace("[id]", "[id, amount]")
+    wrong += "  a.new: {columns: {x: INT}}\n"
+    with pytest.raises(SchemaError, match="primary key") as caught:
+        applied(wrong, catalog)
+    problems = caught.value.facts["problems"]
+    assert isinstance(problems, list)
+    assert any("amount: DECIMAL(12, 2) -> BOOLEAN" in problem for problem in problems)
+    assert catalog.tables("a") == ["orders"]
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    file, warehouse = tmp_path / "shop.yaml", f"file://{tmp_path}/wh"
+    file.write_text(SHOP)
+    run = CliRunner().invoke
+    assert run(app, ["validate", str(file), "--compile", str(tmp_path / "m.json")]).exit_code == 0
+    assert isinstance(manifest.whole((tmp_path / "m.json").read_text(), None), Declaration)
+    planned = run(app, ["plan", str(file), "-w", warehouse])
+    assert "create   a.orders" in planned.stdout
+    assert "1 create, 0 alter, 0 refused, 0 none" in planned.stdout
+    assert run(app, ["apply", str(file), "-w", warehouse]).exit_code == 0
+    again = run(app, ["plan", str(file), "-w", warehouse, "--json"])
+    assert json.loads(again.stdout)["tables"][0]["action"] == "none"
+    file.write_text(SHOP.replace("BIGINT", "BIGGEST"))
+    wrong = run(app, ["validate", str(file)])
+    assert (wrong.exit_code, wrong.stdout.count(f"{file}:5:19: ")) == (1, 1)
+    file.write_text(SHOP.replace("[id]", "[id, amount]"))
+    assert run(app, ["plan", str(file), "-w", warehouse]).exit_code == 1
+    assert json.loads(run(app, ["validate", str(file), "--schema"]).stdout) == json_schema()
