@@ -112,8 +112,8 @@ def buckets(base: Iterable[ManifestEntry], delta: Iterable[ManifestEntry]) -> li
 def _added_twice(delta: Iterable[ManifestEntry]) -> Iterator[Conflict]:
     """Files that the delta itself adds while they are there already."""
     present: set[object] = set()
-    for entry in delta:
-        if entry.kind is EntryKind.DELETE:
+    for change in delta:
+        if change.kind is EntryKind.DELETE:
             present.discard(entry.identity)
         elif entry.identity in present:
             yield _of(ConflictKind.ADDED_TWICE, entry, "is added twice by this commit")
@@ -128,9 +128,9 @@ def _merge(
     after = dict(live)
     ours: set[object] = set()
     found: list[Conflict] = []
-    for entry in delta:
+    for change in delta:
         identity = entry.identity
-        if entry.kind is EntryKind.DELETE:
+        if change.kind is EntryKind.DELETE:
             if after.pop(identity, None) is None:
                 what = "is to be deleted, but another commit has deleted it"
                 found.append(_of(ConflictKind.DELETED_MEANWHILE, entry, what))
@@ -195,9 +195,9 @@ def index_changes(
     }
     brought = {e.file.file_name for e in delta if e.kind is EntryKind.ADD}
     present = {e.file.file_name for e in live} | brought
-    for entry in delta:
-        name = entry.file.file_name
-        if entry.kind is EntryKind.DELETE and name in masked and name not in brought:
+    for change in delta:
+        name = change.file.file_name
+        if change.kind is EntryKind.DELETE and name in masked and name not in brought:
             what = f"masks rows of {name}, which is to be deleted by a writer that never saw it"
             found.append(_index(masked[name], what))
     for entry in added:
