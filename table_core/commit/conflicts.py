@@ -112,8 +112,8 @@ def buckets(base: Iterable[ManifestEntry], delta: Iterable[ManifestEntry]) -> li
 def _added_twice(delta: Iterable[ManifestEntry]) -> Iterator[Conflict]:
     """Files that the delta itself adds while they are there already."""
     present: set[object] = set()
-    for change in delta:
-        if change.kind is EntryKind.DELETE:
+    for entry in delta:
+        if entry.kind is EntryKind.DELETE:
             present.discard(entry.identity)
         elif entry.identity in present:
             yield _of(ConflictKind.ADDED_TWICE, entry, "is added twice by this commit")
@@ -128,9 +128,9 @@ def _merge(
     after = dict(live)
     ours: set[object] = set()
     found: list[Conflict] = []
-    for change in delta:
+    for entry in delta:
         identity = entry.identity
-        if change.kind is EntryKind.DELETE:
+        if entry.kind is EntryKind.DELETE:
             if after.pop(identity, None) is None:
                 what = "is to be deleted, but another commit has deleted it"
                 found.append(_of(ConflictKind.DELETED_MEANWHILE, entry, what))
