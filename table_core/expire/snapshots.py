@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from table_core.expire import plan as fx
-from table_core.ondisk.properties import carried_properties, is_ours
+from table_core.ondisk.properties import HISTORY_PROPERTY, carried_properties, is_ours
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def newest_positions(bounds: fx.Bounds) -> Steps[int | None]:
         snapshot = yield fx.ReadSnapshot(id)
         if not isinstance(snapshot, Snapshot):
             continue
-        for name in carried_properties(snapshot):
+        # That history is incomplete follows as well from its being gone.
+        for name in carried_properties(snapshot).keys() - {HISTORY_PROPERTY}:
             newest.setdefault(name, id)
         if is_ours(snapshot):
             break

@@ -171,7 +171,10 @@ public final class Judge {
                 case "timed_changes":
                     return Timed.changes(table, ask.get("to").asLong());
                 default:
-                    throw new IllegalArgumentException("unknown verb " + verb);
+                    JsonNode said = Upkeep.answer(verb, (FileStoreTable) table, ask);
+                    if (said != null) {
+                        return said;
+                    }
             }
             return newest((FileStoreTable) table);
         }

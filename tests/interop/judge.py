@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 SOURCES = tuple(
-    Path(__file__).with_name(f"{name}.java") for name in ("Judge", "Wishes", "Picks", "Timed")
+    Path(__file__).with_name(f"{name}.java")
+    for name in ("Judge", "Wishes", "Picks", "Timed", "Upkeep")
 )
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
 JARS = (
@@ -152,6 +153,10 @@ class JudgedTable:
 
     def expire(self, retain: int) -> int | None:
         return self._newest("expire", retain=str(retain))
+
+    def keep(self, verb: str, **more: Any) -> Any:
+        """One of the verbs of ``Upkeep.java``."""
+        return self._ask(verb, **more)
 
     def tag(self, name: str) -> int | None:
         return self._newest("tag", name=name)
