@@ -75,8 +75,9 @@ def _rewrite(target: SyncTarget, gone: Counter[Any], choices: Sequence[dict[str,
     target.flush(complete=False)
     table = target.table
     assert table is not None
+    left: Counter[Any] = Counter()
     for columns in choices:
-        left: Counter[Any] = Counter()
+        left.clear()
         for key, count in gone.items():
             left[tuple(key[at] for at in columns.values())] += count
         target.start_over()
