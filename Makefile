@@ -54,6 +54,7 @@ demo-down: ## Stop what the demo started
 
 bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
 	@$(BIN)/python -m bench.run $(BENCH)
+	@$(BIN)/python -m bench.cdc $(BENCH_CDC)
 
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation

@@ -97,7 +97,7 @@ class Column:
     @property
     def wire(self) -> Wire:
         """What the values that ``reader`` gives stand for."""
-        return Wire(_MEANINGS.get(self.kind, Meaning.PLAIN))
+        return Wire(_MEANINGS.get(self.kind, Meaning.RAW))
 
     def reader(self) -> Callable[[Cursor], Any]:
         """What reads one value.

@@ -117,6 +117,10 @@ def _wider(table: DataType, source: DataType, mapping: TypeMapping) -> Atomic | 
     for family in (_INTEGERS, _FLOATS):
         if table.root in family and source.root in family:
             return source if family.index(source.root) > family.index(table.root) else None
+    if table.root in _INTEGERS and source.root in _FLOATS:
+        return Atomic(Root.DOUBLE)
+    if table.root is Root.DATE and source.root is Root.TIMESTAMP:
+        return source
     if table.root in _TEXTS and source.root in _TEXTS:
         longest = max(table.length, source.length)
         return (

@@ -111,6 +111,8 @@ def _rows(
     puts = pc.is_in(ops, value_set=pa.array(["c", "r", "u"]))
     _require(changes, puts, changes.after, "after")
     _require(changes, is_delete, changes.before, "before")
+    if not target.key:  # nothing else tells which row it was
+        _require(changes, is_update, changes.before, "before")
     old = pc.and_(is_update, changes.before.there)
     if not target.keep_before:
         old = pc.and_(old, moved)
@@ -173,6 +175,8 @@ def _require(changes: Changes, which: pa.BooleanArray, rows: RowImages, side: st
     if len(lacking):
         op = changes.ops[int(lacking[0])].as_py()
         why = f"an event with op {op!r} has no row {side!r}"
+        if op == "u" and side == "before":
+            why += ", and the table has no primary key to find it by: give primary_key"
         raise bad_line(changes.place(int(changes.lines[lacking[0]])), why)
 
 

@@ -51,6 +51,9 @@ class Meaning(Enum):
     """What the number or text of a column stands for."""
 
     PLAIN = auto()
+    """What JSON says; text may be a number or bytes, as the column's type tells."""
+    RAW = auto()
+    """The very value, of a source that does not go through JSON."""
     DAYS = auto()
     MILLIS = auto()
     MICROS = auto()
@@ -251,7 +254,7 @@ def _leaf(value: Any) -> str | None:
 def _meant(array: pa.Array, wire: Wire) -> pa.Array:
     """Apply the meaning: the second step starts from a date, not from days."""
     meaning = wire.meaning
-    if meaning is Meaning.PLAIN:
+    if meaning in {Meaning.PLAIN, Meaning.RAW}:
         return array
     if pa.types.is_string(array.type):
         if meaning is Meaning.BASE64:

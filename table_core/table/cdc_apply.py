@@ -133,7 +133,7 @@ class TableFeed:
         if table.primary_key or not _retracts(rows):
             self.target.write(rows)
         else:
-            remove_rows(self.target, rows)
+            remove_rows(self.target, rows, _compared(rows, changes))
 
     # --------------------------------------------------------------------------------- schema
     def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
@@ -343,6 +343,12 @@ class TableFeed:
         """Add to what the result tells."""
         if n:
             self.counts[what] = self.counts.get(what, 0) + n
+
+
+def _compared(rows: pa.Table, changes: Sequence[Changes]) -> list[str]:
+    """Columns that every event has: the others the source dropped, or does not have yet."""
+    old = [one for one in changes if one.before.there.true_count]
+    return [name for name in rows.column_names if all(name in one.before.columns for one in old)]
 
 
 def _retracts(rows: pa.Table) -> bool:

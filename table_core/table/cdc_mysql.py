@@ -242,7 +242,7 @@ class MySqlReader:
         for name, text, nullable, default, comment in info.columns if info else ():
             kind = mysql_column(text)
             type_ = mysql_type(kind, self.run.settings.mapping) or STRING
-            meaning = Meaning.SET if kind.name == "set" else Meaning.PLAIN
+            meaning = Meaning.SET if kind.name == "set" else Meaning.RAW
             found[name] = Declared(
                 type_,
                 Wire(meaning),

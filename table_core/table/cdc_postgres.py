@@ -254,7 +254,7 @@ class PostgresReader:
         zoned = isinstance(type_, Atomic) and type_.root is Root.TIMESTAMP_LTZ
         return Declared(
             type_,
-            Wire(Meaning.ZONED if zoned else Meaning.PLAIN),
+            Wire(Meaning.ZONED if zoned else Meaning.RAW),
             _arrow(type_),
             nullable=told is None or told[2],
             default=None if told is None else _constant(told[3]),

@@ -9,23 +9,35 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.record import shortened
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from table_core.table.cdc_target import SyncTarget
 
 __all__ = ["net_rows", "remove_rows"]
 
 
-def remove_rows(target: SyncTarget, rows: pa.Table) -> None:
+def remove_rows(target: SyncTarget, rows: pa.Table, compared: Sequence[str] | None = None) -> None:
     """Apply ``rows`` to a table without key, as a bag: ``-D`` and ``-U`` take one equal row out.
 
     Rows that came and went within ``rows`` cancel out.  If others have to go, the table is written
     anew in the same commit; it is read in batches.
+
+    Args:
+        target: the table.
+        rows: with ``_ROW_KIND``.
+        compared: columns that tell rows apart; those that events no longer have do not.
+
+    Raises:
+        DataError: a row that has to go is not there.
     """
     kept, gone = net_rows(rows)
     if gone:
-        _rewrite(target, gone, rows.drop_columns([ROW_KIND_COLUMN]))
+        _rewrite(target, gone, _choices(rows, gone, compared))
     target.write(rows.take(pa.array(kept, pa.int64())).drop_columns([ROW_KIND_COLUMN]))
 
 
@@ -45,29 +57,60 @@ def net_rows(rows: pa.Table) -> tuple[list[int], Counter[Any]]:
     return sorted(n for those in added.values() for n in those), gone
 
 
-def _rewrite(target: SyncTarget, gone: Counter[Any], like: pa.Table) -> None:
+def _choices(
+    rows: pa.Table, gone: Counter[Any], compared: Sequence[str] | None
+) -> list[dict[str, int]]:
+    """Columns, and their places in the keys of ``gone``, to find rows by: all first.
+
+    Events without schema do not tell a column that the source dropped from one that is null, so
+    columns that are null in all of them are left out where the rows are not found with them.
+    """
+    names = [n for n in rows.column_names if n != ROW_KIND_COLUMN]
+    every = {n: at for at, n in enumerate(names) if compared is None or n in compared}
+    filled = {n: at for n, at in every.items() if any(key[at] is not None for key in gone)}
+    return [every] if len(filled) in {0, len(every)} else [every, filled]
+
+
+def _rewrite(target: SyncTarget, gone: Counter[Any], choices: Sequence[dict[str, int]]) -> None:
     target.flush(complete=False)
     table = target.table
     assert table is not None
-    scan = table.read()
-    target.start_over()
-    for batch in scan.to_batches():
-        rows = pa.Table.from_batches([batch])
-        if gone.total():
-            rows = _without(rows.select(like.column_names), gone)
-        target.write(rows)
+    left: Counter[Any] = Counter()
+    for columns in choices:
+        left.clear()
+        for key, count in gone.items():
+            left[tuple(key[at] for at in columns.values())] += count
+        target.start_over()
+        for batch in table.read().to_batches():
+            rows = pa.Table.from_batches([batch])
+            if left.total():
+                rows = rows.filter(pa.array(_kept(rows.select(list(columns)), left)))
+            target.write(rows)
+        if not left.total():
+            return
+    lacking = shortened(repr(next(key for key, count in left.items() if count)))
+    raise DataError(
+        f"{target.name}: a row that the source deleted is not there: {lacking}; drop the table so "
+        "that it is read anew",
+        table=target.name,
+        value=lacking,
+    )
 
 
-def _without(rows: pa.Table, gone: Counter[Any]) -> pa.Table:
-    """``rows`` less those in ``gone``, which counts down."""
-    first = pa.array([key[0] for key in gone if gone[key]], rows.schema.field(0).type)
-    maybe = np.flatnonzero(np.asarray(pc.is_in(rows.column(0), value_set=first).combine_chunks()))
+def _kept(rows: pa.Table, gone: Counter[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows stay, of those in ``gone``, which counts down."""
+    type_ = rows.schema.field(0).type
+    maybe = np.arange(len(rows))
+    if pa.types.is_integer(type_) or pa.types.is_string(type_):  # the common case: a quick look
+        first = pa.array([key[0] for key in gone if gone[key]], type_)
+        found = pc.is_in(rows.column(0).combine_chunks(), value_set=first)
+        maybe = np.flatnonzero(np.asarray(found))
     keep = np.ones(len(rows), bool)
     for n, key in zip(maybe.tolist(), _keys(rows.take(pa.array(maybe))), strict=True):
         if gone[key] > 0:
             gone[key] -= 1
             keep[n] = False
-    return rows.filter(pa.array(keep))
+    return keep
 
 
 def _keys(rows: pa.Table) -> list[Any]:

@@ -162,6 +162,29 @@ def test_tables_without_a_key_are_bags(lake: Lake) -> None:
     )
     lake.sync()
     assert sorted(row["v"] for row in lake.rows("log")) == ["a", "b"]
+    lake.put("3.jsonl", record("s.log", "d", {"v": "never there"}, key=None))
+    with pytest.raises(DataError, match="a row that the source deleted is not there"):
+        lake.sync()
+
+
+def test_rows_without_a_key_are_found_by_the_columns_that_events_still_have(lake: Lake) -> None:
+    lake.put(
+        "1.jsonl", *(record("s.log", "c", {"f": v / 2, "gone": "x"}, key=None) for v in (1, 2))
+    )
+    lake.sync()
+    lake.put("2.jsonl", record("s.log", "d", {"f": 0.5}, key=None))
+    lake.sync()
+    assert lake.rows("log") == [{"f": 1.0, "gone": "x"}]
+
+
+def test_an_update_without_its_old_row_needs_a_key(lake: Lake) -> None:
+    lake.put(
+        "1.jsonl", record("s.a", "c", {"id": 1}, key=None), record("s.a", "u", {"id": 1}, key=None)
+    )
+    with pytest.raises(ValueError, match="give primary_key"):
+        lake.sync()
+    lake.sync(primary_key=["id"])
+    assert lake.rows("a") == [{"id": 1}]
 
 
 def test_a_key_that_differs_from_the_source_is_refused_or_left_out(lake: Lake) -> None:
