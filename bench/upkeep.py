@@ -325,8 +325,8 @@ def main(names: list[str]) -> int:
         command = [sys.executable, "-m", "bench.upkeep"]
         # Built elsewhere: a child begins with the peak of the process that starts it.
         subprocess.run([*command, "--build", case.name], check=True)
-        work = [*command, "--work", case.name]
-        done = subprocess.run(work, capture_output=True, text=True, check=False)
+        measured = [*command, "--work", case.name]
+        done = subprocess.run(measured, capture_output=True, text=True, check=False)
         if done.returncode:
             out.print(done.stderr)
             return 1
