@@ -6,6 +6,7 @@ the manifest (spec T38); rows that a deletion vector marks are left out before a
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -14,10 +15,15 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.errors import FilesExpiredError, NotFoundError, UnsupportedFeatureError
+from table_core.errors import (
+    CorruptFileError,
+    FilesExpiredError,
+    NotFoundError,
+    UnsupportedFeatureError,
+)
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import array_of, decode_row
-from table_core.options import keys_files
+from table_core.options import keys_files, keys_scan
 from table_core.schema.projection import project
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
 from table_core.storage.data_format import Probe
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POSITION_COLUMN", "FileReader"]
 
+_log: Final = logging.getLogger(__name__)
 POSITION_COLUMN: Final = "_POSITION"
 """The row number in the file, deleted rows included; in memory only."""
 _SYSTEM = (SEQUENCE_FIELD, KIND_FIELD)
@@ -58,6 +65,8 @@ class FileReader:
     deletions: Callable[[str], np.ndarray[Any, Any] | None] | None = None
     prunes: Prunes | None = None
     positions: bool = False
+    forgives: bool = False
+    """Whether users see the rows; what rewrites files must not lose any."""
     batch_bytes: int | None = None
     probed: tuple[Field, ...] = ()
     matches: Callable[[pa.RecordBatch], Any] | None = None
@@ -88,10 +97,25 @@ class FileReader:
     def read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         """The rows of ``file``, in file order.
 
+        Where the reader ``forgives``, ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files`` make
+        warnings of these errors: the rest of such a file has no rows then.
+
         Raises:
             FilesExpiredError: the file is gone.
             CorruptFileError: it does not decode.
         """
+        try:
+            yield from self._read(file)
+        except FilesExpiredError as error:
+            if not (self.forgives and self.access.options.get(keys_scan.SCAN_IGNORE_LOST_FILES)):
+                raise
+            _log.warning("left out, as scan.ignore-lost-files says: %s", error)
+        except CorruptFileError as error:
+            if not (self.forgives and self.access.options.get(keys_scan.SCAN_IGNORE_CORRUPT_FILES)):
+                raise
+            _log.warning("left out, as scan.ignore-corrupt-files says: %s", error)
+
+    def _read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         access = self.access
         if file.external_path is not None:
             raise UnsupportedFeatureError(

@@ -229,7 +229,7 @@ def _state_scan(
     """The rows of ``found`` under the schema of ``access``, and what its fallback branch adds."""
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
-    reader = SplitReader(access=access, fields=fields, where=bound)
+    reader = SplitReader(access=access, fields=fields, where=bound, forgives=True)
     planner = StatePlanner(
         access=access,
         where=bound,
@@ -247,7 +247,9 @@ def _state_scan(
         reader,
         lambda: plan_with_fallback(planner, found.snapshot, others, explicit=found.explicit),
         limit=limit,
-        branches={fallback.branch: SplitReader(access=fallback, fields=same, where=theirs)},
+        branches={
+            fallback.branch: SplitReader(access=fallback, fields=same, where=theirs, forgives=True)
+        },
     )
 
 

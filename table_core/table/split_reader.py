@@ -85,6 +85,8 @@ class SplitReader:
     """Columns of the result, in order."""
     where: Bound | None = None
     form: RowForm = RowForm.STATE
+    forgives: bool = False
+    """Whether options may have files left out that fail: not where rows are written again."""
     with_number: bool = False
     """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
     _needed: tuple[Field, ...] = field(init=False)
@@ -213,6 +215,7 @@ class SplitReader:
             bucket=split.bucket,
             fields=fields,
             system=system,
+            forgives=self.forgives,
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),

@@ -298,3 +298,35 @@ class TestSystemTables:
         assert catalog.system("partitions").to_arrow().num_rows == 0
         with pytest.raises(tc.errors.NotFoundError):
             catalog.system("x")
+
+
+class TestFilesThatFail:
+    """What a reader may be told to leave out."""
+
+    @pytest.mark.parametrize(("option", "damage"), [("lost", "delete"), ("corrupt", "cut")])
+    def test_they_are_errors_unless_they_are_to_be_ignored(self, option: str, damage: str) -> None:
+        table = keyed()
+        write(table, ("+I", 1, "a"))
+        write(table, ("+I", 2, "b"))
+        storage = table.access.storage
+        (path,) = [p.path for p in storage.walk("bucket-0") if _holds(table, p.path, 2)]
+        body = storage.read(path)
+        storage.delete([path])
+        if damage == "cut":
+            storage.write(path, body[: len(body) // 2])
+        with pytest.raises((tc.errors.FilesExpiredError, tc.errors.CorruptFileError)):
+            table.read().to_arrow()
+        other = {"lost": "corrupt", "corrupt": "lost"}[option]
+        with pytest.raises((tc.errors.FilesExpiredError, tc.errors.CorruptFileError)):
+            again(table, **{f"scan__ignore_{other}_files": "true"}).read().to_arrow()
+        rest = again(table, **{f"scan__ignore_{option}_files": "true"})
+        assert state(rest.read()) == {1: "a"}
+        with pytest.raises((tc.errors.FilesExpiredError, tc.errors.CorruptFileError)):
+            again(rest, write_only="false", **{f"scan__ignore_{option}_files": "true"}).compact()
+
+
+def _holds(table: tc.Table, path: str, key: int) -> bool:
+    """Whether the file at ``path`` is the one of snapshot ``key``."""
+    entries = table.access.live_entries(table.snapshot(key))
+    before = {e.file.file_name for e in table.access.live_entries(table.snapshot(key - 1))}
+    return any(path.endswith(e.file.file_name) for e in entries if e.file.file_name not in before)
