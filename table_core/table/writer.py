@@ -164,6 +164,7 @@ class TableWriter:
             for bucket, (added, changelog) in self._files.items()
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
+        self._factory.sync()
         return WriteResult(changes=changes, compactions=compactions)
 
     def commit(self) -> Commit:
@@ -226,7 +227,7 @@ class TableWriter:
 
     def _write_directly(self, rows: pa.Table) -> None:
         if self._direct is None:
-            self._direct = self._factory.rolling(EMPTY_ROW, 0)
+            self._direct = self._factory.rolling(EMPTY_ROW, 0, sync=False)
         self._direct.write(rows)
 
     def _flush(self) -> None:
@@ -280,7 +281,8 @@ class TableWriter:
 
         def tidied(one: Any) -> _Stored:
             done = job(one)
-            pa.default_memory_pool().release_unused()
+            if self._spilled is not None:
+                pa.default_memory_pool().release_unused()
             return done
 
         with ThreadPoolExecutor(self._limits.threads) as pool:
@@ -288,4 +290,5 @@ class TableWriter:
                 old = self._files.setdefault(bucket, ([], []))
                 old[0].extend(added)
                 old[1].extend(changelog)
-        pa.default_memory_pool().release_unused()
+        if self._spilled is not None:
+            pa.default_memory_pool().release_unused()
