@@ -18,6 +18,7 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
+from table_core.schema.validate import unsupported_feature
 from table_core.table.assigning import assigner_for
 from table_core.table.bucket_writer import BucketWriter, Numbering
 from table_core.table.buffering import BufferLimits, SpilledRuns, joined
@@ -63,17 +64,12 @@ class WriteResult:
 
 def refuse_unwritable(access: TableAccess) -> None:
     """Refuse tables that this release reads and does not write, by naming the feature."""
-    options = access.options
-    features = {
-        "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
-        "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
-    }
-    for feature, used in features.items():
-        if used:
-            raise UnsupportedFeatureError(
-                f"table {access.name} uses {feature}, which this release does not write",
-                feature=feature,
-            )
+    feature = unsupported_feature(access.schema)
+    if feature is not None:
+        raise UnsupportedFeatureError(
+            f"table {access.name} uses {feature}, which this release does not write",
+            feature=feature,
+        )
 
 
 class TableWriter:
