@@ -51,16 +51,22 @@ MANIFEST_COMPRESSION: Final[Option[str]] = Option(
     "manifest.compression", parse.text, "zstd", "Avro codec"
 )
 MANIFEST_DELETE_FILE_DROP_STATS: Final[Option[bool]] = Option(
-    "manifest.delete-file-drop-stats", parse.boolean, False, "DELETE entries without stats"
+    "manifest.delete-file-drop-stats",
+    parse.boolean,
+    False,
+    "accepted, no effect: DELETE entries keep their statistics",
 )
 MANIFEST_MERGE_OPTIMIZE_ENABLED: Final[Option[bool]] = Option(
-    "manifest.merge-optimize.enabled", parse.boolean, True, "block-copy merger"
+    "manifest.merge-optimize.enabled", parse.boolean, True, "accepted, no effect on what is stored"
 )
 MANIFEST_SORT_ENABLED: Final[Option[bool]] = Option(
-    "manifest-sort.enabled", parse.boolean, False, "sorted manifest rewrite"
+    "manifest-sort.enabled", parse.boolean, False, "accepted, no effect: manifests are not sorted"
 )
 COMMIT_FORCE_COMPACT: Final[Option[bool]] = Option(
-    "commit.force-compact", parse.boolean, False, "wait for compaction before commit"
+    "commit.force-compact",
+    parse.boolean,
+    False,
+    "accepted: a commit always waits for its compaction",
 )
 COMMIT_FORCE_CREATE_SNAPSHOT: Final[Option[bool]] = Option(
     "commit.force-create-snapshot", parse.boolean, False, "streaming: snapshot even if empty"

@@ -146,7 +146,11 @@ READ_BATCH_SIZE: Final[Option[int]] = Option(
     "read.batch-size", parse.integer, 1024, "reader batch rows"
 )
 WRITE_BATCH_SIZE: Final[Option[int]] = Option(
-    "write.batch-size", parse.integer, 1024, "writer batch rows", aliases=("orc.write.batch-size",)
+    "write.batch-size",
+    parse.integer,
+    1024,
+    "accepted, no effect: rows are written as they come",
+    aliases=("orc.write.batch-size",),
 )
 PARTITION_DEFAULT_NAME: Final[Option[str]] = Option(
     "partition.default-name", parse.text, "__DEFAULT_PARTITION__", "path name for NULL/blank"

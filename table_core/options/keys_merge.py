@@ -54,7 +54,7 @@ WRITE_SEQUENCE_NUMBER_INIT_MODE: Final[Option[str]] = Option(
     "write.sequence-number-init-mode",
     parse.choice("scan", "snapshot"),
     "scan",
-    "scan existing files / snapshot property",
+    "accepted: existing files always say where the numbers go on",
 )
 ROWKIND_FIELD: Final[Option[str | None]] = Option(
     "rowkind.field", parse.text, None, "column holding the row kind; immutable", immutable=True

@@ -153,7 +153,10 @@ FORCE_LOOKUP: Final[Option[bool]] = Option(
     immutable=True,
 )
 LOCAL_MERGE_BUFFER_SIZE: Final[Option[int | None]] = Option(
-    "local-merge-buffer-size", parse.size_bytes, None, "pre-shuffle merge buffer"
+    "local-merge-buffer-size",
+    parse.size_bytes,
+    None,
+    "accepted: the write buffer merges rows of a key before they become files",
 )
 DELETION_VECTORS_ENABLED: Final[Option[bool]] = Option(
     "deletion-vectors.enabled", parse.boolean, False, "DV mode"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.options import (
     keys_commit,
+    keys_files,
     keys_identity,
     keys_merge,
     keys_retention,
@@ -43,6 +44,8 @@ def unsupported_feature(schema: TableSchema) -> str | None:
         keys_commit.ROW_TRACKING_ENABLED,
         keys_commit.DATA_EVOLUTION_ENABLED,
         keys_identity.PK_CLUSTERING_OVERRIDE,
+        keys_merge.SEQUENCE_SNAPSHOT_ORDERING,
+        keys_files.DATA_FILE_EXTERNAL_PATHS,
     ):
         if options.get(option):
             return option.key

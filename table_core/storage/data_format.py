@@ -81,6 +81,8 @@ class WriterSettings:
     """Bytes in memory of a row group or stripe; None leaves it to the format."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Table options; the format picks those that begin with its name."""
+    encodings: dict[object, Any] = field(default_factory=dict, compare=False)
+    """What the format chose for files of these columns; shared by the files of one writer."""
 
     @classmethod
     def of(

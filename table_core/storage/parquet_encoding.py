@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Encodings", "choose_encodings"]
 
-_SAMPLE_ROWS: Final = 4096
+_SAMPLE_ROWS_MAX: Final = 4096
+_SAMPLE_ROWS_MIN: Final = 1024
 _FEW_NUMBERS: Final = 0.05
 _FEW_TEXTS: Final = 0.4
 _LONGEST_DECIMAL_AS_INT: Final = 18
@@ -58,9 +59,10 @@ def choose_encodings(
 
 def _sample(rows: int) -> Any:
     """Evenly spaced positions: key tables are sorted, so the first rows say little."""
-    if rows <= _SAMPLE_ROWS:
+    count = min(max(rows // 16, _SAMPLE_ROWS_MIN), _SAMPLE_ROWS_MAX)
+    if rows <= count:
         return None
-    return pa.array(np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64))
+    return pa.array(np.linspace(0, rows - 1, count).astype(np.int64))
 
 
 def _has_few_values(column: Any, rows: Any) -> bool:

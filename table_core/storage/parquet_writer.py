@@ -26,6 +26,8 @@ __all__ = ["ParquetFileWriter"]
 
 _GROUP_BYTES: Final = 32 * 2**20
 _GROUP_ROWS_MAX: Final = 2**20
+_TELLING_ROWS: Final = 4096
+"""From as many rows on, the encodings of one file serve the next of its writer."""
 _FIRST_GUESS: Final = 0.4
 """Bytes in the file per byte in memory, until a row group tells."""
 _CODECS: Final = {
@@ -55,6 +57,7 @@ class ParquetFileWriter:
         self._group_bytes = settings.block_size or own_option(
             settings, "parquet.block.size", parse.size_bytes, _GROUP_BYTES
         )
+        self._encodings = settings.encodings
         self._default, self._forced = _dictionary_options(settings)
         self._waiting: list[pa.Table] = []
         self._waiting_bytes = self._waiting_rows = self._written_bytes = 0
@@ -114,7 +117,11 @@ class ParquetFileWriter:
         self._waiting_bytes = self._waiting_rows = 0
 
     def _opened(self, first: pa.Table) -> Any:
-        chosen = choose_encodings(first, self._forced, default=self._default)
+        chosen = self._encodings.get(self._fields)
+        if chosen is None:
+            chosen = choose_encodings(first, self._forced, default=self._default)
+            if first.num_rows >= _TELLING_ROWS:
+                self._encodings[self._fields] = chosen
         return pq.ParquetWriter(
             self._sink,
             schema_with_ids(self._fields, PARQUET_ID),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Assigner", "Dealt", "DynamicBuckets", "FixedBuckets", "grouped", "partitions_of"]
 
+_RADIX_MAX: Final = 1 << 15
 Dealt: TypeAlias = "tuple[pa.Table, list[tuple[Bucket, pa.Array | None]]]"
 """Rows, and of each bucket their positions in arrival order; None stands for all of them."""
 
@@ -188,12 +189,15 @@ def grouped(
         return
     width = int(buckets.max()) + 1
     groups = codes * width + buckets
+    if len(partitions) * width <= _RADIX_MAX:
+        groups = groups.astype(np.int16)  # few groups: numpy sorts them digit by digit
     order = np.argsort(groups, kind="stable")
-    values, starts = np.unique(groups[order], return_index=True)
-    if len(values) == 1:
-        code, bucket = divmod(int(values[0]), width)
+    ordered = groups[order]
+    starts = np.append(0, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
+    if len(starts) == 1:
+        code, bucket = divmod(int(ordered[0]), width)
         yield (partitions[code], bucket), None
         return
-    for group, positions in zip(values, np.split(order, starts[1:]), strict=True):
+    for group, positions in zip(ordered[starts], np.split(order, starts[1:]), strict=True):
         code, bucket = divmod(int(group), width)
         yield (partitions[code], bucket), pa.array(positions)

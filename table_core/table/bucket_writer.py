@@ -157,7 +157,7 @@ class BucketWriter:
         ordered = rows.take(chosen).add_column(0, SEQUENCE_COLUMN, pa.array(numbers[at]))
         changelog: list[DataFile] = []
         if self.changes:
-            with self.factory.rolling(*bucket, changelog=True) as writer:
+            with self.factory.rolling(*bucket, changelog=True, sync=False) as writer:
                 writer.write(ordered)
                 changelog = writer.close()
         elif newest:
@@ -180,7 +180,7 @@ class BucketWriter:
         """Write files of ``tables``, which are in the order of the bucket."""
         ordered = not self.access.schema.is_key_table and self.access.schema.bucket > 0
         first = self._next.get(bucket, 0) if self._engine is None else 0
-        with self.factory.rolling(*bucket, first_sequence=first) as writer:
+        with self.factory.rolling(*bucket, first_sequence=first, sync=False) as writer:
             for table in tables:
                 writer.write(table)
             files = writer.close()

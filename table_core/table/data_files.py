@@ -8,7 +8,7 @@ bound it.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -58,6 +58,8 @@ class FileFactory:
     _uuid: str = field(init=False)
     _numbers: Iterator[int] = field(init=False, default_factory=count)
     _begun: list[str] = field(init=False, default_factory=list)
+    _unsynced: list[str] = field(init=False, default_factory=list)
+    _encodings: dict[object, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._uuid = self.ids.uuid()
@@ -89,9 +91,22 @@ class FileFactory:
             _log.warning("%s: uncommitted files are left over: %s", self.storage.uri, error)
         self._begun.clear()
 
+    def finished(self, path: str, *, sync: bool) -> None:
+        """Note that a file is whole: ``sync`` it now, or with the others."""
+        if sync:
+            self.storage.sync([path])
+        else:
+            self._unsynced.append(path)
+
+    def sync(self) -> None:
+        """Make every finished file durable, so that a commit may name it."""
+        self.storage.sync(self._unsynced)
+        self._unsynced.clear()
+
     def settings(self, *, level: int, changelog: bool) -> WriterSettings:
-        """Compression and encoding of a file at ``level``."""
-        return WriterSettings.of(self.schema.options, level=level, changelog=changelog)
+        """Compression and encoding of a file at ``level``; files of one writer are encoded alike."""
+        own = WriterSettings.of(self.schema.options, level=level, changelog=changelog)
+        return replace(own, encodings=self._encodings)
 
     def now_local_ms(self) -> int:
         """The local wall clock, encoded as if UTC (spec T12)."""
@@ -117,9 +132,11 @@ class FileFactory:
         source: FileSource = FileSource.APPEND,
         changelog: bool = False,
         first_sequence: int = 0,
+        sync: bool = True,
     ) -> RollingWriter:
         """A writer of files for one bucket.  ``first_sequence`` numbers the rows of append files.
 
+        Without ``sync`` the files are durable after ``FileFactory.sync``.
         Files of the postpone bucket are what they are whatever the options say (spec 6.4).
         """
         return RollingWriter(
@@ -129,6 +146,7 @@ class FileFactory:
             source=source,
             changelog=changelog,
             next_sequence=first_sequence,
+            sync=sync,
             postponed=bucket == layout.POSTPONE_BUCKET,
         )
 
@@ -137,8 +155,7 @@ class FileFactory:
 class RollingWriter:
     """Writes one or more files in order; ``close`` gives their descriptions.
 
-    Each file is durable before the next begins, so that a commit may name it.  What goes wrong
-    within the ``with`` statement gives up the file at hand.
+    With ``sync`` each file is durable before the next begins.  What goes wrong within the ``with`` statement gives up the file at hand.
     """
 
     factory: FileFactory
@@ -147,6 +164,7 @@ class RollingWriter:
     source: FileSource
     changelog: bool
     next_sequence: int
+    sync: bool = True
     postponed: bool = False
     _open: _OpenFile | None = field(init=False, default=None)
     _done: list[DataFile] = field(init=False, default_factory=list)
@@ -187,7 +205,7 @@ class RollingWriter:
             return
         done = self._open.finish()
         self._open = None
-        self.factory.storage.sync([f"{self.folder}/{done.file_name}"])
+        self.factory.finished(f"{self.folder}/{done.file_name}", sync=self.sync)
         self._done.append(done)
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
+from table_core.schema.validate import unsupported_feature
 from table_core.table.assigning import assigner_for
 from table_core.table.bucket_writer import BucketWriter, Numbering
 from table_core.table.buffering import BufferLimits, SpilledRuns, joined
@@ -63,17 +64,12 @@ class WriteResult:
 
 def refuse_unwritable(access: TableAccess) -> None:
     """Refuse tables that this release reads and does not write, by naming the feature."""
-    options = access.options
-    features = {
-        "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
-        "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
-    }
-    for feature, used in features.items():
-        if used:
-            raise UnsupportedFeatureError(
-                f"table {access.name} uses {feature}, which this release does not write",
-                feature=feature,
-            )
+    feature = unsupported_feature(access.schema)
+    if feature is not None:
+        raise UnsupportedFeatureError(
+            f"table {access.name} uses {feature}, which this release does not write",
+            feature=feature,
+        )
 
 
 class TableWriter:
@@ -164,6 +160,7 @@ class TableWriter:
             for bucket, (added, changelog) in self._files.items()
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
+        self._factory.sync()
         return WriteResult(changes=changes, compactions=compactions)
 
     def commit(self) -> Commit:
@@ -226,7 +223,7 @@ class TableWriter:
 
     def _write_directly(self, rows: pa.Table) -> None:
         if self._direct is None:
-            self._direct = self._factory.rolling(EMPTY_ROW, 0)
+            self._direct = self._factory.rolling(EMPTY_ROW, 0, sync=False)
         self._direct.write(rows)
 
     def _flush(self) -> None:
@@ -280,7 +277,8 @@ class TableWriter:
 
         def tidied(one: Any) -> _Stored:
             done = job(one)
-            pa.default_memory_pool().release_unused()
+            if self._spilled is not None:
+                pa.default_memory_pool().release_unused()
             return done
 
         with ThreadPoolExecutor(self._limits.threads) as pool:
@@ -288,4 +286,5 @@ class TableWriter:
                 old = self._files.setdefault(bucket, ([], []))
                 old[0].extend(added)
                 old[1].extend(changelog)
-        pa.default_memory_pool().release_unused()
+        if self._spilled is not None:
+            pa.default_memory_pool().release_unused()
