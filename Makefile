@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live test-cdc test-memory
+	simulate wheel clean test-live test-cdc test-upkeep test-memory
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,11 @@ simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 
 test-memory: $(STAMP) ## Writes of 4 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
+
+test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry beside readers and writers
+	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=ci \
+		$(BIN)/pytest -q --timeout=0 tests/interop/test_upkeep.py \
+		tests/durability/test_expiry_beside.py tests/property/test_upkeep_states.py
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,16 +17,21 @@ __all__ = [
     "Database",
     "DryRun",
     "Format",
+    "IfExists",
     "Limit",
     "OlderThan",
     "Options",
     "Output",
     "RetainMax",
     "RetainMin",
+    "Snapshot",
     "TableName",
+    "Tag",
+    "Timestamp",
     "Warehouse",
     "Where",
     "names",
+    "opened",
     "pairs",
 ]
 
@@ -58,6 +63,22 @@ RetainMin = Annotated[int | None, typer.Option(help="Keep at least so many.")]
 OlderThan = Annotated[
     datetime | None, typer.Option(help="UTC; files changed since stay. Default: a day ago.")
 ]
+
+IfExists = Annotated[bool, typer.Option("--if-exists", help="No error if it is not there.")]
+Snapshot = Annotated[int | None, typer.Option(help="This snapshot.")]
+Tag = Annotated[str | None, typer.Option(help="The state of this tag.")]
+Timestamp = Annotated[
+    str | None, typer.Option(help="The newest state at this time, e.g. 2026-01-31T10:00:00+00:00.")
+]
+
+
+def opened(
+    warehouse: str, name: str, branch: str | None = None, options: list[str] | None = None
+) -> Any:
+    """A handle on the table ``name``."""
+    import table_core as tc
+
+    return tc.open_catalog(warehouse).table(name, branch=branch, options=pairs(options))
 
 
 def names(text: str | None) -> list[str] | None:

@@ -9,12 +9,12 @@ import contextlib
 import json
 import sys
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from table_core.cli import declare, output, rows
+from table_core.cli import declare, output, rows, states, upkeep
 from table_core.cli.arguments import (
     After,
     AsJson,
@@ -33,9 +33,10 @@ from table_core.cli.arguments import (
     Warehouse,
     Where,
     names,
+    opened,
     pairs,
 )
-from table_core.errors import TableError, error_to_document
+from table_core.errors import ArgumentError, TableError, error_to_document
 
 __all__ = ["app", "main"]
 
@@ -45,15 +46,6 @@ app = typer.Typer(
     help="Read and keep Apache Paimon tables.",
     pretty_exceptions_enable=False,
 )
-
-
-def _table(
-    warehouse: str, name: str, branch: str | None = None, options: list[str] | None = None
-) -> Any:
-    import table_core as tc
-
-    catalog = tc.open_catalog(warehouse)
-    return catalog.table(name, branch=branch, options=pairs(options))
 
 
 @app.command()
@@ -86,7 +78,7 @@ def tables(
 @app.command()
 def describe(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """Show columns, keys and options of a table."""
-    output.show_description(_table(warehouse, table), as_json=as_json)
+    output.show_description(opened(warehouse, table), as_json=as_json)
 
 
 @app.command()
@@ -104,7 +96,7 @@ def snapshots(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
             "changelog": s.changelog_record_count,
             "watermark": s.watermark,
         }
-        for s in _table(warehouse, table).snapshots()
+        for s in opened(warehouse, table).snapshots()
     ]
     rows.show_records(found, as_json=as_json)
 
@@ -129,7 +121,7 @@ def read(
     as_json: AsJson = False,
 ) -> None:
     """Print the rows of a table, or write them to a file."""
-    scan = _table(warehouse, table, branch, option).read(
+    scan = opened(warehouse, table, branch, option).read(
         columns=names(columns),
         where=where,
         snapshot=snapshot,
@@ -157,7 +149,7 @@ def follow(
     as_json: AsJson = False,
 ) -> None:
     """Print changes as they come, until interrupted; first the whole table, unless told otherwise."""
-    tables = _table(warehouse, table, branch, option).follow(
+    tables = opened(warehouse, table, branch, option).follow(
         after=after, consumer=consumer, poll_seconds=poll_seconds
     )
     with contextlib.suppress(KeyboardInterrupt):
@@ -180,7 +172,7 @@ def changes(
     as_json: AsJson = False,
 ) -> None:
     """Print the changes between snapshots, with their row kinds."""
-    scan = _table(warehouse, table, branch, option).changes(
+    scan = opened(warehouse, table, branch, option).changes(
         after=after, to=to, columns=names(columns), where=where, mode=mode
     )
     rows.show_rows(scan, "json" if as_json else format, file)
@@ -195,7 +187,7 @@ def compact(
     as_json: AsJson = False,
 ) -> None:
     """Compact a table."""
-    result = _table(warehouse, table).compact(strategy=strategy, dry_run=dry_run)
+    result = opened(warehouse, table).compact(strategy=strategy, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
 
@@ -209,7 +201,7 @@ def expire_snapshots(
     as_json: AsJson = False,
 ) -> None:
     """Forget old snapshots and the files that only they need."""
-    result = _table(warehouse, table).expire_snapshots(
+    result = opened(warehouse, table).expire_snapshots(
         retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
     )
     output.show_result(result, as_json=as_json)
@@ -224,7 +216,7 @@ def expire_partitions(
     as_json: AsJson = False,
 ) -> None:
     """Drop partitions past their time."""
-    result = _table(warehouse, table).expire_partitions(expiration_time, dry_run=dry_run)
+    result = opened(warehouse, table).expire_partitions(expiration_time, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
 
@@ -240,7 +232,7 @@ def remove_orphan_files(
     as_json: AsJson = False,
 ) -> None:
     """Delete files that nothing names."""
-    result = _table(warehouse, table).remove_orphan_files(
+    result = opened(warehouse, table).remove_orphan_files(
         older_than=older_than and older_than.replace(tzinfo=UTC),
         allow_young=allow_young,
         dry_run=dry_run,
@@ -258,7 +250,7 @@ def expire_changelogs(
     as_json: AsJson = False,
 ) -> None:
     """Forget changelogs that were kept when their snapshots expired."""
-    result = _table(warehouse, table).expire_changelogs(
+    result = opened(warehouse, table).expire_changelogs(
         retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
     )
     output.show_result(result, as_json=as_json)
@@ -272,14 +264,33 @@ def expire_tags(
     as_json: AsJson = False,
 ) -> None:
     """Delete tags whose time is over."""
-    output.show_result(_table(warehouse, table).expire_tags(dry_run=dry_run), as_json=as_json)
+    output.show_result(opened(warehouse, table).expire_tags(dry_run=dry_run), as_json=as_json)
 
 
 @app.command()
-def health(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
+def health(
+    warehouse: Warehouse,
+    table: TableName,
+    thresholds: Annotated[
+        list[str] | None, typer.Option("--threshold", help="sorted_runs_due=10; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Say what a table needs: ok, due or urgent, with reasons."""
-    output.show_health(_table(warehouse, table).health(), as_json=as_json)
+    given = {}
+    for name, value in pairs(thresholds).items():
+        try:
+            given[name] = float(value)
+        except ValueError as error:
+            raise ArgumentError(f"--threshold {name}: {error}", argument="threshold") from error
+    output.show_health(opened(warehouse, table).health(**given), as_json=as_json)
 
+
+app.add_typer(states.tags, name="tag")
+app.add_typer(states.branches, name="branch")
+app.add_typer(states.consumers, name="consumer")
+app.command()(states.rollback)
+upkeep.add_to(app)
 
 for command in (declare.validate, declare.plan, declare.apply):
     app.command()(command)

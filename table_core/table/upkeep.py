@@ -151,6 +151,16 @@ class Upkeep:
 
         return expire_tags(self.access, older_than=older_than, dry_run=dry_run)
 
+    def delete_tags(self, names: Sequence[str], dry_run: bool = False) -> ResultDocument:
+        """Delete tags, and files that only they kept.
+
+        Raises:
+            NotFoundError: one is not there; nothing is deleted then.
+        """
+        from table_core.table.tag_deletion import delete_tags
+
+        return delete_tags(self.access, names, action="delete-tags", dry_run=dry_run)
+
     def health(self, **thresholds: float) -> Health:
         """What needs compacting or expiring, from metadata alone: no data file is touched.
 

@@ -1,0 +1,192 @@
+"""Commands on named states of a table: tags, branches, consumers, rollback."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from table_core.cli import output
+from table_core.cli.arguments import (
+    AsJson,
+    DryRun,
+    IfExists,
+    Snapshot,
+    TableName,
+    Tag,
+    Timestamp,
+    Warehouse,
+    opened,
+)
+from table_core.cli.rows import show_records
+from table_core.errors import ArgumentError
+
+__all__ = ["branches", "consumers", "moment", "rollback", "tags"]
+
+tags = typer.Typer(no_args_is_help=True, help="Names for snapshots, which live as long as they do.")
+branches = typer.Typer(no_args_is_help=True, help="Lines of history of their own.")
+consumers = typer.Typer(no_args_is_help=True, help="Readers that expiry waits for.")
+Name = Annotated[str, typer.Argument(metavar="NAME")]
+Retained = Annotated[str | None, typer.Option(help="How long the tag holds, e.g. '7 d'.")]
+
+
+def moment(text: str | None) -> datetime | None:
+    """A point in time of the command line.
+
+    Raises:
+        ArgumentError: it is none, or lacks an offset from UTC.
+    """
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentError(f"{text!r}: {error}", argument="timestamp", value=text) from error
+
+
+@tags.command("list")
+def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
+    """List tags with their snapshots."""
+    handle = opened(warehouse, table)
+    rows = []
+    for name in handle.tags:
+        tag = handle.tags.get(name)
+        hours = None if tag.retained_ns is None else tag.retained_ns / 3_600e9
+        made = output.utc(tag.snapshot.time_millis)
+        rows.append(
+            {"tag": name, "snapshot": tag.snapshot.id, "committed": made, "retained_hours": hours}
+        )
+    show_records(rows, as_json=as_json)
+
+
+@tags.command("create")
+def create_tag(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    snapshot: Snapshot = None,
+    timestamp: Timestamp = None,
+    time_retained: Retained = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tag a snapshot, by default the newest."""
+    tag = opened(warehouse, table).tags.create(
+        name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
+    )
+    show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
+
+
+@tags.command("replace")
+def replace_tag(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    snapshot: Snapshot = None,
+    timestamp: Timestamp = None,
+    time_retained: Retained = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a tag stand for another snapshot."""
+    tag = opened(warehouse, table).tags.replace(
+        name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
+    )
+    show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
+
+
+@tags.command("rename")
+def rename_tag(warehouse: Warehouse, table: TableName, name: Name, to: Name) -> None:
+    """Give a tag another name."""
+    opened(warehouse, table).tags.rename(name, to)
+
+
+@tags.command("delete")
+def delete_tag(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a tag, and what only it kept."""
+    result = opened(warehouse, table).delete_tags([name], dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
+
+
+@branches.command("list")
+def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
+    """List branches with their newest snapshots."""
+    rows: list[dict[str, Any]] = []
+    for name in opened(warehouse, table).branches:
+        head = opened(warehouse, table, name).latest_snapshot()
+        rows.append({"branch": name, "snapshot": head.id if head else None})
+    show_records(rows, as_json=as_json)
+
+
+@branches.command("create")
+def create_branch(warehouse: Warehouse, table: TableName, name: Name, tag: Tag = None) -> None:
+    """Make a branch, empty or from a tag."""
+    opened(warehouse, table).branches.create(name, tag=tag)
+
+
+@branches.command("rename")
+def rename_branch(warehouse: Warehouse, table: TableName, name: Name, to: Name) -> None:
+    """Give a branch another name."""
+    opened(warehouse, table).branches.rename(name, to)
+
+
+@branches.command("delete")
+def delete_branch(
+    warehouse: Warehouse, table: TableName, name: Name, if_exists: IfExists = False
+) -> None:
+    """Delete a branch; its files stay until remove-orphan-files."""
+    opened(warehouse, table).branches.delete(name, if_exists=if_exists)
+
+
+@branches.command("fast-forward")
+def fast_forward(warehouse: Warehouse, table: TableName, name: Name) -> None:
+    """Let main go on as the branch has."""
+    opened(warehouse, table).branches.fast_forward(name)
+
+
+@consumers.command("list")
+def list_consumers(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
+    """List consumers with the snapshots that they read next."""
+    found = opened(warehouse, table).consumers.list()
+    rows = [{"consumer": id, "next_snapshot": found[id]} for id in sorted(found)]
+    show_records(rows, as_json=as_json)
+
+
+@consumers.command("reset")
+def reset_consumer(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    next_snapshot: Annotated[int, typer.Argument(metavar="SNAPSHOT")],
+) -> None:
+    """Let a consumer go on at a snapshot."""
+    opened(warehouse, table).consumers.reset(name, next_snapshot)
+
+
+@consumers.command("delete")
+def delete_consumer(
+    warehouse: Warehouse, table: TableName, name: Name, if_exists: IfExists = False
+) -> None:
+    """Forget a consumer: expiry no longer waits for it."""
+    opened(warehouse, table).consumers.delete(name, if_exists=if_exists)
+
+
+def rollback(
+    warehouse: Warehouse,
+    table: TableName,
+    snapshot: Snapshot = None,
+    tag: Tag = None,
+    timestamp: Timestamp = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make an older state the newest; what came later is gone."""
+    result = opened(warehouse, table).rollback_to(
+        snapshot=snapshot, tag=tag, timestamp=moment(timestamp), dry_run=dry_run
+    )
+    output.show_result(result, as_json=as_json)

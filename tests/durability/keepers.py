@@ -1,0 +1,97 @@
+"""Processes that read what is promised to them while others write, expire and clean."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import processes
+import pyarrow as pa
+
+import table_core as tc
+from table_core.storage.system import SystemClock
+
+
+class Later(SystemClock):
+    """Days on for who removes orphans: rests of killed writers are old at once."""
+
+    def now_ms(self) -> int:
+        return SystemClock.now_ms(self) + 3 * 24 * 3_600_000
+
+
+def write(uri: str, user: str, stop: Path, log: Path) -> None:
+    """Commit until ``stop`` is there."""
+    table = tc.open_table(uri)
+    with log.open("a", buffering=1) as out:
+        for n in itertools.count():
+            if stop.exists():
+                return
+            with table.write(commit=tc.CommitAs(user=user, identifier=n)) as writer:
+                writer.write(pa.table({"writer": [user], "n": pa.array([n], pa.int32()), "v": [1]}))
+                writer.commit()
+            print(n, file=out)
+
+
+def sums_of(table: tc.Table, **which: object) -> list[tuple[int, int]]:
+    rows = table.read(**which).to_arrow()  # type: ignore[arg-type]  # snapshot or tag
+    return sorted(zip(rows["n"].to_pylist(), rows["v"].to_pylist(), strict=True))
+
+
+def read_as_consumer(uri: str, id: str, stop: Path, log: Path) -> None:
+    """Register at the newest snapshot, read it again and again, go on: it must stay as it was."""
+    with log.open("a", buffering=1) as out:
+        while not stop.exists():
+            table = tc.open_table(uri)
+            newest = table.latest_snapshot()
+            if newest is None:
+                continue
+            try:
+                table.consumers.reset(id, newest.id)
+            except tc.errors.NotFoundError:
+                continue  # it expired before anybody promised it
+            say_what_is_read(out, table, snapshot=newest.id)
+
+
+def read_by_tag(uri: str, name: str, stop: Path, log: Path) -> None:
+    """Tag the newest snapshot, read the tag again and again, delete it."""
+    with log.open("a", buffering=1) as out:
+        while not stop.exists():
+            table = tc.open_table(uri)
+            try:
+                table.tags.create(name)
+            except tc.errors.NotFoundError:
+                continue
+            say_what_is_read(out, table, tag=name)
+            table.tags.delete(name)
+
+
+def say_what_is_read(out: object, table: tc.Table, **which: object) -> None:
+    first = None
+    for _ in range(4):
+        try:
+            found = sums_of(table, **which)
+        except tc.errors.TableError as error:
+            print("failed", type(error).__name__, error, file=out)  # type: ignore[call-overload]  # a text file
+            return
+        right = all(v == n + 1 for n, v in found) and first in (None, found)
+        first = found
+        print("right" if right else f"wrong {found}", file=out)  # type: ignore[call-overload]  # a text file
+
+
+def keep(uri: str, stop: Path) -> None:
+    """Expire all that may go, and remove orphans that only this process takes for old."""
+    while not stop.exists():
+        table = tc.open_table(uri)
+        with contextlib.suppress(tc.errors.NotFoundError):
+            table.expire_snapshots(retain_max=1, retain_min=1, older_than=datetime.now(UTC))
+
+
+def make_table(folder: Path) -> tc.Table:
+    return processes.make_table(folder, **{"snapshot.num-retained.min": "1000"})
+
+
+def later(table: tc.Table) -> tc.Table:
+    return tc.Table(replace(table.access, clock=Later()))
