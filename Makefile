@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live test-cdc test-memory
+	simulate wheel clean test-live test-cdc test-memory torture minio
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,12 @@ simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 
 test-memory: $(STAMP) ## Writes of 4 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
+
+torture: minio $(STAMP) ## Many processes commit to one table, locally and on S3, some are killed
+	PYTHONPATH=.:provider $(BIN)/python -m tests.durability.torture $(TORTURE)
+
+minio: ## Build the S3 server that judges races, once
+	@tests/minio.sh
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .

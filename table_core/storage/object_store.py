@@ -40,6 +40,7 @@ __all__ = ["ObjectStorage"]
 
 _PAUSES_MS: Final = (20, 60, 200, 600, 2000)
 """Before a conditional put that met another one is tried again; shortened by chance."""
+_S3: Final = frozenset({"s3", "s3a", "s3n"})
 _DELETES_AT_ONCE: Final = 1000
 _LIST_FROM: Final = 20
 """From so many files of one folder on, listing it is cheaper than asking for each."""
@@ -114,7 +115,7 @@ class ObjectStorage:
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
         with self._explained(path, "read"):
-            body: bytes = self.fs.cat_file(self._at(path))
+            body: bytes = self.fs.cat_file(self._at(path), **self._at_once)
             return body
 
     def exists(self, path: str) -> bool:
@@ -123,7 +124,8 @@ class ObjectStorage:
             with self._explained(path, "read"):
                 self.fs.info(self._at(path), refresh=True)
         except NotFoundError:
-            return any(True for _ in self.list(path))
+            # S3's client has looked for a folder of that name already.
+            return self.scheme not in _S3 and any(True for _ in self.list(path))
         return True
 
     def list(self, folder: str) -> Iterator[FileInfo]:
@@ -204,7 +206,7 @@ class ObjectStorage:
             at = self._at(path)
             size = self.fs.info(at)["size"]
             if size <= _SMALL_FILE:
-                return RemoteInput.of_bytes(self.fs.cat_file(at))
+                return RemoteInput.of_bytes(self.fs.cat_file(at, **self._at_once))
             return RemoteInput(self.fs.open(at, "rb", cache_type="none"), self, path)
 
     def open_output(self, path: str) -> Any:
@@ -221,6 +223,11 @@ class ObjectStorage:
 
     def _error(self, error: BaseException, path: str, action: str) -> TableError:
         return remote_error(error, root=self.uri, path=path, action=action)
+
+    @property
+    def _at_once(self) -> dict[str, int]:
+        """S3's client asks for the size first, to fetch parts at the same time, unless told not to."""
+        return {"max_concurrency": 1} if self.scheme in _S3 else {}
 
     def _explained(self, path: str, action: str) -> _Explained:
         return _Explained(self, path, action)

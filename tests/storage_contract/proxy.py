@@ -11,7 +11,7 @@ import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 BODY = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{code}</Message></Error>'
 HOP = {"connection", "transfer-encoding", "keep-alive", "content-length"}
@@ -60,7 +60,7 @@ class Proxy:
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self.server.server_port}"
 
-    def __enter__(self) -> Proxy:
+    def __enter__(self) -> Self:
         self.thread.start()
         return self
 

@@ -61,9 +61,8 @@ def table(s3_server: S3, bucket: str, proxy: Proxy) -> tc.Table:
     }
     catalog = tc.open_catalog(f"s3://{bucket}/wh", options)
     catalog.create_database("d")
-    made = catalog.create_table(
-        "d.t", SCHEMA, primary_key=("k",), options={"bucket": "1", "write-only": "true"}
-    )
+    settings = {"bucket": "1", "write-only": "true", "commit.max-retries": "1"}
+    made = catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=settings)
     for n in (1, 2):
         add(made, n)
     return made
@@ -135,9 +134,6 @@ def test_a_fault_that_stays_has_its_kind_and_the_table_is_intact(
 ) -> None:
     proxy.plan, kind = LASTING[name]
     table.access.storage.fs.retries = 1
-    table = (
-        table.with_options({"commit.max-retries": "2"}) if hasattr(table, "with_options") else table
-    )
     with pytest.raises(tc.errors.TableError) as caught:
         add(table, 3, commit=tc.CommitAs(user="w", identifier=1))
     assert caught.value.kind == kind, caught.value
