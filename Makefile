@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live test-cdc test-memory torture minio
+	simulate wheel clean test-live test-cdc test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,9 @@ test-memory: $(STAMP) ## Writes of 4 and 16 million rows in bounded memory
 
 torture: minio $(STAMP) ## Many processes commit to one table, locally and on S3, some are killed
 	PYTHONPATH=.:provider $(BIN)/python -m tests.durability.torture $(TORTURE)
+
+shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 times each, under one lock
+	ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest -q -s tests/interop/test_shared_commits.py
 
 minio: ## Build the S3 server that judges races, once
 	@tests/minio.sh
