@@ -28,6 +28,7 @@ among the named schedules alone:
         later absence not proved                          ... wakes after its twin's proof expired
         (caller) a first run passes no ``resume_from``    ... before it began wakes last
         expectations not checked                          two flows read the same position
+        a replaced snapshot below the floor raised        what a writer saw expired ...
         files deleted although the outcome is unknown     a reply is lost and then the store is gone, + 1
         a lost compact half is raised                     a compact half loses and the rows are in, + 1
     attempt
@@ -437,6 +438,10 @@ SCHEDULES = {
     "a crash between the halves": (
         "compacting>Announce compacting compacting>Create compacting!crash compacting>",
         {"compacting": None},
+    ),
+    "what a writer saw expired and its number was used again": (
+        "wb>Create java fresh>Create wc> fresh>Wait wd> expirer> wb> fresh>",
+        {"fresh": None, "wb": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "a reader keeps what it was promised": ("wa> reader compactor> reader expirer reader>", {}),
 }
