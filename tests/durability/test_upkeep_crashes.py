@@ -29,11 +29,13 @@ from tests.durability.crashing import (
 )
 
 See = Callable[[Catalog], object]
+calm = keyed(**{"write-only": "true"})
+"""A table whose commits expire nothing."""
 
 
 def tagged(catalog: Catalog) -> tc.Table:
     """After a tag of the second snapshot, and expiry of all but the newest."""
-    table = keyed()(catalog)
+    table = calm(catalog)
     table.tags.create("kept", snapshot=2)
     table.tags.create("late")
     table.expire_snapshots(retain_max=1)
@@ -42,7 +44,7 @@ def tagged(catalog: Catalog) -> tc.Table:
 
 def fading(catalog: Catalog) -> tc.Table:
     """With tags whose time is over."""
-    table = keyed()(catalog)
+    table = calm(catalog)
     for n in (1, 2, 3):
         table.tags.create(f"old{n}", snapshot=n, time_retained="0 ms")
     table.access.clock.sleep_ms(3)
@@ -50,7 +52,7 @@ def fading(catalog: Catalog) -> tc.Table:
 
 
 def branched(catalog: Catalog) -> tc.Table:
-    table = keyed()(catalog)
+    table = calm(catalog)
     table.tags.create("kept", snapshot=2)
     table.branches.create("b", tag="kept")
     return table
@@ -58,7 +60,7 @@ def branched(catalog: Catalog) -> tc.Table:
 
 def littered(catalog: Catalog) -> tc.Table:
     """With the files of a writer that died."""
-    table = keyed()(catalog)
+    table = calm(catalog)
     for n in range(3):
         storage = table.access.storage
         storage.write(f"bucket-0/data-{'0' * 8}-0000-0000-0000-{n:012}-0.parquet", b"x")
@@ -71,13 +73,13 @@ def t(verb: Callable[[tc.Table], object]) -> See:
 
 
 CASES = {
-    "rollback to a snapshot": Case(keyed(), t(lambda x: x.rollback_to(snapshot=1))),
+    "rollback to a snapshot": Case(calm, t(lambda x: x.rollback_to(snapshot=1))),
     "rollback to a tag": Case(tagged, t(lambda x: x.rollback_to(tag="kept"))),
-    "tag": Case(keyed(), t(lambda x: x.tags.create("a", if_not_exists=True))),
+    "tag": Case(calm, t(lambda x: x.tags.create("a", if_not_exists=True))),
     "delete a tag": Case(tagged, t(lambda x: x.tags.delete("kept", if_exists=True))),
     "branch": Case(tagged, t(lambda x: x.branches.create("b", tag="kept", if_not_exists=True))),
     "delete a branch": Case(branched, t(lambda x: x.branches.delete("b", if_exists=True))),
-    "analyze": Case(keyed(), t(lambda x: x.analyze())),
+    "analyze": Case(calm, t(lambda x: x.analyze())),
     "remove orphans": Case(littered, sweep),
     "expire tags": Case(fading, t(lambda x: x.expire_tags())),
     "drop a partition": Case(dated, t(lambda x: x.drop_partitions([{"dt": "2020-01-01"}]))),
@@ -134,7 +136,7 @@ def test_a_crash_while_altering_leaves_the_old_schema_or_the_new(fault: Fault) -
     def add(catalog: Catalog) -> object:
         return catalog.alter_table("d.t", [tc.AddColumn("note", "STRING")])
 
-    case = Case(keyed(), add)
+    case = Case(calm, add)
     calls, *_ = changes_of(case)
     assert [call.name for call in calls] == ["create"]
     catalog = crash(case, 0, fault)
