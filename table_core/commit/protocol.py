@@ -81,6 +81,9 @@ class _Run:
         )
 
     def half(self, kind: CommitKind) -> Landed | None:
+        """The second half proves the first: it may be all that expiry has left."""
+        if kind is not CommitKind.COMPACT and self.append is None and self.compact is not None:
+            return self.compact if self.compact.replayed else None
         return self.compact if kind is CommitKind.COMPACT else self.append
 
     def land(self, landed: Landed) -> None:
@@ -251,9 +254,11 @@ def _find(run: _Run, head: fx.Head | None) -> Steps[None]:
         assert isinstance(reply, fx.Search)
         result = reply
     run.searched_to = max(newest, run.searched_to or 0)
-    for snapshot in result.found:
-        yield from _check_floor(run, snapshot.id)
-        if run.half(snapshot.commit_kind) is None:
+    for snapshot in result.found:  # newest first
+        proved = run.half(snapshot.commit_kind)
+        if proved is None:
+            yield from _check_floor(run, snapshot.id)
+        if proved is None or proved.snapshot.commit_kind is not snapshot.commit_kind:
             run.land(Landed(snapshot, replayed=True))
     if result.superseded_by is not None:
         run.superseded_by = result.superseded_by

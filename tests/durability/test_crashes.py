@@ -80,6 +80,8 @@ def test_a_crash_at_any_call_leaves_the_old_rows_or_the_new(name: str, fault: Fa
         assert not unnamed(catalog), (nth, call)
         catalog.table("d.t").expire_snapshots(retain_max=1)
         assert state(catalog) == after, (nth, call)
+        sweep(catalog)
+        assert not unnamed(catalog), (nth, call)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -443,6 +443,10 @@ SCHEDULES = {
         "wb>Create java fresh>Create wc> fresh>Wait wd> expirer> wb> fresh>",
         {"fresh": None, "wb": ErrorKind.UNKNOWN_OUTCOME},
     ),
+    "a crash after both halves, and the first one expires": (
+        "compacting>Announce compacting compacting>Announce compacting!crash expirer> compacting>",
+        {"compacting": None},
+    ),
     "a reader keeps what it was promised": ("wa> reader compactor> reader expirer reader>", {}),
 }
 
