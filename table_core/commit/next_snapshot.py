@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.ondisk.data_file import EntryKind
-from table_core.ondisk.properties import HISTORY_INCOMPLETE, HISTORY_PROPERTY
+from table_core.ondisk.properties import (
+    COMMITS_PROPERTY,
+    HISTORY_INCOMPLETE,
+    HISTORY_PROPERTY,
+    with_commit,
+)
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
 
 if TYPE_CHECKING:
@@ -62,6 +67,10 @@ def next_snapshot(
     properties = _sequence(last, delta) | dict(content.carried.properties)
     if not content.carried.complete:
         properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
+    if not request.fresh_user:
+        properties[COMMITS_PROPERTY] = with_commit(
+            properties, request.user, request.identifier, growing=request.growing
+        )
     if first_part:
         properties |= dict(request.properties)
     return Snapshot(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.storage.lock import TableLock
     from table_core.table.directory import Directory
+    from table_core.table.results import CommitAs
     from table_core.table.scan import Scan
 
 __all__ = ["Catalog", "open_catalog", "open_table"]
@@ -209,13 +210,17 @@ class Catalog(CatalogUpkeep):
 
         return global_scan(self, name)
 
-    def alter_table(self, name: str, changes: Sequence[SchemaChange]) -> Table:
+    def alter_table(
+        self, name: str, changes: Sequence[SchemaChange], commit: CommitAs | None = None
+    ) -> Table:
         """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.
+
+        A second call under the user and identifier of ``commit`` changes nothing.
 
         Raises:
             SchemaError: a change is not allowed; all problems at once.
         """
-        alter(self.table(name).access, tuple(changes))
+        alter(self.table(name).access, tuple(changes), commit)
         return self.table(name)
 
     def rename_table(self, name: str, to: str) -> None:
