@@ -64,7 +64,7 @@ class ManifestWriter:
             delta, delta_size = previous.delta_manifest_list, previous.delta_manifest_list_size
             log, log_size = previous.changelog_manifest_list, previous.changelog_manifest_list_size
         else:
-            delta, delta_size = self._list(self._manifests(effect.delta))
+            delta, delta_size = self._list(self._manifests(self._trimmed(effect.delta)))
             log, log_size = None, None
             if effect.changelog:
                 log, log_size = self._list(self._manifests(effect.changelog))
@@ -169,6 +169,12 @@ class ManifestWriter:
             metas.append(self._manifest(left[:size], body))
             left = left[size:]
         return metas
+
+    def _trimmed(self, delta: Iterable[ManifestEntry]) -> Iterable[ManifestEntry]:
+        """What ``manifest.delete-file-drop-stats`` leaves: nobody prunes by files that go."""
+        if not self.access.options.get(keys_commit.MANIFEST_DELETE_FILE_DROP_STATS):
+            return delta
+        return [e.without_stats() if e.kind is EntryKind.DELETE else e for e in delta]
 
     def _encoded(self, chosen: Sequence[ManifestEntry]) -> bytes:
         compression = self.access.options.get(keys_commit.MANIFEST_COMPRESSION)
