@@ -7,6 +7,7 @@ environment of its own.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pwd
 import shutil
@@ -261,3 +262,50 @@ def moto_server() -> Path:
         subprocess.run([*installer, MOTO], check=True)  # type: ignore[list-item]
         stamp.write_text(MOTO)
     return home / "bin" / "moto_server"
+
+
+def elsewhere(name: str, package: str) -> str:
+    """A server program and the fsspec package that speaks to it; skips if one is missing."""
+    found = shutil.which(name)
+    if found is None or importlib.util.find_spec(package) is None:
+        pytest.skip(f"needs {name} on PATH and the package {package}")
+    return found
+
+
+@contextmanager
+def gcs() -> Iterator[dict[str, object]]:
+    """``storage_options`` of fake-gcs-server."""
+    server, port = elsewhere("fake-gcs-server", "gcsfs"), free_port()
+    endpoint = f"http://127.0.0.1:{port}"
+    os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # it would look for gRPC for a minute
+    with own_folder() as folder:
+        words = [server, "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
+        words += ["-backend", "memory", "-public-host", f"127.0.0.1:{port}"]
+        words += ["-external-url", endpoint]
+
+        def answers() -> bool:
+            with urllib.request.urlopen(f"{endpoint}/_internal/healthcheck", timeout=5) as reply:
+                return bool(reply.status == 200)
+
+        with running(words, folder / "log", answers):
+            yield {"endpoint_url": endpoint, "token": "anon", "project": "test"}
+
+
+@contextmanager
+def azure() -> Iterator[dict[str, object]]:
+    """``storage_options`` of Azurite, whose account and key everybody knows."""
+    server, port = elsewhere("azurite-blob", "adlfs"), free_port()
+    account = "devstoreaccount1"
+    key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+    with own_folder() as folder:
+        words = [server, "--blobHost", "127.0.0.1", "--blobPort", str(port), "--silent"]
+        words += ["--location", str(folder / "data"), "--skipApiVersionCheck"]
+
+        def answers() -> bool:
+            with socket.create_connection(("127.0.0.1", port), timeout=5):
+                return True
+
+        with running(words, folder / "log", answers):
+            endpoint = f"http://127.0.0.1:{port}/{account}"
+            text = f"DefaultEndpointsProtocol=http;AccountName={account};AccountKey={key};"
+            yield {"connection_string": f"{text}BlobEndpoint={endpoint};"}
