@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from table_core.errors import OptionError
+from table_core.errors import OptionError, UnsupportedFeatureError
 from table_core.options import parse
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = ["CatalogOptions"]
 
 T = TypeVar("T")
 _LOGIN: Final = "jdbc."
+_REFUSED: Final = frozenset({"hive", "rest"})
 _OWN: Final = frozenset(
     {
         "metastore",
@@ -64,8 +65,15 @@ class CatalogOptions:
 
         Raises:
             OptionError: a value does not parse, or two do not fit together.
+            UnsupportedFeatureError: a catalog of Paimon's that this release has not.
         """
         known = {key: str(value) for key, value in given.items() if key in _OWN}
+        if (metastore := known.get("metastore", "").lower()) in _REFUSED:
+            raise UnsupportedFeatureError(
+                f"metastore={metastore} is not in this release: use a file system catalog with "
+                "lock.type=jdbc, or metastore=jdbc",
+                feature=f"{metastore} catalog",
+            )
         found = cls(
             metastore=_read(known, "metastore", parse.choice("filesystem", "jdbc"), "filesystem"),
             uri=known.get("uri"),

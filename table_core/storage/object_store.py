@@ -164,6 +164,9 @@ class ObjectStorage:
                 self.fs.rm(self._at(folder), recursive=True)
         except NotFoundError:
             return
+        if self.scheme not in _S3 and self.exists(folder):  # Azure's client leaves the marker
+            with self._explained(folder, "delete"):
+                self.fs.rm_file(self._at(folder) + "/")
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Delete the marker of ``folder`` if nothing else is in it."""

@@ -194,6 +194,9 @@ def test_what_is_missing_or_unknown_is_said() -> None:
     with pytest.raises(OptionError, match=r"lock\.type"):
         tc.open_catalog("memory://j", {"lock.enabled": "true"})
     with pytest.raises(OptionError, match="metastore"):
-        tc.open_catalog("memory://j", {"metastore": "hive"})
+        tc.open_catalog("memory://j", {"metastore": "folders"})
+    for metastore in ("hive", "rest"):
+        with pytest.raises(UnsupportedFeatureError, match=metastore):
+            tc.open_catalog("memory://j", {"metastore": metastore})
     with pytest.raises(UnsupportedFeatureError, match="jdbc:oracle:x"):
         tc.open_catalog("memory://j", {"metastore": "jdbc", "uri": "jdbc:oracle:x"})
