@@ -39,6 +39,7 @@ class Content:
     changelog: tuple[ManifestEntry, ...]
     statistics: str | None
     carried: Carried
+    next_row_id: int | None
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
@@ -93,7 +94,7 @@ def next_snapshot(
         watermark=_watermark(request.watermark, last.watermark if last else None),
         statistics=content.statistics or _inherited_statistics(last, schema_id),
         properties=properties or None,
-        next_row_id=last.next_row_id if last else 0,
+        next_row_id=content.next_row_id,
         operation=request.operation if first_part else None,
         uuid=written.uuid,
         writer_version=request.writer_version,

@@ -162,6 +162,7 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         watermark=commit.watermark,
         writer_version=WRITER_VERSION,
         index_keys_by_file=not access.schema.is_key_table and access.schema.bucket < 0,
+        tracks_rows=access.options.get(keys_commit.ROW_TRACKING_ENABLED),
         limits=CommitLimits.of(access.options),
     )
 

@@ -61,11 +61,14 @@ class WriteResult:
     compactions: tuple[CompactChange, ...] = ()
 
 
-def refuse_unwritable(access: TableAccess) -> None:
-    """Refuse tables that this release reads and does not write, by naming the feature."""
+def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
+    """Refuse tables that this release reads and does not write, by naming the feature.
+
+    ``adds_only``: files that are there stay as they are, so rows keep their ids.
+    """
     options = access.options
     features = {
-        "row-tracking.enabled": options.raw.get("row-tracking.enabled") == "true",
+        "row-tracking.enabled": not adds_only and options.raw.get("row-tracking.enabled") == "true",
         "data-evolution.enabled": options.raw.get("data-evolution.enabled") == "true",
     }
     for feature, used in features.items():
@@ -93,7 +96,7 @@ class TableWriter:
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
     ) -> None:
-        refuse_unwritable(access)
+        refuse_unwritable(access, adds_only=True)
         self._found = landed()
         self._access = access
         self._commit = commit
