@@ -7,6 +7,7 @@ environment of its own.
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import pwd
@@ -252,6 +253,14 @@ def s3(*, races: bool = False) -> Iterator[S3]:
 def moto_server() -> Path:
     """moto, in an environment of its own that is made on first use."""
     home = ROOT / ".cache" / "moto"
+    home.parent.mkdir(exist_ok=True)
+    with home.with_suffix(".lock").open("ab") as lock:  # test processes start together
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _install_moto(home)
+    return home / "bin" / "moto_server"
+
+
+def _install_moto(home: Path) -> None:
     stamp, python = home / "pins.txt", home / "bin" / "python"
     if not (stamp.exists() and stamp.read_text() == MOTO):
         uv = shutil.which("uv")
@@ -261,7 +270,6 @@ def moto_server() -> Path:
             installer = [str(python), "-m", "pip", "install", "-q"]
         subprocess.run([*installer, MOTO], check=True)  # type: ignore[list-item]
         stamp.write_text(MOTO)
-    return home / "bin" / "moto_server"
 
 
 def elsewhere(name: str, package: str) -> str:
