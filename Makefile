@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live test-cdc test-upkeep test-memory
+	simulate wheel clean test-live test-cdc test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,15 @@ test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry besi
 	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=ci \
 		$(BIN)/pytest -q --timeout=0 tests/interop/test_upkeep.py \
 		tests/durability/test_expiry_beside.py tests/property/test_upkeep_states.py
+
+torture: minio $(STAMP) ## Many processes commit to one table, locally and on S3, some are killed
+	PYTHONPATH=.:provider $(BIN)/python -m tests.durability.torture $(TORTURE)
+
+shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 times each, under one lock
+	ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest -q -s tests/interop/test_shared_commits.py
+
+minio: ## Build the S3 server that judges races, once
+	@tests/minio.sh
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .

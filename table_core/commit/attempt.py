@@ -14,10 +14,11 @@ from table_core.commit.conflicts import (
     since_safe,
 )
 from table_core.commit.next_snapshot import Content, next_snapshot
+from table_core.commit.row_tracking import with_row_ids
 from table_core.errors import CommitConflictError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
-from table_core.ondisk.snapshot import CommitKind
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -43,6 +44,7 @@ class Ready:
     delta: tuple[ManifestEntry, ...]
     index: tuple[IndexFile, ...] | None
     """The complete new index state; None: unchanged."""
+    next_row_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class Attempt:
                 changelog=ready.part.changelog,
                 statistics=ready.part.statistics,
                 carried=known,
+                next_row_id=ready.next_row_id,
             ),
             schema_id=self.state.schema_id,
             written=written,
@@ -200,7 +203,12 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
     index = None
     if part.index_added or index_deleted:
         index = combine_index(live.index, part.index_added, index_deleted)
-    return Ready(part, kind, delta, index)
+    head = attempt.state.head
+    next_row_id = head.snapshot.next_row_id if head else 0
+    if request.tracks_rows:
+        new_id = head.id + 1 if head else FIRST_ID
+        delta, next_row_id = with_row_ids(delta, snapshot_id=new_id, first=next_row_id or 0)
+    return Ready(part, kind, delta, index, next_row_id)
 
 
 def _strict(

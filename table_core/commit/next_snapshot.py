@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.ondisk.data_file import EntryKind
-from table_core.ondisk.properties import HISTORY_INCOMPLETE, HISTORY_PROPERTY
+from table_core.ondisk.properties import (
+    COMMITS_PROPERTY,
+    HISTORY_INCOMPLETE,
+    HISTORY_PROPERTY,
+    with_commit,
+)
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind, Snapshot
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ class Content:
     changelog: tuple[ManifestEntry, ...]
     statistics: str | None
     carried: Carried
+    next_row_id: int | None
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
@@ -62,6 +68,10 @@ def next_snapshot(
     properties = _sequence(last, delta) | dict(content.carried.properties)
     if not content.carried.complete:
         properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
+    if not request.fresh_user:
+        properties[COMMITS_PROPERTY] = with_commit(
+            properties, request.user, request.identifier, growing=request.growing
+        )
     if first_part:
         properties |= dict(request.properties)
     return Snapshot(
@@ -84,7 +94,7 @@ def next_snapshot(
         watermark=_watermark(request.watermark, last.watermark if last else None),
         statistics=content.statistics or _inherited_statistics(last, schema_id),
         properties=properties or None,
-        next_row_id=last.next_row_id if last else 0,
+        next_row_id=content.next_row_id,
         operation=request.operation if first_part else None,
         uuid=written.uuid,
         writer_version=request.writer_version,

@@ -31,7 +31,8 @@ class Outcome:
     append: Landed | None = None
     compact: Landed | None = None
     superseded_by: int | None = None
-    """A growing stream is past this identifier already: id of the snapshot that shows it."""
+    """It landed, in a snapshot that is expired, or a growing stream is past its identifier: id of the
+    snapshot that shows it."""
     compact_error: TableError | None = None
     """Why the compact half is missing although asked for.  The rows are in all the same."""
     warnings: tuple[TableError, ...] = ()

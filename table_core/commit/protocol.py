@@ -23,13 +23,13 @@ writer without a lock can replace a snapshot, so what we build on is remembered 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from table_core.commit import effects as fx
 from table_core.commit.attempt import Attempt, prepare
 from table_core.commit.outcome import Landed, Outcome
-from table_core.commit.readback import Fate, Seen, digest, judge, remember, verify
+from table_core.commit.readback import Fate, Seen, digest, judge, remember
+from table_core.commit.recovery import Run, check_floor, find, read_floor, unchanged
 from table_core.commit.request import CommitPart
 from table_core.errors import (
     ErrorKind,
@@ -37,7 +37,7 @@ from table_core.errors import (
     OutcomeUnknownError,
     TableError,
 )
-from table_core.ondisk.snapshot import FIRST_ID, CommitKind
+from table_core.ondisk.snapshot import CommitKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -52,46 +52,6 @@ T = TypeVar("T")
 E = TypeVar("E")
 R = TypeVar("R")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
-
-
-@dataclass(slots=True)
-class _Run:
-    """What one logical commit knows so far.  Lives as long as its generator."""
-
-    request: CommitRequest
-    bounds: Bounds | None
-    seen: tuple[Seen, ...]
-    searched_to: int | None = None
-    """History was searched for this commit up to here."""
-    append: Landed | None = None
-    compact: Landed | None = None
-    superseded_by: int | None = None
-    races_lost: int = 0
-    warnings: list[TableError] = field(default_factory=list)
-
-    def outcome(self, compact_error: TableError | None = None) -> Outcome:
-        return Outcome(
-            append=self.append,
-            compact=self.compact,
-            superseded_by=self.superseded_by,
-            compact_error=compact_error,
-            warnings=tuple(self.warnings),
-            races_lost=self.races_lost,
-            seen=self.seen,
-        )
-
-    def half(self, kind: CommitKind) -> Landed | None:
-        return self.compact if kind is CommitKind.COMPACT else self.append
-
-    def land(self, landed: Landed) -> None:
-        if landed.snapshot.commit_kind is CommitKind.COMPACT:
-            self.compact = landed
-        else:
-            self.append = landed
-
-    def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
-        who = f"{self.request.table}: commit {self.request.identifier} of {self.request.user}"
-        return OutcomeUnknownError(f"{who}: {message}", user=self.request.user, **facts)
 
 
 def drive(steps: Generator[E, R, T], perform: Callable[[E], R]) -> T:
@@ -125,7 +85,7 @@ def commit(
         OutcomeUnknownError: nobody can say whether the commit landed; a human must look.
         ForeignOverwriteError: a snapshot that this process relied on has other bytes now.
     """
-    run = _Run(request, bounds, seen)
+    run = Run(request, bounds, seen)
     append, compact = _halves(request)
     if append is None and compact is None:
         yield from _only_look(run)
@@ -155,17 +115,17 @@ def _halves(request: CommitRequest) -> tuple[CommitPart | None, CommitPart | Non
     return append, compact
 
 
-def _only_look(run: _Run) -> Steps[None]:
+def _only_look(run: Run) -> Steps[None]:
     """Nothing to commit: it may have landed before, and expectations are checked all the same."""
     if run.request.fresh_user and not run.request.expect:
         return
     state = yield from _head(run)
-    yield from _find(run, state.head)
+    yield from find(run, state)
     if run.append is None and run.compact is None and run.superseded_by is None:
         yield from Attempt(run.request, state).check_expectations()
 
 
-def _land(run: _Run, part: CommitPart, *, first: bool) -> Steps[None]:
+def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
     """Make the snapshot of ``part``, unless it is there or has nothing to say on this head."""
     previous: fx.Written | None = None  # what a lost attempt wrote; no snapshot can name it
     previous_delta: tuple[object, ...] | None = None
@@ -173,7 +133,7 @@ def _land(run: _Run, part: CommitPart, *, first: bool) -> Steps[None]:
     try:
         while True:
             state = yield from _head(run)
-            yield from _find(run, state.head)
+            yield from find(run, state)
             if run.half(part.kind) is not None or run.superseded_by is not None:
                 yield from _discard(run, previous)
                 return
@@ -205,7 +165,7 @@ def _land(run: _Run, part: CommitPart, *, first: bool) -> Steps[None]:
         raise
 
 
-def _head(run: _Run) -> Steps[fx.TableState]:
+def _head(run: Run) -> Steps[fx.TableState]:
     """Where the table stands; what this process saw before must still be as it was."""
     state = yield fx.ReadHead()
     assert isinstance(state, fx.TableState)
@@ -216,7 +176,7 @@ def _head(run: _Run) -> Steps[fx.TableState]:
         stored = head if seen.id == head.id else (yield fx.ReadBack(seen.id))
         assert stored is None or isinstance(stored, fx.Head)
         if stored is not None:  # None: expired
-            verify(seen, stored)
+            yield from unchanged(seen, stored)
     if head is not None:
         run.seen = remember(tuple(s for s in run.seen if s.id <= head.id), head)
     else:
@@ -224,51 +184,7 @@ def _head(run: _Run) -> Steps[fx.TableState]:
     return state
 
 
-def _find(run: _Run, head: fx.Head | None) -> Steps[None]:
-    """Look for halves of this commit in history that was not searched yet.
-
-    Raises:
-        OutcomeUnknownError: found below the floor, where a dead id may have been used again; or not
-            found while history that could hold it is gone.
-    """
-    request = run.request
-    if request.fresh_user:
-        return  # what this process created itself, it reads back
-    # How far down the search must reach to prove absence: to where an earlier run of this commit
-    # began, or to what this one has searched.  Nothing known: a first run, nothing to find.
-    proof_from = request.resume_from if run.searched_to is None else run.searched_to
-    oldest = (proof_from or 0) + 1
-    newest = head.id if head else 0
-    result = fx.Search(found=(), lowest=oldest)
-    if newest >= oldest:
-        reply = yield fx.FindMine(
-            user=request.user,
-            identifier=request.identifier,
-            newest=newest,
-            oldest=oldest,
-            growing=request.growing,
-        )
-        assert isinstance(reply, fx.Search)
-        result = reply
-    run.searched_to = max(newest, run.searched_to or 0)
-    for snapshot in result.found:
-        yield from _check_floor(run, snapshot.id)
-        if run.half(snapshot.commit_kind) is None:
-            run.land(Landed(snapshot, replayed=True))
-    if result.superseded_by is not None:
-        run.superseded_by = result.superseded_by
-    elif not result.found and proof_from is not None:
-        floor = yield from _check_floor(run, oldest)
-        if result.lowest > oldest:
-            raise run.unknown(
-                f"not found down to snapshot {result.lowest}, and what was between it and {oldest}, "
-                "where it would be, is expired",
-                id=oldest,
-                floor=max(floor, result.lowest),
-            )
-
-
-def _create(run: _Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
+def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
     """Create ``snapshot``; OURS or LOST, never a guess.
 
     After an unknown reply the very same snapshot is tried again: then either reply settles it.
@@ -280,13 +196,13 @@ def _create(run: _Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
             created = yield fx.Create(snapshot)
             unsure = True
             if created is fx.Created.CREATED:
-                yield from _check_floor(run, snapshot.id)
+                yield from check_floor(run, snapshot.id)
                 fate = Fate.OURS
             else:
                 stored = yield fx.ReadBack(snapshot.id)
                 assert stored is None or isinstance(stored, fx.Head)
                 fate = judge(stored, wanted)
-                yield from _check_floor(run, snapshot.id)
+                yield from check_floor(run, snapshot.id)
                 if fate is Fate.ABSENT:
                     yield _backoff(run, attempt)
         except OutcomeUnknownError:
@@ -306,7 +222,7 @@ def _create(run: _Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
     )
 
 
-def _settle(run: _Run, head: fx.Head | None, new: fx.Head) -> Steps[None]:
+def _settle(run: Run, head: fx.Head | None, new: fx.Head) -> Steps[None]:
     """After the create: was the head still what we built on?  Then tell others.
 
     Raises:
@@ -318,8 +234,9 @@ def _settle(run: _Run, head: fx.Head | None, new: fx.Head) -> Steps[None]:
             stored = yield fx.ReadBack(head.id)
             assert stored is None or isinstance(stored, fx.Head)
             if stored is not None:
-                verify(Seen(head.id, head.digest, head.snapshot.commit_user), stored)
-            elif head.id >= (yield from _floor()):
+                seen = Seen(head.id, head.digest, head.snapshot.commit_user)
+                yield from unchanged(seen, stored)
+            elif head.id >= (yield from read_floor()):
                 raise run.unknown(
                     f"the table was rolled back below snapshot {head.id} while {new.id} was made",
                     id=new.id,
@@ -332,32 +249,14 @@ def _settle(run: _Run, head: fx.Head | None, new: fx.Head) -> Steps[None]:
     run.seen = remember(run.seen, new)
 
 
-def _floor() -> Steps[int]:
-    floor = yield fx.ReadFloor()
-    assert isinstance(floor, int)
-    return floor
-
-
-def _check_floor(run: _Run, id: int) -> Steps[int]:
-    """Require that expiry has not passed ``id``."""
-    floor = yield from _floor()
-    if max(id, FIRST_ID) < floor:
-        raise run.unknown(
-            f"snapshot {id} is below the expiry floor {floor}, so what was there cannot be told",
-            id=id,
-            floor=floor,
-        )
-    return floor
-
-
-def _backoff(run: _Run, attempt: int) -> fx.Wait:
+def _backoff(run: Run, attempt: int) -> fx.Wait:
     """Exponential, with half of it jitter."""
     limits = run.request.limits
     longest = min(limits.wait_max_ms, limits.wait_min_ms * 2 ** min(attempt - 1, 30))
     return fx.Wait(attempt=attempt, minimum_ms=longest // 2, maximum_ms=longest)
 
 
-def _wait(run: _Run, attempt: int) -> Steps[None]:
+def _wait(run: Run, attempt: int) -> Steps[None]:
     """Back off after a lost race, unless that was the last one."""
     limits = run.request.limits
     elapsed = None
@@ -375,7 +274,7 @@ def _wait(run: _Run, attempt: int) -> Steps[None]:
     )
 
 
-def _discard(run: _Run, written: fx.Written | None) -> Steps[None]:
+def _discard(run: Run, written: fx.Written | None) -> Steps[None]:
     """Delete what no snapshot names; orphan removal gets what this cannot."""
     if written is None:
         return

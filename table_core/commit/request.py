@@ -158,6 +158,8 @@ class CommitRequest:
     """Take a ``tc.`` property that history is too short to tell about as absent."""
     index_keys_by_file: bool = False
     """The table is bucket-unaware: its deletion vectors are told apart by file (spec 4.8)."""
+    tracks_rows: bool = False
+    """Rows get ids at commit (``row-tracking.enabled``)."""
     limits: CommitLimits = field(default_factory=CommitLimits)
 
     def __post_init__(self) -> None:

@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from table_core.expire import plan as fx
-from table_core.ondisk.properties import HISTORY_PROPERTY, carried_properties, is_ours
+from table_core.ondisk.properties import (
+    COMMITS_PROPERTY,
+    HISTORY_PROPERTY,
+    carried_properties,
+    is_ours,
+)
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -70,8 +75,10 @@ def newest_positions(bounds: fx.Bounds) -> Steps[int | None]:
         snapshot = yield fx.ReadSnapshot(id)
         if not isinstance(snapshot, Snapshot):
             continue
-        # That history is incomplete follows as well from its being gone.
-        for name in carried_properties(snapshot).keys() - {HISTORY_PROPERTY}:
+        # That history is incomplete follows as well from its being gone; the list of named commits
+        # is worth keeping, but not worth holding expiry.
+        kept = carried_properties(snapshot).keys() - {HISTORY_PROPERTY, COMMITS_PROPERTY}
+        for name in kept:
             newest.setdefault(name, id)
         if is_ours(snapshot):
             break

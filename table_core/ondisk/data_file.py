@@ -117,6 +117,11 @@ class ManifestEntry:
             f.external_path,
         )
 
+    def without_stats(self) -> ManifestEntry:
+        """The same entry, saying nothing about the values in the file."""
+        file = replace(self.file, value_stats=EMPTY_STATS, value_stats_cols=())
+        return replace(self, file=file)
+
     def deleted(self) -> ManifestEntry:
         """The entry that takes this file out."""
         return replace(self, kind=EntryKind.DELETE)

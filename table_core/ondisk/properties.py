@@ -6,6 +6,7 @@ first snapshot of ours that the walk meets names them all.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,17 +19,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARRIED_PREFIX",
+    "COMMITS_PROPERTY",
     "HISTORY_INCOMPLETE",
     "HISTORY_PROPERTY",
     "WRITER_PREFIX",
     "Carried",
     "carried",
     "carried_properties",
+    "has_landed",
     "is_ours",
+    "with_commit",
 ]
 
 CARRIED_PREFIX: Final = "tc."
 """How the names of carried properties begin."""
+COMMITS_PROPERTY: Final = "tc.commits"
+"""The newest commits under a name, oldest first: that they landed is known though their snapshots
+are expired.  Part of the snapshot, so it is as atomic, and a rollback takes it back too."""
+_COMMITS_MAX: Final = 64
 WRITER_PREFIX: Final = "table-core-"
 """How ``writerVersion`` of our snapshots begins."""
 HISTORY_PROPERTY: Final = "tc.history"
@@ -67,3 +75,29 @@ def carried(snapshots: Iterable[Snapshot]) -> Carried:
         if is_ours(snapshot) or snapshot.id == FIRST_ID:
             return Carried(properties=properties, complete=HISTORY_PROPERTY not in properties)
     return Carried(properties=properties, complete=False)
+
+
+def has_landed(properties: Mapping[str, str], user: str, identifier: int, *, growing: bool) -> bool:
+    """Whether ``COMMITS_PROPERTY`` says so; of a ``growing`` user, that it is past ``identifier``."""
+    mark = _mark(user)
+    for entry in properties.get(COMMITS_PROPERTY, "").split():
+        name, _, number = entry.partition(":")
+        if name == mark and number.lstrip("-").isdigit():
+            landed = int(number)
+            if landed == identifier or (growing and landed > identifier):
+                return True
+    return False
+
+
+def with_commit(properties: Mapping[str, str], user: str, identifier: int, *, growing: bool) -> str:
+    """The value of ``COMMITS_PROPERTY`` once this commit has landed too."""
+    mark = _mark(user)
+    new = f"{mark}:{identifier}"
+    entries = properties.get(COMMITS_PROPERTY, "").split()
+    kept = [e for e in entries if e != new and not (growing and e.startswith(f"{mark}:"))]
+    return " ".join([*kept, new][-_COMMITS_MAX:])
+
+
+def _mark(user: str) -> str:
+    """Users may be long, and hold blanks."""
+    return hashlib.sha256(user.encode()).hexdigest()[:16]

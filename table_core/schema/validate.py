@@ -41,7 +41,6 @@ def unsupported_feature(schema: TableSchema) -> str | None:
     if options.get(keys_identity.TYPE) != "table":
         return f"type={options.get(keys_identity.TYPE)}"
     for option in (
-        keys_commit.ROW_TRACKING_ENABLED,
         keys_commit.DATA_EVOLUTION_ENABLED,
         keys_identity.PK_CLUSTERING_OVERRIDE,
         keys_merge.SEQUENCE_SNAPSHOT_ORDERING,
@@ -60,6 +59,7 @@ def problems_of(schema: TableSchema) -> list[str]:
     if found:  # what follows looks columns up
         return found
     return [
+        *_row_tracking(schema),
         *_bucket(schema),
         *_engine(schema),
         *_sequence(schema),
@@ -69,6 +69,13 @@ def problems_of(schema: TableSchema) -> list[str]:
         *_expire_field(schema),
         *field_option_problems(schema),
     ]
+
+
+def _row_tracking(schema: TableSchema) -> list[str]:
+    tracked = schema.options.get(keys_commit.ROW_TRACKING_ENABLED)
+    if tracked and (schema.is_key_table or schema.bucket != -1):
+        return ["row-tracking.enabled needs a table without primary key and with bucket=-1"]
+    return []
 
 
 def _names(schema: TableSchema) -> Iterator[str]:

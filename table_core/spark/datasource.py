@@ -239,7 +239,7 @@ class _Writer(DataSourceArrowWriter):
             self._overwrite = options.overwrite_mode if overwrite else None
             self._commit = options.commit
             self._table = options.open()
-            refuse_unwritable(self._table.access)
+            refuse_unwritable(self._table.access, adds_only=True)
             self._names = table_names(schema, self._table.access)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

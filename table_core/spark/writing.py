@@ -73,7 +73,7 @@ def write_frame(
 ) -> Commit:
     """Like ``write``, with ``overwrite`` as ``Table.write`` takes it."""
     access = table.access
-    refuse_unwritable(access)
+    refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
     found = find_commit(access, commit)
     if found is not None:

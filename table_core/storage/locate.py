@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.ports import Storage
+    from table_core.storage.foldered import FolderedStorage
     from table_core.storage.object_store import ObjectStorage
 
 __all__ = ["open_storage"]
@@ -35,11 +36,13 @@ _memory: Final[dict[str, MemoryStorage]] = {}
 _memory_lock: Final = threading.Lock()
 
 
-def open_storage(uri: str, storage_options: Mapping[str, Any] | None = None) -> Storage:
+def open_storage(
+    uri: str, storage_options: Mapping[str, Any] | None = None, *, locked: bool = False
+) -> Storage:
     """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
 
     ``storage_options`` go to the fsspec class.  Memory stores of one name are one store within a
-    process.
+    process.  ``locked``: the caller creates under a lock, so any file system of fsspec will do.
 
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
@@ -52,11 +55,12 @@ def open_storage(uri: str, storage_options: Mapping[str, Any] | None = None) -> 
     scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
     if scheme == "memory":
         return _in_memory(rest)
-    if scheme not in _PROTOCOLS:
+    if scheme not in _PROTOCOLS and not locked:
         raise UnsupportedFeatureError(
             f"{scheme}:// has no atomic create-if-absent that this release can use: two writers "
-            "could both win a snapshot. Use file://, s3://, gs:// or abfs://, or mount the store "
-            "as a file system",
+            "could both win a snapshot. Use file://, s3://, gs:// or abfs://, or give all writers "
+            "one lock: lock.type=jdbc with uri=jdbc:..., or lock.type=file with lock.path, in "
+            "storage_options",
             feature=f"atomic create on {scheme}://",
         )
     if "@" in rest.partition("/")[0] and scheme not in {"abfs", "abfss", "az"}:
@@ -65,6 +69,8 @@ def open_storage(uri: str, storage_options: Mapping[str, Any] | None = None) -> 
             argument="uri",
             value=f"{scheme}://…",
         )
+    if scheme not in _PROTOCOLS:
+        return _foldered(uri, scheme, dict(storage_options or {}))
     return _remote(scheme, rest, dict(storage_options or {}))
 
 
@@ -98,3 +104,19 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
     # Listings are never cached: other processes commit meanwhile.
     fs = cls(**{"use_listings_cache": False} | options)
     return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
+
+
+def _foldered(uri: str, scheme: str, options: dict[str, Any]) -> FolderedStorage:
+    import fsspec
+
+    from table_core.storage.foldered import FolderedStorage
+
+    try:
+        fs, path = fsspec.core.url_to_fs(uri, **options)
+    except (ImportError, ValueError) as error:
+        raise UnsupportedFeatureError(
+            f"{scheme}:// is no file system that fsspec can open here: {error}",
+            feature=f"{scheme}:// storage",
+        ) from error
+    authority = uri.partition("://")[2].partition("/")[0]
+    return FolderedStorage(fs, scheme, str(path).rstrip("/"), authority)

@@ -9,6 +9,8 @@ kept by a marker, an object called ``<folder>/``.
 
 from __future__ import annotations
 
+import random
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +23,12 @@ from table_core.errors import (
 )
 from table_core.ports import FileInfo
 from table_core.storage.paths import inside, joined
-from table_core.storage.remote_errors import library_errors, lost_the_race, remote_error
+from table_core.storage.remote_errors import (
+    library_errors,
+    lost_the_race,
+    met_another,
+    remote_error,
+)
 from table_core.storage.remote_file import RemoteInput, RemoteOutput
 
 if TYPE_CHECKING:
@@ -31,6 +38,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ObjectStorage"]
 
+_PAUSES_MS: Final = (20, 60, 200, 600, 2000)
+"""Before a conditional put that met another one is tried again; shortened by chance."""
+_S3: Final = frozenset({"s3", "s3a", "s3n"})
 _DELETES_AT_ONCE: Final = 1000
 _LIST_FROM: Final = 20
 """From so many files of one folder on, listing it is cheaper than asking for each."""
@@ -57,14 +67,21 @@ class ObjectStorage:
 
     def create(self, path: str, body: bytes) -> bool:
         """Put ``body`` only if nothing is at ``path``; see the module for lost answers."""
-        try:
-            self.fs.pipe_file(self._at(path), body, mode="create")
-        except library_errors() as error:
-            explained = self._error(error, path, "create")
-            if not lost_the_race(error) and isinstance(explained, AccessDeniedError):
-                raise explained from error
-            return self._read_back(path, body, explained, lost=lost_the_race(error))
-        return True
+        for pause_ms in (*_PAUSES_MS, None):
+            try:
+                self.fs.pipe_file(self._at(path), body, mode="create")
+            except library_errors() as error:
+                explained = self._error(error, path, "create")
+                lost = lost_the_race(error)
+                if not lost and isinstance(explained, AccessDeniedError):
+                    raise explained from error
+                if not met_another(error) or self.exists(path) or pause_ms is None:
+                    return self._read_back(path, body, explained, lost=lost)
+            else:
+                return True
+            # Two puts met and the store took neither (409): nobody has won yet.
+            time.sleep(pause_ms / 1000 * (0.5 + random.random() / 2))
+        raise AssertionError(path)
 
     def _read_back(self, path: str, body: bytes, reason: TableError, *, lost: bool) -> bool:
         """Whether the put of ``body``, which was answered with ``reason``, is what is stored."""
@@ -92,29 +109,30 @@ class ObjectStorage:
 
     def write(self, path: str, body: bytes, *, durable: bool = True) -> None:  # noqa: ARG002
         """Put ``body`` at ``path``."""
-        with _Explained(self, path, "write"):
+        with self._explained(path, "write"):
             self.fs.pipe_file(self._at(path), body)
 
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
-        with _Explained(self, path, "read"):
-            body: bytes = self.fs.cat_file(self._at(path))
+        with self._explained(path, "read"):
+            body: bytes = self.fs.cat_file(self._at(path), **self._at_once)
             return body
 
     def exists(self, path: str) -> bool:
         """Whether an object or a folder is at ``path``."""
         try:
-            with _Explained(self, path, "read"):
+            with self._explained(path, "read"):
                 self.fs.info(self._at(path), refresh=True)
         except NotFoundError:
-            return any(True for _ in self.list(path))
+            # S3's client has looked for a folder of that name already.
+            return self.scheme not in _S3 and any(True for _ in self.list(path))
         return True
 
     def list(self, folder: str) -> Iterator[FileInfo]:
         """Entries directly in ``folder``."""
         base = self._at(folder)
         try:
-            with _Explained(self, folder, "list"):
+            with self._explained(folder, "list"):
                 entries = self.fs.ls(base, detail=True, refresh=True)
         except NotFoundError:
             return
@@ -135,30 +153,33 @@ class ObjectStorage:
         """Delete objects, many with one request."""
         there = [self._at(path) for path in self._present(paths)]
         for start in range(0, len(there), _DELETES_AT_ONCE):
-            with _Explained(self, "", "delete"):
+            with self._explained("", "delete"):
                 self.fs.rm(there[start : start + _DELETES_AT_ONCE])
         return len(there)
 
     def delete_tree(self, folder: str) -> None:
         """Delete everything below ``folder``."""
         try:
-            with _Explained(self, folder, "delete"):
+            with self._explained(folder, "delete"):
                 self.fs.rm(self._at(folder), recursive=True)
         except NotFoundError:
             return
+        if self.scheme not in _S3 and self.exists(folder):  # Azure's client leaves the marker
+            with self._explained(folder, "delete"):
+                self.fs.rm_file(self._at(folder) + "/")
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Delete the marker of ``folder`` if nothing else is in it."""
         marker = self._at(folder) + "/"
         if any(True for _ in self.list(folder)) or not self.fs.exists(marker):
             return False
-        with _Explained(self, folder, "delete"):
+        with self._explained(folder, "delete"):
             self.fs.rm_file(marker)
         return True
 
     def make_folder(self, folder: str) -> None:
         """Leave a marker, so that ``folder`` is listed though empty."""
-        with _Explained(self, folder, "create"):
+        with self._explained(folder, "create"):
             self.fs.pipe_file(self._at(folder) + "/", b"")
 
     def move(self, source: str, target: str) -> None:
@@ -177,23 +198,23 @@ class ObjectStorage:
                 path=source,
                 available=[],
             )
-        with _Explained(self, source, "move"):
+        with self._explained(source, "move"):
             for start, end in pairs:
                 self.fs.cp_file(self._at(start), self._at(end))
         self.delete(start for start, _ in pairs)
 
     def open_input(self, path: str) -> Any:
         """A seekable file; small ones are fetched at once."""
-        with _Explained(self, path, "read"):
+        with self._explained(path, "read"):
             at = self._at(path)
             size = self.fs.info(at)["size"]
             if size <= _SMALL_FILE:
-                return RemoteInput.of_bytes(self.fs.cat_file(at))
+                return RemoteInput.of_bytes(self.fs.cat_file(at, **self._at_once))
             return RemoteInput(self.fs.open(at, "rb", cache_type="none"), self, path)
 
     def open_output(self, path: str) -> Any:
         """A file whose object appears when it is closed."""
-        with _Explained(self, path, "create"):
+        with self._explained(path, "create"):
             return RemoteOutput(self.fs.open(self._at(path), "wb"), self, path)
 
     def sync(self, paths: Iterable[str]) -> None:
@@ -206,12 +227,20 @@ class ObjectStorage:
     def _error(self, error: BaseException, path: str, action: str) -> TableError:
         return remote_error(error, root=self.uri, path=path, action=action)
 
+    @property
+    def _at_once(self) -> dict[str, int]:
+        """S3's client asks for the size first, to fetch parts at the same time, unless told not to."""
+        return {"max_concurrency": 1} if self.scheme in _S3 else {}
+
+    def _explained(self, path: str, action: str) -> _Explained:
+        return _Explained(self, path, action)
+
     def _at(self, path: str) -> str:
         return joined(self.prefix, path)
 
     def _is_file(self, path: str) -> bool:
         try:
-            with _Explained(self, path, "read"):
+            with self._explained(path, "read"):
                 return bool(self.fs.info(self._at(path), refresh=True)["type"] == "file")
         except NotFoundError:
             return False

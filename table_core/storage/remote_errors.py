@@ -16,7 +16,7 @@ from table_core.storage.os_errors import table_error
 if TYPE_CHECKING:
     from table_core.errors import TableError
 
-__all__ = ["library_errors", "lost_the_race", "remote_error"]
+__all__ = ["library_errors", "lost_the_race", "met_another", "remote_error"]
 
 _LIBRARY_ERRORS: Final = (
     ("botocore.exceptions", "BotoCoreError"),
@@ -29,6 +29,8 @@ _LIBRARY_ERRORS: Final = (
     ("fsspec.exceptions", "FSTimeoutError"),
 )
 _TAKEN: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412", "409"})
+_MET: Final = frozenset({"ConditionalRequestConflict", "OperationAborted"})
+"""What S3 answers (409) when two conditional puts of one name overlap: it took neither, or one."""
 _NO_RIGHTS: Final = frozenset({"AccessDenied", "401", "403", "InvalidAccessKeyId"})
 _NO_KEYS: Final = frozenset({"NoCredentialsError", "PartialCredentialsError", "GoogleAuthError"})
 
@@ -42,6 +44,11 @@ def library_errors() -> tuple[type[BaseException], ...]:
 def lost_the_race(error: BaseException) -> bool:
     """Whether a conditional put was refused because something is there."""
     return isinstance(error, FileExistsError) or bool(_codes(error) & _TAKEN)
+
+
+def met_another(error: BaseException) -> bool:
+    """Whether a conditional put was refused because another one was under way."""
+    return bool(_codes(error) & _MET)
 
 
 def remote_error(error: BaseException, *, root: str, path: str, action: str) -> TableError:

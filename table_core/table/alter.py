@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import GaveUpError
@@ -13,20 +14,33 @@ if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
+    from table_core.table.results import CommitAs
 
 __all__ = ["alter"]
 
 _ATTEMPTS_MAX: Final = 20
+_COMMIT: Final = "tc.commit"
+"""Member of a schema document that names the commit it came by; others ignore it."""
 
 
-def alter(access: TableAccess, changes: tuple[SchemaChange, ...]) -> TableSchema:
+def alter(
+    access: TableAccess, changes: tuple[SchemaChange, ...], commit: CommitAs | None = None
+) -> TableSchema:
     """Apply ``changes`` to the newest schema; the schema that holds them.
+
+    With a user, the schema names who made it, so that a second call under that name finds it and
+    changes nothing.
 
     Raises:
         SchemaError: a change is not allowed; nothing was changed.
         GaveUpError: other writers kept changing the schema.
     """
     metadata = access.metadata
+    name = None if commit is None or commit.user is None else _name(commit)
+    if name is not None:
+        for id in reversed(metadata.schema_ids()):
+            if metadata.schema(id).extra.get(_COMMIT) == name:
+                return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):
         newest = metadata.latest_schema()
         evolved = evolve(
@@ -35,6 +49,9 @@ def alter(access: TableAccess, changes: tuple[SchemaChange, ...]) -> TableSchema
             has_snapshots=metadata.head_id() is not None,
             now_ms=access.clock.now_ms(),
         )
+        if evolved != newest:
+            extra = {k: v for k, v in evolved.extra.items() if k != _COMMIT}
+            evolved = replace(evolved, extra=extra if name is None else {**extra, _COMMIT: name})
         path = layout.schema_path(evolved.id, access.branch)
         if evolved == newest or access.storage.create(path, schema_to_json(evolved)):
             return evolved
@@ -43,3 +60,7 @@ def alter(access: TableAccess, changes: tuple[SchemaChange, ...]) -> TableSchema
         user=None,
         attempts=_ATTEMPTS_MAX,
     )
+
+
+def _name(commit: CommitAs) -> str:
+    return f"{commit.user}:{commit.identifier or 0}"

@@ -23,10 +23,14 @@ _PREFIX: Final = "branch-"
 
 
 def branch_names(access: TableAccess) -> list[str]:
-    """Names of all branches but main, sorted."""
+    """Names of all branches but main, sorted; not of one whose making was cut short."""
     folder = access.storage.list(layout.BRANCH_FOLDER)
     names = (info.path.rpartition("/")[2] for info in folder)
-    return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+    found = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
+    if not found:
+        return []
+    first = Metadata(access.storage).schema_ids()[0]
+    return sorted(n for n in found if access.storage.exists(layout.schema_path(first, n)))
 
 
 def branch_access(access: TableAccess, branch: str) -> TableAccess:
@@ -86,7 +90,7 @@ class Branches:
             for which in (EARLIEST, LATEST):
                 hint = layout.hint_path("snapshot", which, name)
                 storage.write(hint, encode_hint(found.snapshot.id))
-        for id in schemas:  # the schema makes the branch readable, so it comes last
+        for id in reversed(schemas):  # the first schema makes the branch one, so it comes last
             storage.write(
                 layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
             )
@@ -96,12 +100,15 @@ class Branches:
 
         Data files that only it needed stay until ``remove_orphan_files``.
         """
-        if name not in self.list():
-            if if_exists:
-                return False
+        there = name in self.list()
+        if not there and not if_exists:
             branch_access(self.access, name)
-        self.access.storage.delete_tree(layout.branch_folder(name))
-        return True
+        storage = self.access.storage
+        if there:  # what makes it a branch goes first
+            first = Metadata(storage).schema_ids()[0]
+            storage.delete([layout.schema_path(first, name)])
+        storage.delete_tree(layout.branch_folder(name))
+        return there
 
     def rename(self, name: str, to: str) -> None:
         """Give the branch ``name`` the free name ``to``.  Not atomic on object stores."""

@@ -1,33 +1,43 @@
-"""Databases and tables on a file system.
+"""Databases and tables of one warehouse.
 
-Layout: ``<warehouse>/<database>.db/<table>/``; a table exists if it has a schema file (spec 1.1).
+Layout: ``<warehouse>/<database>.db/<table>/`` (spec 1.1).  Which of them exist says the directory:
+the folders themselves, or a database that Paimon's JDBC catalog shares.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, OptionError
 from table_core.ondisk import layout
+from table_core.options.catalog import CatalogOptions
 from table_core.schema.document import schema_to_json
 from table_core.schema.evolve import create
+from table_core.storage.jdbc import JdbcDatabase
+from table_core.storage.jdbc_lock import JdbcLock
 from table_core.storage.locate import open_storage
+from table_core.storage.lock import FileLock, LockedStorage
 from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.alter import alter
+from table_core.table.catalog_upkeep import CatalogUpkeep
+from table_core.table.directory import FolderDirectory, JdbcDirectory, table_folder
 from table_core.table.metadata import Metadata
-from table_core.table.results import CommitAs
 from table_core.table.table import Table, open_handle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from table_core.ports import Clock, Ids, Storage
     from table_core.schema.change import SchemaChange
-    from table_core.table.results import ResultDocument
+    from table_core.schema.table_schema import TableSchema
+    from table_core.storage.lock import TableLock
+    from table_core.table.directory import Directory
+    from table_core.table.results import CommitAs
     from table_core.table.scan import Scan
-    from table_core.table.times import PointInTime
 
 __all__ = ["Catalog", "open_catalog", "open_table"]
 
@@ -38,38 +48,43 @@ _BRANCH: Final = "branch_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
+class Catalog(CatalogUpkeep):
     """The databases and tables of one warehouse folder."""
 
     storage: Storage
     clock: Clock
     ids: Ids
+    names: Directory | None = None
+    """Where the names are kept; None: the folders are the catalog."""
+    lock: TableLock | None = None
+    """Held while a snapshot or schema is created."""
 
     @property
     def warehouse(self) -> str:
         """The warehouse as a URI."""
         return self.storage.uri
 
+    @property
+    def directory(self) -> Directory:
+        """What knows which databases and tables there are."""
+        return self.names or FolderDirectory(self.storage)
+
     # ------------------------------------------------------------------------------ databases
     def databases(self) -> list[str]:
         """Names of all databases, sorted."""
-        folders = (i.path.rpartition("/")[2] for i in self.storage.list("") if i.is_dir)
-        return sorted(n.removesuffix(_SUFFIX) for n in folders if n.endswith(_SUFFIX))
+        return self.directory.databases()
 
     def create_database(self, name: str, if_not_exists: bool = False) -> None:
-        """Make the folder of the database ``name``.
+        """Make the database ``name``.
 
         Raises:
             AlreadyExistsError: it is there, and ``if_not_exists`` is off.
         """
-        _check_name("database", name)
+        self._check_name("database", name)
         if name == _RESERVED:
             raise ArgumentError(f"database name {name!r} is reserved", argument="name", value=name)
-        if name in self.databases():
-            if if_not_exists:
-                return
+        if not self.directory.add_database(name) and not if_not_exists:
             raise AlreadyExistsError(f"database {name!r} exists already", name=name)
-        self.storage.make_folder(f"{name}{_SUFFIX}")
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
         """Delete the database ``name``; with ``cascade`` also its tables."""
@@ -80,6 +95,7 @@ class Catalog:
                 argument="cascade",
                 value=False,
             )
+        self.directory.drop_database(name)
         self.storage.delete_tree(f"{name}{_SUFFIX}")
 
     # --------------------------------------------------------------------------------- tables
@@ -95,12 +111,7 @@ class Catalog:
                 name=database,
                 available=names,
             )
-        folders = (i.path for i in self.storage.list(f"{database}{_SUFFIX}") if i.is_dir)
-        return sorted(
-            path.rpartition("/")[2]
-            for path in folders
-            if Metadata(self.storage.within(path)).schema_ids()
-        )
+        return self.directory.tables(database)
 
     def create_table(
         self,
@@ -120,7 +131,7 @@ class Catalog:
             AlreadyExistsError: the table is there, and ``if_not_exists`` is off.
             NotFoundError: there is no such database.
         """
-        database, table = _split(name)
+        database, table = self.split(name)
         if database not in (names := self.databases()):
             raise NotFoundError(
                 f"no database {database!r}; create it first: there are {names}",
@@ -135,10 +146,26 @@ class Catalog:
             comment=comment,
             now_ms=self.clock.now_ms(),
         )
-        root = self.storage.within(_folder(database, table))
-        if not root.create(layout.schema_path(0), schema_to_json(document)) and not if_not_exists:
+        if not self._create(database, table, document) and not if_not_exists:
             raise AlreadyExistsError(f"table {name!r} exists already", name=name)
         return self.table(name)
+
+    def _create(self, database: str, table: str, document: TableSchema) -> bool:
+        """Store the schema and register the table; False if it is there."""
+        root = self.root(database, table)
+        made = root.create(layout.schema_path(0), schema_to_json(document))
+        if self.names is None:
+            return made
+        if not made and not self.names.has_table(database, table):
+            # Files without a name: left by a crash before the name was kept, or somebody else's.
+            stored = Metadata(root).latest_schema()
+            if replace(stored, time_millis=document.time_millis) != document:
+                raise AlreadyExistsError(
+                    f"the files of another table are at {root.uri}, and the catalog does not know "
+                    "it: delete them, or let Paimon's repair register the table",
+                    name=f"{database}.{table}",
+                )
+        return self.names.add_table(database, table)
 
     def table(
         self, name: str, branch: str | None = None, options: Mapping[str, str] | None = None
@@ -159,9 +186,9 @@ class Catalog:
         suffix = None
         if rest.startswith(_BRANCH):
             suffix, _, rest = rest.removeprefix(_BRANCH).partition("$")
-        database, table = _split(plain)
-        root = self.storage.within(_folder(database, table))
-        if not Metadata(root).schema_ids():
+        database, table = self.split(plain)
+        root = self.root(database, table)
+        if not self.directory.has_table(database, table) or not Metadata(root).schema_ids():
             known = self.tables(database)
             raise NotFoundError(
                 f"no table {plain!r} in {self.warehouse}; there are {known}",
@@ -183,123 +210,29 @@ class Catalog:
 
         return global_scan(self, name)
 
-    def alter_table(self, name: str, changes: Sequence[SchemaChange]) -> Table:
+    def alter_table(
+        self, name: str, changes: Sequence[SchemaChange], commit: CommitAs | None = None
+    ) -> Table:
         """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.
+
+        A second call under the user and identifier of ``commit`` changes nothing.
 
         Raises:
             SchemaError: a change is not allowed; all problems at once.
         """
-        alter(self.table(name).access, tuple(changes))
+        alter(self.table(name).access, tuple(changes), commit)
         return self.table(name)
 
     def rename_table(self, name: str, to: str) -> None:
         """Move ``name`` to the absent table ``to``.  Not atomic on object stores."""
         self.table(name)
-        source, target = _folder(*_split(name)), _folder(*_split(to))
-        if Metadata(self.storage.within(target)).schema_ids():
+        source, target = self.split(name), self.split(to)
+        taken = Metadata(self.storage.within(table_folder(*target))).schema_ids()
+        if taken or self.directory.has_table(*target):
             raise AlreadyExistsError(f"table {to!r} exists already", name=to)
-        self.storage.move(source, target)
-
-    def clone_table(
-        self,
-        name: str,
-        to_name: str,
-        snapshot: int | None = None,
-        tag: str | None = None,
-        timestamp: PointInTime | None = None,
-        to: Catalog | None = None,
-        dry_run: bool = False,
-        commit: CommitAs | None = None,
-    ) -> ResultDocument:
-        """Copy one state of ``name`` (default: the newest) to the new table ``to_name``.
-
-        ``to``: the catalog of the copy, by default this one.  A clone that was cut short goes on where
-        it stood.  History, tags, branches and consumers stay behind.
-
-        Raises:
-            AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
-            NotFoundError: no such table, state, or database of the copy.
-        """
-        from table_core.table.clone import clone_table, state_to_clone
-
-        catalog = self if to is None else to
-        database, table = _split(to_name)
-        if not dry_run and database not in (names := catalog.databases()):
-            raise NotFoundError(
-                f"no database {database!r}; create it first: there are {names}",
-                name=database,
-                available=names,
-            )
-        access = self.table(name).access
-        return clone_table(
-            access,
-            state_to_clone(access, snapshot, tag, timestamp),
-            catalog.storage.within(_folder(database, table)),
-            to_name,
-            dry_run=dry_run,
-            commit=commit or CommitAs(),
-        )
-
-    def clone_database(
-        self,
-        database: str,
-        to_database: str,
-        to: Catalog | None = None,
-        including: str = ".*",
-        excluding: str = "",
-        parallelism: int = 1,
-        dry_run: bool = False,
-        commit: CommitAs | None = None,
-    ) -> ResultDocument:
-        """Clone the newest state of tables whose names match; see ``clone_table``."""
-        from table_core.table.database_upkeep import Choice, clone_database
-
-        return clone_database(
-            self,
-            Choice(
-                database=database,
-                including=including,
-                excluding=excluding,
-                parallelism=parallelism,
-            ),
-            to_database,
-            to=self if to is None else to,
-            dry_run=dry_run,
-            commit=commit or CommitAs(),
-        )
-
-    def compact_database(
-        self,
-        database: str,
-        including: str = ".*",
-        excluding: str = "",
-        strategy: str = "minor",
-        idle_time: str | None = None,
-        parallelism: int = 1,
-        dry_run: bool = False,
-        commit: CommitAs | None = None,
-    ) -> ResultDocument:
-        """Compact tables whose names match, ``parallelism`` of them at a time.
-
-        ``idle_time``, e.g. ``"1 h"``: only partitions that nobody has written to for so long.
-        ``details["tables"]`` has the result of each.  A table that fails stops no other one; its error
-        is raised in the end.
-        """
-        from table_core.table.database_upkeep import Choice, compact_database
-
-        return compact_database(
-            self,
-            Choice(
-                database=database,
-                including=including,
-                excluding=excluding,
-                parallelism=parallelism,
-            ),
-            strategy=strategy,
-            idle_time=idle_time,
-            dry_run=dry_run,
-            commit=commit or CommitAs(),
-        )
+        with self._held(name), self._held(to):
+            self.directory.rename_table(source, target)
+            self.storage.move(table_folder(*source), table_folder(*target))
 
     def drop_table(self, name: str, if_exists: bool = False) -> None:
         """Delete ``name`` with all its files."""
@@ -309,19 +242,62 @@ class Catalog:
             if if_exists:
                 return
             raise
-        self.storage.delete_tree(_folder(*_split(name)))
+        self.directory.drop_table(*self.split(name))
+        self.storage.delete_tree(table_folder(*self.split(name)))
+
+    def root(self, database: str, table: str) -> Storage:
+        """The folder of a table; what is created in it is created under the lock, if there is one."""
+        root = self.storage.within(table_folder(database, table))
+        return _locked(root, self.lock, f"{database}.{table}")
+
+    def _held(self, table: str) -> AbstractContextManager[None]:
+        return nullcontext() if self.lock is None else self.lock.held(table)
+
+    def split(self, name: str) -> tuple[str, str]:
+        """Database and table of ``database.table``."""
+        database, dot, table = name.partition(".")
+        if not dot:
+            raise ArgumentError(
+                f"{name!r} does not name a table: write 'database.table'",
+                argument="name",
+                value=name,
+            )
+        self._check_name("database", database)
+        self._check_name("table", table)
+        return database, table
+
+    def _check_name(self, what: str, name: str) -> None:
+        if not _NAME.fullmatch(name) or name != name.strip():
+            raise ArgumentError(
+                f"{name!r} cannot be a {what} name: no '/', '.', '$' or outer blanks",
+                argument="name",
+                value=name,
+            )
+        self.directory.check_name(what, name)
 
 
 def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = None) -> Catalog:
     """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...) or local path.
 
+    ``storage_options`` are for the store, except Paimon's own names: ``metastore`` (``filesystem``
+    or ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
+    ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout`` and
+    ``lock-check-max-sleep``.
+
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent; says what to use.
+        OptionError: an option of the catalog is wrong or missing.
     """
+    options = CatalogOptions.of(warehouse, storage_options or {})
+    clock = SystemClock()
+    storage = open_storage(warehouse, options.storage, locked=options.lock_type is not None)
+    names = None
+    if options.metastore == "jdbc":
+        database = JdbcDatabase(options.uri or "", options.login)
+        names = JdbcDirectory(database, options.catalog_key, storage.uri)
+        names.create_tables()
     return Catalog(
-        storage=open_storage(warehouse, storage_options or {}),
-        clock=SystemClock(),
-        ids=SystemIds(),
+        storage=storage, clock=clock, ids=SystemIds(), names=names, lock=_lock(options, clock)
     )
 
 
@@ -342,9 +318,12 @@ def open_table(
     Raises:
         NotFoundError: there is none, and ``auto_create`` is off.
     """
-    storage = open_storage(path, storage_options or {})
+    catalog_options = CatalogOptions.of(path, storage_options or {})
     clock, ids = SystemClock(), SystemIds()
+    lock = _lock(catalog_options, clock)
+    storage = open_storage(path, catalog_options.storage, locked=lock is not None)
     name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
+    storage = _locked(storage, lock, name)
     given = dict(options or {})
     if given.get("path", path) != path:
         raise OptionError(f"option 'path' is {given['path']!r}, not {path!r}", option="path")
@@ -367,25 +346,24 @@ def open_table(
     return open_handle(name, storage, clock, ids, branch=None, options=given)
 
 
-def _folder(database: str, table: str) -> str:
-    return f"{database}{_SUFFIX}/{table}"
+def _lock(options: CatalogOptions, clock: Clock) -> TableLock | None:
+    """The lock that ``options`` ask for, ready to be taken."""
+    if options.lock_type is None:
+        return None
+    if options.lock_type == "file":
+        folder = options.lock_path or ""
+        return FileLock(folder, options.check_max_sleep_ms, options.acquire_timeout_ms)
+    lock = JdbcLock(
+        JdbcDatabase(options.uri or "", options.login),
+        options.catalog_key,
+        options.check_max_sleep_ms,
+        options.acquire_timeout_ms,
+        clock.local_offset_ms(clock.now_ms()) // 60_000,
+        options.key_length_max,
+    )
+    lock.create_table()
+    return lock
 
 
-def _split(name: str) -> tuple[str, str]:
-    database, dot, table = name.partition(".")
-    if not dot:
-        raise ArgumentError(
-            f"{name!r} does not name a table: write 'database.table'", argument="name", value=name
-        )
-    _check_name("database", database)
-    _check_name("table", table)
-    return database, table
-
-
-def _check_name(what: str, name: str) -> None:
-    if not _NAME.fullmatch(name) or name != name.strip():
-        raise ArgumentError(
-            f"{name!r} cannot be a {what} name: no '/', '.', '$' or outer blanks",
-            argument="name",
-            value=name,
-        )
+def _locked(storage: Storage, lock: TableLock | None, table: str) -> Storage:
+    return storage if lock is None else LockedStorage(storage, lock, table)

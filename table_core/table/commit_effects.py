@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.commit import effects as fx
 from table_core.commit.readback import digest, search
@@ -26,14 +26,29 @@ if TYPE_CHECKING:
 __all__ = ["Performer", "snapshots_backwards"]
 
 
+_HISTORY_MAX: Final = 10_000
+
+
 def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterator[Snapshot]:
-    """Snapshots from ``newest`` down to ``oldest`` or the first gap."""
+    """Snapshots from ``newest`` down to ``oldest`` or the first gap.
+
+    Those that this handle has read before are remembered: a stream of commits reads each once.
+    """
+    known = access.metadata.history
+    if known and max(known) > newest:
+        known.clear()  # rolled back: the numbers are used again
     for id in range(newest, oldest - 1, -1):
-        try:
-            body = access.metadata.snapshot_body(id)
-        except NotFoundError:
-            return
-        yield Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
+        found = known.get(id)
+        if found is None:
+            try:
+                body = access.metadata.snapshot_body(id)
+            except NotFoundError:
+                return
+            found = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
+            known[id] = found
+            if len(known) > _HISTORY_MAX:
+                del known[min(known)]
+        yield found
 
 
 @dataclass(slots=True)

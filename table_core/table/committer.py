@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
+from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
-from table_core.ondisk.properties import WRITER_PREFIX, carried
+from table_core.ondisk.properties import WRITER_PREFIX, carried, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit
 from table_core.table.commit_effects import Performer, snapshots_backwards
@@ -22,7 +23,7 @@ from table_core.table.results import Commit, CommitAs
 from table_core.table.uncommitted import discard, is_certain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.commit.outcome import Landed, Outcome
     from table_core.commit.overwrite import Selection
@@ -34,6 +35,7 @@ __all__ = [
     "commit_parts",
     "commit_writes",
     "compact_part",
+    "filter_committed",
     "find_commit",
     "identifier_of",
     "parts_of",
@@ -126,7 +128,7 @@ def commit_parts(
         append=append,
         compact=compact,
         operation=operation,
-        force=force or access.options.get(keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT),
+        force=force or (append is not None and _keeps_empty(access, commit)),
     )
     try:
         outcome = _run(access, request)
@@ -154,13 +156,22 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         user=commit.user or _random_user(access),
         identifier=identifier_of(commit),
         fresh_user=commit.user is None,
+        growing=commit.growing,
         properties=commit.properties,
         expect=commit.expect,
         watermark=commit.watermark,
         writer_version=WRITER_VERSION,
         index_keys_by_file=not access.schema.is_key_table and access.schema.bucket < 0,
+        tracks_rows=access.options.get(keys_commit.ROW_TRACKING_ENABLED),
         limits=CommitLimits.of(access.options),
     )
+
+
+def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
+    """Whether a commit without rows makes a snapshot: streams say so, and options may."""
+    ignored = access.options.get(keys_commit.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+    forced = access.options.get(keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT)
+    return forced or (not ignored if ignored is not None else commit.growing)
 
 
 def _run(access: TableAccess, request: CommitRequest) -> Outcome:
@@ -236,7 +247,21 @@ def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
         return None
     request = replace(_request(access, commit), expect={})
     outcome = _run(access, request)
-    return _described(access, outcome) if outcome.snapshot_ids else None
+    return _described(access, outcome) if outcome.replayed else None
+
+
+def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int]) -> list[int]:
+    """See ``Table.filter_committed``."""
+    asked = sorted(set(identifiers))
+    head = access.metadata.head()
+    if head is None or not asked:
+        return asked
+    history = snapshots_backwards(access, head.id, 1)
+    landed = committed_identifiers(history, user=user, identifiers=asked)
+    known = carried(snapshots_backwards(access, head.id, 1)).properties
+    return [
+        id for id in asked if id not in landed and not has_landed(known, user, id, growing=True)
+    ]
 
 
 def position(access: TableAccess, name: str) -> str | None:

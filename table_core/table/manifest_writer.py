@@ -29,7 +29,9 @@ __all__ = ["ManifestWriter"]
 
 _log = logging.getLogger(__name__)
 _ENTRIES_MAX: Final = 30_000
-"""Entries of one manifest: about 8 MB, ``manifest.target-file-size``, at the usual 250 bytes."""
+"""Entries that are encoded at once: about 8 MB at the usual 250 bytes."""
+_ENTRIES_MIN: Final = 1_000
+"""Paimon looks at the size of a manifest after so many entries only."""
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ class ManifestWriter:
             delta, delta_size = previous.delta_manifest_list, previous.delta_manifest_list_size
             log, log_size = previous.changelog_manifest_list, previous.changelog_manifest_list_size
         else:
-            delta, delta_size = self._list(self._manifests(effect.delta))
+            delta, delta_size = self._list(self._manifests(self._trimmed(effect.delta)))
             log, log_size = None, None
             if effect.changelog:
                 log, log_size = self._list(self._manifests(effect.changelog))
@@ -154,18 +156,32 @@ class ManifestWriter:
         return manifest_merge.MergeSizes.of(self.access.options)
 
     def _manifests(self, entries: Iterable[ManifestEntry]) -> list[ManifestMeta]:
-        """Write ``entries``, in manifests of about the target size."""
-        chosen = tuple(entries)
-        return [
-            self._manifest(chosen[start : start + _ENTRIES_MAX])
-            for start in range(0, len(chosen), _ENTRIES_MAX)
-        ]
+        """Write ``entries``, in manifests that end once they reach the target size."""
+        left, metas, size = tuple(entries), [], _ENTRIES_MAX
+        while left:
+            body = self._encoded(left[:size])
+            if len(body) > self._sizes().target_bytes and size > _ENTRIES_MIN:
+                each = len(body) / len(left[:size])
+                fitting = int(self._sizes().target_bytes / each) // _ENTRIES_MIN + 1
+                if fitting * _ENTRIES_MIN < len(left[:size]):
+                    size = fitting * _ENTRIES_MIN
+                    body = self._encoded(left[:size])
+            metas.append(self._manifest(left[:size], body))
+            left = left[size:]
+        return metas
 
-    def _manifest(self, chosen: Sequence[ManifestEntry]) -> ManifestMeta:
+    def _trimmed(self, delta: Iterable[ManifestEntry]) -> Iterable[ManifestEntry]:
+        """What ``manifest.delete-file-drop-stats`` leaves: nobody prunes by files that go."""
+        if not self.access.options.get(keys_commit.MANIFEST_DELETE_FILE_DROP_STATS):
+            return delta
+        return [e.without_stats() if e.kind is EntryKind.DELETE else e for e in delta]
+
+    def _encoded(self, chosen: Sequence[ManifestEntry]) -> bytes:
+        compression = self.access.options.get(keys_commit.MANIFEST_COMPRESSION)
+        return encode_manifest(chosen, compression=compression)
+
+    def _manifest(self, chosen: Sequence[ManifestEntry], body: bytes) -> ManifestMeta:
         name = self._name("manifest")
-        body = encode_manifest(
-            chosen, compression=self.access.options.get(keys_commit.MANIFEST_COMPRESSION)
-        )
         self._store(name, body)
         types = [f.type for f in self.access.schema.partition_fields]
         return summarize(chosen, name, len(body), types)

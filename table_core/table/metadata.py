@@ -92,6 +92,8 @@ class Metadata:
     branch: str = layout.MAIN
     seen: tuple[Seen, ...] = ()
     """Snapshots that commits through this handle were built on; a rollback empties it."""
+    history: dict[int, Snapshot] = field(default_factory=dict, repr=False)
+    """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
 
     # ------------------------------------------------------------------------------- schemas

@@ -29,6 +29,9 @@ class CommitAs:
     """Event time in epoch milliseconds up to which rows are complete."""
     expect: Mapping[str, str | None] = field(default_factory=dict)
     """Properties and the values that the caller read; a difference is kind ``conflict``."""
+    growing: bool = False
+    """Identifiers of ``user`` only grow, as those of a stream: one at or below the newest that landed
+    is a no-op, and a commit without rows makes a snapshot too (``snapshot.ignore-empty-commit``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,7 @@ def rollback_to(
     if not dry_run:
         _remove(access, target, removed)
         access.metadata.seen = ()
+        access.metadata.history.clear()
     return ResultDocument(
         action="rollback",
         table=access.name,

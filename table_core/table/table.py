@@ -12,7 +12,7 @@ from table_core.table.scan import batch_scan
 from table_core.table.upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -151,6 +151,15 @@ class Table(Upkeep):
         return rollback_to(
             self.access, snapshot=snapshot, tag=tag, timestamp=timestamp, dry_run=dry_run
         )
+
+    def filter_committed(self, user: str, identifiers: Iterable[int]) -> list[int]:
+        """Those of the growing ``identifiers`` of ``user`` that have yet to be committed, ascending.
+
+        For a stream that starts again and does not know what its last commits came to.
+        """
+        from table_core.table.committer import filter_committed
+
+        return filter_committed(self.access, user, identifiers)
 
     def position(self, name: str) -> str | None:
         """The newest value of a ``tc.`` property, looked up backwards past foreign commits.

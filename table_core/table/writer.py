@@ -18,6 +18,7 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
+from table_core.options import keys_commit
 from table_core.schema.validate import unsupported_feature
 from table_core.table.assigning import assigner_for
 from table_core.table.bucket_writer import BucketWriter, Numbering
@@ -62,9 +63,14 @@ class WriteResult:
     compactions: tuple[CompactChange, ...] = ()
 
 
-def refuse_unwritable(access: TableAccess) -> None:
-    """Refuse tables that this release reads and does not write, by naming the feature."""
+def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
+    """Refuse tables that this release reads and does not write, by naming the feature.
+
+    ``adds_only``: files that are there stay as they are, so rows keep their ids.
+    """
     feature = unsupported_feature(access.schema)
+    if feature is None and not adds_only and access.options.get(keys_commit.ROW_TRACKING_ENABLED):
+        feature = keys_commit.ROW_TRACKING_ENABLED.key
     if feature is not None:
         raise UnsupportedFeatureError(
             f"table {access.name} uses {feature}, which this release does not write",
@@ -89,7 +95,7 @@ class TableWriter:
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
     ) -> None:
-        refuse_unwritable(access)
+        refuse_unwritable(access, adds_only=True)
         self._found = landed()
         self._access = access
         self._commit = commit

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -40,9 +42,13 @@ FORK.set_forkserver_preload(
 )
 
 
-def make_table(folder: Path, **options: str) -> tc.Table:
-    catalog = tc.open_catalog(str(folder))
-    catalog.create_database("d")
+Store = Mapping[str, Any] | None
+"""Options of the store, where it needs any."""
+
+
+def make_table(folder: Path | str, store: Store = None, **options: str) -> tc.Table:
+    catalog = tc.open_catalog(str(folder), store)
+    catalog.create_database("d", if_not_exists=True)
     return catalog.create_table(
         "d.sums", SCHEMA, primary_key=("writer",), options={**OPTIONS, **options}
     )
@@ -62,9 +68,9 @@ def sums(table: tc.Table) -> dict[str, tuple[int, int]]:
     return found
 
 
-def write(uri: str, user: str, first: int, count: int, log: Path) -> None:
+def write(uri: str, user: str, first: int, count: int, log: Path, store: Store = None) -> None:
     """Commits ``first`` .. of ``user``: "n made|found snapshot:hash …" a line."""
-    table = tc.open_table(uri)
+    table = tc.open_table(uri, storage_options=store)
     with log.open("a", buffering=1) as out:
         for n in range(first, first + count):
             with table.write(commit=tc.CommitAs(user=user, identifier=n)) as writer:
@@ -90,9 +96,9 @@ def compact(uri: str, rounds: int, log: Path) -> None:
                 print("conflict", file=out)
 
 
-def read(uri: str, stop: Path, log: Path) -> None:
+def read(uri: str, stop: Path, log: Path, store: Store = None) -> None:
     """Read until ``stop`` is there: every state must add up, and none is older than the last."""
-    table = tc.open_table(uri)
+    table = tc.open_table(uri, storage_options=store)
     before: dict[str, tuple[int, int]] = {}
     with log.open("a", buffering=1) as out:
         while not stop.exists():

@@ -125,6 +125,7 @@ public final class Judge {
         }
         Options context = new Options();
         context.set("warehouse", ask.get("warehouse").asText());
+        texts(ask.get("catalog")).forEach(context::set);
         try (Catalog catalog = CatalogFactory.createCatalog(CatalogContext.create(context))) {
             Identifier name = Identifier.fromString(ask.get("table").asText());
             String verb = ask.get("verb").asText();
@@ -151,6 +152,11 @@ public final class Judge {
                 case "write":
                     JsonNode watermark = ask.get("watermark");
                     write(table, ask.get("rows"), watermark == null ? null : watermark.asLong());
+                    break;
+                case "rounds":
+                    for (JsonNode rows : ask.get("rounds")) {
+                        write(table, rows);
+                    }
                     break;
                 case "compact":
                     compact((FileStoreTable) table, !ask.path("minor").asBoolean());

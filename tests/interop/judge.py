@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ JARS = (
     "org.slf4j:slf4j-nop:2.0.17",
     "org.xerial.snappy:snappy-java:1.1.10.8",
     "org.lz4:lz4-java:1.8.0",
+    "org.postgresql:postgresql:42.7.4",
+    "com.mysql:mysql-connector-j:8.4.0",
 )
 OPENS = ("java.nio", "java.lang")
 KIND = "_ROW_KIND"
@@ -69,8 +71,11 @@ class Judge:
                 text=True,
             )
 
-    def table(self, warehouse: Path, name: str) -> JudgedTable:
-        return JudgedTable(self, warehouse, name)
+    def table(
+        self, warehouse: Path, name: str, catalog: Mapping[str, str] | None = None
+    ) -> JudgedTable:
+        """``catalog``: more options of the catalog, as its metastore and lock."""
+        return JudgedTable(self, warehouse, name, catalog or {})
 
     def ask(self, verb: str, warehouse: Path, table: str, **more: Any) -> Any:
         assert self.process.stdin is not None
@@ -102,6 +107,7 @@ class JudgedTable:
     judge: Judge
     warehouse: Path
     name: str
+    catalog: Mapping[str, str] = field(default_factory=dict)
 
     def create(
         self,
@@ -148,6 +154,10 @@ class JudgedTable:
         more = {} if watermark is None else {"watermark": watermark}
         return self._newest("write", rows=rows, **more)
 
+    def rounds(self, rounds: Sequence[Rows]) -> int | None:
+        """Commit each list of rows, one after the other."""
+        return self._newest("rounds", rounds=rounds)
+
     def compact(self, *, minor: bool = False) -> int | None:
         return self._newest("compact", minor=minor)
 
@@ -174,7 +184,7 @@ class JudgedTable:
         return None if newest is None else int(newest)
 
     def _ask(self, verb: str, **more: Any) -> Any:
-        return self.judge.ask(verb, self.warehouse, self.name, **more)
+        return self.judge.ask(verb, self.warehouse, self.name, catalog=self.catalog, **more)
 
 
 def agree(ours: pa.Table, theirs: Rows, *, ordered: bool = False) -> None:

@@ -27,7 +27,9 @@ among the named schedules alone:
         search at the first attempt only                  a process taken for dead comes second, + 1
         later absence not proved                          ... wakes after its twin's proof expired
         (caller) a first run passes no ``resume_from``    ... before it began wakes last
+        commits not listed in the snapshot                a restart after its proof expired, which ..., + 2
         expectations not checked                          two flows read the same position
+        a replaced snapshot below the floor raised        what a writer saw expired ...
         files deleted although the outcome is unknown     a reply is lost and then the store is gone, + 1
         a lost compact half is raised                     a compact half loses and the rows are in, + 1
     attempt
@@ -382,15 +384,15 @@ SCHEDULES = {
     ),
     "a restart after an unacknowledged success": ("wa>Create wa wa!crash wa>", {"wa": None}),
     "a restart after its proof expired": (
-        "wa>Create wa wa!crash wb> expirer> wa>",
+        "wa>Create wa wa!crash java expirer> wa>",
         {"wa": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "a restart while Java expires its proof": (
-        "wa>Create wa wa!crash wb> jexpirer jexpirer wa> jexpirer>",
+        "wa>Create wa wa!crash java jexpirer jexpirer wa> jexpirer>",
         {"wa": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "a dead id hides the proof": (
-        "wa>Create fresh>Create wa wa!crash wb> expirer> fresh wa>",
+        "wa>Create fresh>Create wa wa!crash java expirer> fresh wa>",
         {"wa": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "a lost reply is read back": ("fresh>Create fresh!after fresh>", {"fresh": None}),
@@ -413,11 +415,11 @@ SCHEDULES = {
     "the store's client repeats a create": ("fresh>Create fresh!again fresh>", {"fresh": None}),
     "a process taken for dead comes second": ("wa>Create wa!twin wa~> wa>", {"wa": None}),
     "a process taken for dead wakes after its twin's proof expired": (
-        "wa>Create wa!twin wa~> wa>Wait wb> wc> expirer> wa>",
+        "wa>Create wa!twin wa~> wa>Wait java1 java2 expirer> wa>",
         {"wa": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "a process taken for dead before it began wakes last": (
-        "wa!twin wa>ReadHead wa~> wb> expirer> wa>",
+        "wa!twin wa>ReadHead wa~> java expirer> wa>",
         {"wa": ErrorKind.UNKNOWN_OUTCOME},
     ),
     "two flows read the same position": (
@@ -436,6 +438,26 @@ SCHEDULES = {
     "an upgraded file survives expiry": ("compacting> wb> expirer>", {"compacting": None}),
     "a crash between the halves": (
         "compacting>Announce compacting compacting>Create compacting!crash compacting>",
+        {"compacting": None},
+    ),
+    "what a writer saw expired and its number was used again": (
+        "wb>Create java fresh>Create wc> fresh>Wait wd> expirer> wb> fresh>",
+        {"fresh": None, "wb": ErrorKind.UNKNOWN_OUTCOME},
+    ),
+    "a crash after both halves, and the first one expires": (
+        "compacting>Announce compacting compacting>Announce compacting!crash expirer> compacting>",
+        {"compacting": None},
+    ),
+    "a restart after its proof expired, which the head names": (
+        "wa>Create wa wa!crash wb> expirer> wa>",
+        {"wa": None},
+    ),
+    "a process taken for dead wakes, and the head names its twin": (
+        "wa>Create wa!twin wa~> wa>Wait wb> wc> expirer> wa>",
+        {"wa": None},
+    ),
+    "a crash between the halves, and the first one expires": (
+        "compacting>Announce compacting compacting>Create compacting!crash wb> expirer> compacting>",
         {"compacting": None},
     ),
     "a reader keeps what it was promised": ("wa> reader compactor> reader expirer reader>", {}),

@@ -184,7 +184,7 @@ def test_all_broken_rules_are_named_at_once() -> None:
     assert len(found) == 3
 
 
-@pytest.mark.parametrize("key", ["row-tracking.enabled", "data-evolution.enabled"])
+@pytest.mark.parametrize("key", ["data-evolution.enabled"])
 def test_features_that_cannot_be_written_are_refused_by_name(key) -> None:
     with pytest.raises(UnsupportedFeatureError) as caught:
         made(options={key: "true"})

@@ -182,9 +182,7 @@ def test_a_scan_that_outlives_its_snapshot_says_so(catalog: tc.Catalog) -> None:
         scan.to_arrow()
 
 
-@pytest.mark.parametrize(
-    "feature", ["row-tracking.enabled", "data-evolution.enabled", "sequence.snapshot-ordering"]
-)
+@pytest.mark.parametrize("feature", ["data-evolution.enabled", "sequence.snapshot-ordering"])
 def test_a_table_that_cannot_be_written_names_the_feature(
     catalog: tc.Catalog, feature: str
 ) -> None:

@@ -1,0 +1,134 @@
+"""Options of a catalog: which one keeps the names of tables, and who keeps writers apart.
+
+They come with the storage options, under Paimon's names, so that one set of settings serves both.
+What is none of these is for the store.  Source: ``org.apache.paimon.options.CatalogOptions``,
+``org.apache.paimon.jdbc.JdbcCatalogOptions``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from table_core.errors import OptionError, UnsupportedFeatureError
+from table_core.options import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["CatalogOptions"]
+
+T = TypeVar("T")
+_LOGIN: Final = "jdbc."
+_REFUSED: Final = frozenset({"hive", "rest"})
+_OWN: Final = frozenset(
+    {
+        "metastore",
+        "warehouse",
+        "uri",
+        "catalog-key",
+        "lock.enabled",
+        "lock.type",
+        "lock.path",
+        "lock-check-max-sleep",
+        "lock-acquire-timeout",
+        "lock-key-max-length",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogOptions:
+    """What ``storage_options`` say about the catalog; the rest of them is in ``storage``."""
+
+    metastore: str = "filesystem"
+    """``filesystem`` (folders are the catalog) or ``jdbc``."""
+    uri: str | None = field(default=None, repr=False)
+    """``jdbc:<database>:...`` of the metastore, or of a lock of type ``jdbc``."""
+    login: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """``jdbc.user``, ``jdbc.password`` and their like, without the prefix."""
+    catalog_key: str = "jdbc"
+    """Catalogs of several warehouses may share a database: this tells them apart."""
+    lock_type: str | None = None
+    """``jdbc``, ``file``, or None: no lock."""
+    lock_path: str | None = None
+    """Folder of the lock files."""
+    check_max_sleep_ms: int = 8_000
+    acquire_timeout_ms: int = 480_000
+    """How long to wait for a lock; one that is held for longer counts as forgotten."""
+    key_length_max: int = 255
+    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, warehouse: str, given: Mapping[str, Any]) -> CatalogOptions:
+        """Read ``given``.
+
+        Raises:
+            OptionError: a value does not parse, or two do not fit together.
+            UnsupportedFeatureError: a catalog of Paimon's that this release has not.
+        """
+        known = {key: str(value) for key, value in given.items() if key in _OWN}
+        if (metastore := known.get("metastore", "").lower()) in _REFUSED:
+            raise UnsupportedFeatureError(
+                f"metastore={metastore} is not in this release: use a file system catalog with "
+                "lock.type=jdbc, or metastore=jdbc",
+                feature=f"{metastore} catalog",
+            )
+        found = cls(
+            metastore=_read(known, "metastore", parse.choice("filesystem", "jdbc"), "filesystem"),
+            uri=known.get("uri"),
+            login={k[len(_LOGIN) :]: str(v) for k, v in given.items() if k.startswith(_LOGIN)},
+            catalog_key=known.get("catalog-key", "jdbc"),
+            lock_type=_lock_type(known),
+            lock_path=known.get("lock.path"),
+            check_max_sleep_ms=_read(known, "lock-check-max-sleep", parse.duration_ms, 8_000),
+            acquire_timeout_ms=_read(known, "lock-acquire-timeout", parse.duration_ms, 480_000),
+            key_length_max=_read(known, "lock-key-max-length", parse.integer, 255),
+            storage={k: v for k, v in given.items() if k not in _OWN and not k.startswith(_LOGIN)},
+        )
+        found.check(warehouse, known.get("warehouse"))
+        return found
+
+    def check(self, warehouse: str, again: str | None) -> None:
+        """Require that the options fit together."""
+        if again is not None and again.rstrip("/") != warehouse.rstrip("/"):
+            raise OptionError(
+                f"option 'warehouse' is {again!r}, not {warehouse!r}", option="warehouse"
+            )
+        if "jdbc" in (self.metastore, self.lock_type) and not (self.uri or "").startswith("jdbc:"):
+            raise OptionError(
+                "a JDBC catalog needs the option 'uri', e.g. jdbc:postgresql://host:5432/db",
+                option="uri",
+                value=None,
+            )
+        if self.lock_type == "file" and not self.lock_path:
+            raise OptionError(
+                "lock.type=file needs the option 'lock.path': a folder that all writers share",
+                option="lock.path",
+                value=None,
+            )
+
+
+def _lock_type(known: Mapping[str, str]) -> str | None:
+    """The lock in force: a JDBC catalog brings its own, any other has to name one."""
+    if not _read(known, "lock.enabled", parse.boolean, "lock.type" in known):
+        return None
+    metastore = known.get("metastore", "filesystem").lower()
+    if metastore != "jdbc" and "lock.type" not in known:
+        raise OptionError(
+            "lock.enabled=true needs lock.type=jdbc or lock.type=file with a file system catalog",
+            option="lock.type",
+            value=None,
+        )
+    return _read(known, "lock.type", parse.choice("jdbc", "file"), "jdbc")
+
+
+def _read(known: Mapping[str, str], key: str, how: Callable[[str], T], default: T) -> T:
+    if key not in known:
+        return default
+    try:
+        return how(known[key])
+    except ValueError as error:
+        raise OptionError(
+            f"option {key!r} cannot be {known[key]!r}: {error}", option=key, value=known[key]
+        ) from error

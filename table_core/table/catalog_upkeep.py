@@ -1,0 +1,129 @@
+"""Verbs of a catalog that work on whole tables: copies, and upkeep of a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from table_core.errors import NotFoundError
+from table_core.table.results import CommitAs
+
+if TYPE_CHECKING:
+    from table_core.table.catalog import Catalog
+    from table_core.table.results import ResultDocument
+    from table_core.table.times import PointInTime
+
+__all__ = ["CatalogUpkeep"]
+
+
+class CatalogUpkeep:
+    """The verbs; ``Catalog`` is one."""
+
+    __slots__ = ()
+
+    @property
+    def _catalog(self) -> Catalog:
+        return cast("Catalog", self)
+
+    def clone_table(
+        self,
+        name: str,
+        to_name: str,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        timestamp: PointInTime | None = None,
+        to: Catalog | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Copy one state of ``name`` (default: the newest) to the new table ``to_name``.
+
+        ``to``: the catalog of the copy, by default this one.  A clone that was cut short goes on where
+        it stood.  History, tags, branches and consumers stay behind.
+
+        Raises:
+            AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
+            NotFoundError: no such table, state, or database of the copy.
+        """
+        from table_core.table.clone import clone_table, state_to_clone
+
+        catalog = self._catalog if to is None else to
+        database, table = catalog.split(to_name)
+        if not dry_run and database not in (names := catalog.databases()):
+            raise NotFoundError(
+                f"no database {database!r}; create it first: there are {names}",
+                name=database,
+                available=names,
+            )
+        access = self._catalog.table(name).access
+        done = clone_table(
+            access,
+            state_to_clone(access, snapshot, tag, timestamp),
+            catalog.root(database, table),
+            to_name,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
+        if not dry_run:
+            catalog.directory.add_table(database, table)
+        return done
+
+    def clone_database(
+        self,
+        database: str,
+        to_database: str,
+        to: Catalog | None = None,
+        including: str = ".*",
+        excluding: str = "",
+        parallelism: int = 1,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Clone the newest state of tables whose names match; see ``clone_table``."""
+        from table_core.table.database_upkeep import Choice, clone_database
+
+        return clone_database(
+            self._catalog,
+            Choice(
+                database=database,
+                including=including,
+                excluding=excluding,
+                parallelism=parallelism,
+            ),
+            to_database,
+            to=self._catalog if to is None else to,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )
+
+    def compact_database(
+        self,
+        database: str,
+        including: str = ".*",
+        excluding: str = "",
+        strategy: str = "minor",
+        idle_time: str | None = None,
+        parallelism: int = 1,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Compact tables whose names match, ``parallelism`` of them at a time.
+
+        ``idle_time``, e.g. ``"1 h"``: only partitions that nobody has written to for so long.
+        ``details["tables"]`` has the result of each.  A table that fails stops no other one; its error
+        is raised in the end.
+        """
+        from table_core.table.database_upkeep import Choice, compact_database
+
+        return compact_database(
+            self._catalog,
+            Choice(
+                database=database,
+                including=including,
+                excluding=excluding,
+                parallelism=parallelism,
+            ),
+            strategy=strategy,
+            idle_time=idle_time,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )

@@ -1,0 +1,239 @@
+"""Many processes commit to one table, some are killed and start again: ``make torture``.
+
+    python -m tests.durability.torture [--processes 8] [--commits 200] [--kills 40] [--race 50]
+                                       [--stores local,s3]
+
+On a local folder and on a bucket of an S3 server that judges races (MinIO).  Each writer has a
+user of its own and adds 1 to its sum with each commit; a killed one starts again under its name.
+Checked: each sum is exact, no snapshot was replaced (each writer keeps the hashes of its own), ids
+have no gap, no reader ever saw a wrong sum.  Before that, a race without kills: one row for each
+commit, ours beside pypaimon, and how many rows of acknowledged commits are there in the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import table_core as tc
+from bench.run import pypaimon_python
+from tests.durability import processes
+from tests.servers import S3, s3
+
+SEED = 41
+RETRIES = {"commit.max-retries": "1000", "commit.max-retry-wait": "500 ms"}
+ROWS = pa.schema([("writer", pa.int32()), ("n", pa.int32())])
+PEER = Path(__file__).with_name("pypaimon_writer.py")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A warehouse, and how ours and pypaimon get there."""
+
+    name: str
+    warehouse: str
+    ours: dict[str, Any] | None
+    theirs: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Raced:
+    """``acknowledged`` commits in ``seconds``; ``there`` of their rows can be read."""
+
+    acknowledged: int
+    there: int
+    seconds: float
+
+    def __str__(self) -> str:
+        lost = self.acknowledged - self.there
+        return (
+            f"{self.acknowledged / self.seconds:6.1f} commits/s, {self.acknowledged} acknowledged, "
+            f"{lost} of them lost"
+        )
+
+
+def start(target: Callable[..., None], *args: object) -> BaseProcess:
+    process = processes.FORK.Process(target=target, args=args, daemon=True)
+    process.start()
+    return process
+
+
+def lines(log: Path) -> list[list[str]]:
+    """Whole lines only: the last one may be half written."""
+    body = log.read_text() if log.exists() else ""
+    return [line.split() for line in body[: body.rfind("\n") + 1].splitlines()]
+
+
+# ------------------------------------------------------------------------------------------- race
+def append(uri: str, writer: int, count: int, store: Any, ready: Any) -> None:
+    table = tc.open_table(uri, storage_options=store)
+    ready.wait()
+    for n in range(count):
+        with table.write() as rows:
+            rows.write(pa.table({"writer": [writer], "n": [n]}, schema=ROWS))
+            rows.commit()
+
+
+def race_of_ours(place: Place, writers: int, count: int) -> Raced:
+    catalog = tc.open_catalog(place.warehouse, place.ours)
+    table = catalog.create_table("d.ours", ROWS, options=RETRIES)
+    ready = processes.FORK.Barrier(writers + 1)
+    all_of_them = [start(append, table.uri, w, count, place.ours, ready) for w in range(writers)]
+    ready.wait()
+    started = time.monotonic()
+    for process in all_of_them:
+        process.join()
+        assert process.exitcode == 0
+    seconds = time.monotonic() - started
+    return Raced(writers * count, catalog.table("d.ours").read().to_arrow().num_rows, seconds)
+
+
+def race_of_pypaimon(place: Place, writers: int, count: int) -> Raced:
+    """The same table, made by us, through pypaimon's own writers in its own environment."""
+    catalog = tc.open_catalog(place.warehouse, place.ours)
+    catalog.create_table("d.theirs", ROWS)
+    words = [str(pypaimon_python()), "-W", "ignore", str(PEER), json.dumps(place.theirs)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    peers = [
+        subprocess.Popen([*words, str(w), str(count)], text=True, **pipes)  # type: ignore[call-overload]
+        for w in range(writers)
+    ]
+    for peer in peers:
+        assert peer.stdout.readline() == "ready\n"
+    started = time.monotonic()
+    for peer in peers:
+        peer.stdin.write("go\n")
+        peer.stdin.flush()
+    acknowledged = sum(int(peer.stdout.readline() or 0) for peer in peers)
+    seconds = time.monotonic() - started
+    for peer in peers:
+        peer.wait()
+    rows = catalog.table("d.theirs").read().to_arrow()
+    return Raced(acknowledged, rows.num_rows, seconds)
+
+
+# ---------------------------------------------------------------------------------------- torture
+def torture(
+    place: Place, writers: int, commits: int, kills: int, folder: Path, readers: int = 2
+) -> str:
+    """Run it and check everything; one line about it."""
+    table = processes.make_table(place.warehouse, place.ours, **RETRIES)
+    draw, stop = random.Random(SEED), folder / f"stop-{place.name}"
+    logs = {f"w{w}": folder / f"{place.name}-w{w}" for w in range(writers)}
+    reads = [folder / f"{place.name}-r{r}" for r in range(readers)]
+    watching = [start(processes.read, table.uri, stop, log, place.ours) for log in reads]
+
+    def begin(user: str) -> BaseProcess:
+        told = lines(logs[user])
+        first = int(told[-1][0]) + 1 if told else 0
+        left = commits - first
+        return start(processes.write, table.uri, user, first, left, logs[user], place.ours)
+
+    started = time.monotonic()
+    running = {user: begin(user) for user in logs}
+    killed = 0
+    while any(process.is_alive() for process in running.values()):
+        time.sleep(0.02)
+        done = sum(len(lines(log)) for log in logs.values())
+        if killed < kills and done > (killed + 0.5) * writers * commits / (kills + 1):
+            user = draw.choice([u for u, p in running.items() if p.is_alive()])
+            time.sleep(draw.random() * 0.05)
+            running[user].kill()
+            running[user].join()
+            running[user] = begin(user)
+            killed += 1
+    seconds = time.monotonic() - started
+    stop.touch()
+    for process in [*running.values(), *watching]:
+        process.join()
+    looked = check(table, logs, reads, commits)
+    return (
+        f"{writers * commits / seconds:6.1f} commits/s in {seconds:.0f} s, {killed} processes killed; "
+        f"{looked}"
+    )
+
+
+def check(table: tc.Table, logs: dict[str, Path], reads: list[Path], commits: int) -> str:
+    """Sums exact, snapshots as they were made, every read right; what was looked at."""
+    sums = processes.sums(table)
+    assert sums == dict.fromkeys(logs, (commits - 1, commits)), sums
+    ids = [snapshot.id for snapshot in table.snapshots()]
+    assert ids == list(range(1, len(ids) + 1)), "a gap"
+    hashes = dict(
+        pair.split(":") for log in logs.values() for line in lines(log) for pair in line[2:]
+    )
+    for id, hashed in hashes.items():
+        assert processes.snapshot_hash(table, int(id)) == hashed, f"snapshot {id} was replaced"
+    seen = [line[0] for log in reads for line in lines(log)]
+    assert seen
+    assert set(seen) == {"right"}, [line for log in reads for line in lines(log)]
+    found = sum(line[1] == "found" for log in logs.values() for line in lines(log))
+    return (
+        f"{len(ids)} snapshots, {len(hashes)} hashes as told, {found} commits found again after a "
+        f"kill, {len(seen)} reads right"
+    )
+
+
+# ------------------------------------------------------------------------------------------ stores
+@contextmanager
+def places(names: list[str]) -> Iterator[list[Place]]:
+    with ExitStack() as stack:
+        found = []
+        if "local" in names:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="torture"))
+            found.append(Place("local", folder, None, {"warehouse": folder}))
+        if "s3" in names:
+            found.append(bucket(stack.enter_context(s3(races=True))))
+        yield found
+
+
+def bucket(server: S3) -> Place:
+    name = f"torture-{uuid.uuid4().hex[:8]}"
+    server.make_bucket(name)
+    theirs = {
+        "warehouse": f"s3://{name}/wh",
+        "fs.s3.endpoint": server.endpoint,
+        "fs.s3.accessKeyId": server.key,
+        "fs.s3.accessKeySecret": server.secret,
+        "fs.s3.region": "us-east-1",
+    }
+    return Place("s3", f"s3://{name}/wh", server.options(), theirs)
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    asked.add_argument("--processes", type=int, default=8)
+    asked.add_argument("--commits", type=int, default=200)
+    asked.add_argument("--kills", type=int, default=40)
+    asked.add_argument("--race", type=int, default=50)
+    asked.add_argument("--stores", default="local,s3")
+    given = asked.parse_args()
+    with places(given.stores.split(",")) as found, tempfile.TemporaryDirectory() as folder:
+        for place in found:
+            catalog = tc.open_catalog(place.warehouse, place.ours)
+            catalog.create_database("d", if_not_exists=True)
+            if given.race:
+                for name, race in (("ours", race_of_ours), ("pypaimon", race_of_pypaimon)):
+                    print(f"{place.name:6} race {name:9}", race(place, given.processes, given.race))
+                    sys.stdout.flush()
+            told = torture(place, given.processes, given.commits, given.kills, Path(folder))
+            print(f"{place.name:6} torture       ", told, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
