@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import BaseHook, mask_secret
-from paimon_provider.conditions import SnapshotFacts, TableNews
+from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.job_log import Redaction, progress_of
 from paimon_provider.warehouse import Warehouse
 from table_core.errors import ErrorKind, NotFoundError, TableError
@@ -15,7 +15,7 @@ from table_core.errors import ErrorKind, NotFoundError, TableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from paimon_provider.conditions import NewSnapshots, Seen
+    from paimon_provider.conditions import NewSnapshots
     from paimon_provider.launchers.base import Launcher
     from paimon_provider.launchers.standalone import StandaloneLauncher
     from paimon_provider.run_identity import RunIdentity
@@ -49,6 +49,7 @@ class PaimonHook(BaseHook):
         self.on_progress: Callable[[Mapping[str, Any]], None] | None = None
         """Is told what a job says of itself while it runs: stage, and facts such as ``ui``."""
         self._catalog: Any = None
+        self._watched: dict[str, Any] = {}
         self._launcher: Launcher | None = None
 
     @cached_property
@@ -177,13 +178,18 @@ class PaimonHook(BaseHook):
         """The newest snapshots, back to ``since``; without it the head alone.
 
         Where the numbers have started over, after a rollback or a new table of that name, back to
-        the time of ``since``.  No table and no snapshot are no news.
+        the time of ``since``.  No table and no snapshot are no news.  While nothing is new, asking
+        again costs a look at the head and no more.
         """
         try:
-            handle = self.table(table)
+            handle = self._watched.get(table) or self.table(table)
+            head = handle.latest_snapshot()
+            if head is not None and (since is None or _mark(head) != since):
+                handle = self.table(table)  # its options may be others by now
         except NotFoundError:
+            self._watched.pop(table, None)
             return TableNews()
-        head = handle.latest_snapshot()
+        self._watched[table] = handle
         found = [] if head is None else [SnapshotFacts.of(head)]
         while found and since is not None and not _reaches(found[-1], since, found[0].id):
             try:
@@ -223,6 +229,10 @@ class PaimonHook(BaseHook):
         snapshots, producer = self.snapshots(table)
         found = condition.found(snapshots, producer)
         return (found, producer) if found else None
+
+
+def _mark(head: Any) -> Seen:
+    return Seen.up_to(SnapshotFacts.of(head))
 
 
 def _reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
