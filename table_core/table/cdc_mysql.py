@@ -18,6 +18,7 @@ from table_core.cdc.mysql_types import mysql_column, mysql_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import STRING
+from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,6 +37,8 @@ _GEOMETRIES: Final = frozenset(
         *("multipolygon", "geometrycollection", "geomcollection"),
     }
 )
+_ALTERED: Final = frozenset({1412, 1054, 1146})
+"""Table definition has changed; unknown column; no such table."""
 _NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
 
 
@@ -137,36 +140,62 @@ class MySqlReader:
         pending = {t: after for t in self._catalog if (after := self._pending(t)) is not False}
         if not pending:
             return
-        name, at, gtid = connection.begin_snapshot()
-        now = LogPosition("mysql", (file_number(name), at), name, gtid)
+        now = self._begin(connection)
         base = self._earliest(start, now)
         begun = {str(t): None if after is True else after for t, after in pending.items()}
-        if base.order < now.order:
-            fresh = [t for t, after in pending.items() if after is True]
-            self._since |= dict.fromkeys(fresh, now.order)
+        left = [t for t, after in pending.items() if after is True]
+        self._count_from(now, left, base)
         position = replace(base, snapshots=begun, since=self._since_text(base))
         for table in pending:
-            info = self._catalog[table]
             after = position.snapshots[str(table)]
-            first = after is None
-            while True:
-                limit = self.source.chunk_rows if info.key else None
-                rows = connection.chunk(info, after, limit)
+            first, last = after is None, False
+            while not last:
+                info = self._catalog.get(table)
+                rows = None if info is None else self._chunk(connection, info, after)
+                if rows is None:  # the table was altered or dropped under the snapshot: a new one
+                    connection.rows("ROLLBACK")
+                    self._read_catalog(connection)
+                    now = self._begin(connection)
+                    self._count_from(now, [t for t in left if t != table or first], base)
+                    position = replace(position, since=self._since_text(base))
+                    if table not in self._catalog:
+                        position, last = position.finished(str(table)), True
+                    continue
+                assert info is not None
                 if rows and info.key:
-                    places = [n for n, c in enumerate(info.columns) if c[0] in info.key]
-                    named = {info.columns[n][0]: _key_value(rows[-1][n]) for n in places}
-                    after = [named[column] for column in info.key]
-                last = limit is None or len(rows) < limit
+                    after = _last_key(info, rows[-1])
+                last = not info.key or len(rows) < self.source.chunk_rows
                 position = (
                     position.finished(str(table))
                     if last
                     else position.snapshotted(str(table), after)
                 )
-                if rows or last:
-                    yield self._snapshot_batch(table, info, rows, position, now, first=first)
+                yield self._snapshot_batch(table, info, rows, position, now, first=first)
                 first = False
-                if last:
-                    break
+            left = [t for t in left if t != table]
+
+    def _begin(self, connection: MySqlConnection) -> LogPosition:
+        name, at, gtid = connection.begin_snapshot()
+        return LogPosition("mysql", (file_number(name), at), name, gtid)
+
+    def _count_from(
+        self, now: LogPosition, tables: Iterable[SourceTable], base: LogPosition
+    ) -> None:
+        """Changes of ``tables`` before ``now`` are in their snapshot, though the log begins earlier."""
+        if base.order < now.order:
+            self._since |= dict.fromkeys(tables, now.order)
+
+    def _chunk(
+        self, connection: MySqlConnection, info: TableInfo, after: Any
+    ) -> list[tuple[Any, ...]] | None:
+        """The next rows; None if the table is not what it was when the snapshot began."""
+        limit = self.source.chunk_rows if info.key else None
+        try:
+            return connection.chunk(info, after, limit)
+        except EventError as error:
+            if error.facts.get("code") not in _ALTERED:
+                raise
+            return None
 
     def _since_text(self, position: LogPosition) -> dict[str, list[int]]:
         return {
@@ -345,6 +374,11 @@ def _snapshot_value(value: Any, kind: str, size: int) -> Any:
     if kind == "time" and "." in text:
         return text.rstrip("0").rstrip(".")
     return f"{text}Z" if kind == "timestamp" else text
+
+
+def _last_key(info: TableInfo, row: tuple[Any, ...]) -> list[Any]:
+    values = {column[0]: value for column, value in zip(info.columns, row, strict=True)}
+    return [_key_value(values[name]) for name in info.key]
 
 
 def _key_value(value: Any) -> Any:
