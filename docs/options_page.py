@@ -17,6 +17,7 @@ GROUPS = {
     "commit": "Commits",
     "scan": "Reading",
     "retention": "Expiry and retention",
+    "engine": "Taken for Apache Paimon's own engine, without effect here",
 }
 UNITS = {
     parse.duration_ms: (

@@ -30,6 +30,8 @@ __all__ = [
     "POSTPONE_BATCH_WRITE_FIXED_BUCKET",
     "POSTPONE_DEFAULT_BUCKET_NUM",
     "POSTPONE_MERGE_ON_READ",
+    "POSTPONE_TARGET_ROW_NUM_PER_BUCKET",
+    "POSTPONE_TARGET_SIZE_PER_BUCKET",
     "PRIMARY_KEY",
     "PRIMARY_KEY_NULLABLE",
     "TYPE",
@@ -113,6 +115,18 @@ POSTPONE_DEFAULT_BUCKET_NUM: Final[Option[int | None]] = Option(
     parse.integer,
     None,
     "bucket count for first compaction of a partition",
+)
+POSTPONE_TARGET_ROW_NUM_PER_BUCKET: Final[Option[int | None]] = Option(
+    "postpone.target-row-num-per-bucket",
+    parse.integer,
+    None,
+    "rows of a bucket by which a new partition gets its number of buckets",
+)
+POSTPONE_TARGET_SIZE_PER_BUCKET: Final[Option[int]] = Option(
+    "postpone.target-size-per-bucket",
+    parse.size_bytes,
+    1073741824,
+    "the same by size, where rows are not given",
 )
 POSTPONE_MERGE_ON_READ: Final[Option[bool]] = Option(
     "postpone.merge-on-read", parse.boolean, False, "batch reads merge postpone files"

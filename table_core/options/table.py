@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from table_core.errors import OptionError
 from table_core.options import (
     keys_commit,
+    keys_engine,
     keys_files,
     keys_identity,
     keys_merge,
@@ -39,6 +40,7 @@ _MODULES: Final = (
     keys_merge,
     keys_scan,
     keys_retention,
+    keys_engine,
 )
 OPTIONS: Final[Mapping[str, Option[Any]]] = {
     option.key: option

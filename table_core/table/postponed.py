@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["spread_postponed"]
 
-_BYTES_PER_BUCKET: Final = 1 << 30
 _KINDS: Final = pa.array(KIND_TEXTS)
 
 
@@ -59,10 +58,15 @@ def spread_postponed(
 
 def _count_for(access: TableAccess, files: Sequence[DataFile]) -> int:
     """How many buckets a new partition gets."""
-    asked = access.options.get(keys_identity.POSTPONE_DEFAULT_BUCKET_NUM)
+    options = access.options
+    rows = options.get(keys_identity.POSTPONE_TARGET_ROW_NUM_PER_BUCKET)
+    if rows is not None and rows > 0:
+        return max(1, -(-sum(file.row_count for file in files) // rows))
+    asked = options.get(keys_identity.POSTPONE_DEFAULT_BUCKET_NUM)
     if asked is not None and asked > 0:
         return asked
-    return 1 + sum(file.file_size for file in files) // _BYTES_PER_BUCKET
+    size = max(options.get(keys_identity.POSTPONE_TARGET_SIZE_PER_BUCKET), 1)
+    return max(1, -(-sum(file.file_size for file in files) // size))
 
 
 def _written(

@@ -234,7 +234,10 @@ class RandomMerges:
     # ------------------------------------------------------------------------------ engines
     def _plain_columns(self, count: int) -> None:
         for _ in range(count):
-            self._add(any_type(self.chance, self.avoid))
+            type_ = any_type(self.chance, self.avoid)
+            if isinstance(type_, str) and self.chance.random() < 0.15:
+                type_ = f"{type_} NOT NULL"
+            self._add(type_)
 
     def _add(self, type_: Any, make: Callable[[random.Random, Any], Any] = few) -> str:
         name = f"c{len(self.columns)}"
