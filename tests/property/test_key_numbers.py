@@ -16,7 +16,8 @@ from table_core.merge.ordinal import comparable
 from table_core.merge.runs import Groups
 
 prefixes = st.sampled_from(["", "abc", "customer-", "é"])
-endings = st.lists(st.text("a\0bé\x7f", max_size=9), min_size=1, max_size=8)
+ending = st.sampled_from(["", "\0", "a", "a\0", "a\0\0", "é"]) | st.text("a\0bé\x7f", max_size=9)
+endings = st.lists(ending, min_size=1, max_size=8)
 
 
 @given(prefixes, endings, st.booleans())
@@ -37,7 +38,8 @@ def test_composite_keys_compare_column_by_column(rows: list[tuple[int, str]]) ->
     assert [rows[at] for at in np.argsort(found, kind="stable")] == sorted(rows)
 
 
-values = st.none() | st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1)
+edges = st.sampled_from([2**63 - 1, -(2**63), 2**62, -(2**62) - 1])
+values = st.none() | st.integers(-5, 5) | edges
 groups = st.lists(st.lists(st.tuples(values, st.booleans()), max_size=4), min_size=1, max_size=5)
 
 
