@@ -25,7 +25,7 @@ from table_core.options import keys_commit, keys_retention, keys_scan
 from table_core.table.auto_tags import make_batch_tag, make_due_tags
 from table_core.table.consumers import expire_consumers
 from table_core.table.expire_effects import Performer
-from table_core.table.expire_tags import expire_tags
+from table_core.table.expire_tags import expire_tags, next_tag_expiry_ms
 from table_core.table.expirer import changelog_retention, snapshot_retention
 from table_core.table.idle_partitions import named_partition
 from table_core.table.mark_done import mark_done
@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 _CHECKED: Final[dict[tuple[str, str], int]] = {}
 """When partitions of a table (URI, branch) were last looked at, epoch ms."""
 _CHECKED_MAX: Final = 10_000
+_TAGS_DUE: Final[dict[tuple[str, str], tuple[frozenset[tuple[str, int, int]], int | None]]] = {}
+"""The tags of a table that were read last, and when the first of them expires, epoch ms."""
 _ASYNC: Final = ThreadPoolExecutor(1, thread_name_prefix="table-upkeep")
 _RUNNING: Final[set[tuple[str, str]]] = set()
 _LOCK: Final = threading.Lock()
@@ -109,8 +111,22 @@ def _mark_done(access: TableAccess, rows: frozenset[bytes]) -> None:
 
 
 def _expire_tags(access: TableAccess) -> None:
-    if access.options.get(keys_retention.TAG_TIME_EXPIRE_ENABLED):
-        expire_tags(access, older_than=None, dry_run=False)
+    """Expire tags; they are read again only when one changed or the first of them is due."""
+    if not access.options.get(keys_retention.TAG_TIME_EXPIRE_ENABLED):
+        return
+    key, listed = (access.storage.uri, access.branch), _listed_tags(access)
+    seen, due_ms = _TAGS_DUE.get(key, (frozenset(), None))
+    if listed == seen and (due_ms is None or access.clock.now_ms() < due_ms):
+        return
+    expire_tags(access, older_than=None, dry_run=False)
+    _TAGS_DUE[key] = (_listed_tags(access), next_tag_expiry_ms(access))
+    while len(_TAGS_DUE) > _CHECKED_MAX:
+        del _TAGS_DUE[next(iter(_TAGS_DUE))]
+
+
+def _listed_tags(access: TableAccess) -> frozenset[tuple[str, int, int]]:
+    folder = access.storage.list(layout.tag_folder(access.branch))
+    return frozenset((i.path, i.size, i.modified_ms) for i in folder if not i.is_dir)
 
 
 def _expire_consumers(access: TableAccess) -> None:

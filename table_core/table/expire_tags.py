@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.results import ResultDocument
 
-__all__ = ["expire_tags", "expired_tags"]
+__all__ = ["expire_tags", "expired_tags", "next_tag_expiry_ms"]
 
 _NANOS_PER_MS = 1_000_000
 
@@ -47,3 +47,16 @@ def expired_tags(access: TableAccess, *, older_than_ms: int | None = None) -> li
         if over or made_before:
             found.append(name)
     return found
+
+
+def next_tag_expiry_ms(access: TableAccess) -> int | None:
+    """When the first of the tags expires, epoch ms; None: none ever does."""
+    tags = (tagged(access, name) for name in tag_names(access))
+    ends = [
+        (tag.created_ns + tag.retained_ns) // _NANOS_PER_MS
+        for tag in tags
+        if tag.retained_ns is not None and tag.created_ns is not None
+    ]
+    if not ends:
+        return None
+    return min(ends) - access.clock.local_offset_ms(access.clock.now_ms())

@@ -19,7 +19,7 @@ import table_core as tc
 from table_core.errors import StorageUnavailableError
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock, SystemIds
-from table_core.table import expire_effects
+from table_core.table import expire_effects, expire_tags
 from table_core.table.after_commit import finish_upkeep
 from table_core.table.consumers import consumers, set_consumer
 
@@ -183,6 +183,34 @@ def test_tags_past_their_time_go_with_a_commit() -> None:
         clock.at_ms += 2 * HOUR_MS
         put(table)
         assert table.tags.list() == left
+
+
+def test_tags_are_read_again_only_when_one_changed_or_is_due(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table, clock = create()
+    put(table)
+    table.tags.create("a", time_retained="2 h")
+    put(table)
+    read: list[str] = []
+    tagged = expire_tags.tagged
+
+    def counting(access: Any, name: str) -> Any:
+        read.append(name)
+        return tagged(access, name)
+
+    monkeypatch.setattr(expire_tags, "tagged", counting)
+    put(table)
+    assert read == []
+    table.tags.create("b", time_retained="1 h")
+    put(table)
+    assert sorted(set(read)) == ["a", "b"]
+    clock.at_ms += HOUR_MS + 1
+    put(table)
+    assert table.tags.list() == ["a"]
+    clock.at_ms += HOUR_MS
+    put(table)
+    assert table.tags.list() == []
 
 
 def test_a_batch_write_moves_its_tag_on() -> None:
