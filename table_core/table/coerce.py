@@ -16,7 +16,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.options import keys_merge
-from table_core.table.fitting import changed, keeps_meaning
+from table_core.table.fitting import changed, keeps_meaning, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ _KINDS: Final = pa.array(KIND_TEXTS)
 
 
 def batches_of(data: Any) -> Iterator[pa.Table]:
-    """Any Arrow-like ``data`` as tables: a table, batch, reader, or ``__arrow_c_stream__``.
+    """Any Arrow-like ``data`` as tables: a table, batch, reader, dataset, ``__arrow_c_stream__``.
 
     Raises:
         ArgumentError: it is none of these.
@@ -42,6 +42,10 @@ def batches_of(data: Any) -> Iterator[pa.Table]:
     elif hasattr(data, "__arrow_c_stream__"):
         for batch in pa.RecordBatchReader.from_stream(data):
             yield pa.Table.from_batches([batch])
+    elif hasattr(data, "scanner"):  # a dataset
+        yield from batches_of(data.scanner().to_reader())
+    elif hasattr(data, "to_reader"):  # a scanner of one
+        yield from batches_of(data.to_reader())
     elif hasattr(data, "__arrow_c_array__"):
         yield pa.Table.from_batches([pa.record_batch(data)])
     elif hasattr(data, "__iter__") and not isinstance(data, dict | str | bytes):
@@ -117,8 +121,9 @@ def cast_column(field: Field, column: pa.ChunkedArray, first_row: int = 0) -> pa
         column
     ):  # nothing to convert: SQL's NULL has any type
         return pa.chunked_array([pa.nulls(len(column), want)])
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = plain(column)
+    if column.type == want:
+        return column
     if not keeps_meaning(column.type, want):
         at = pc.index(column.is_valid(), True).as_py() if len(column) else 0
         raise _misfit(field, column, max(at, 0), first_row, want)

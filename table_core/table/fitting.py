@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["changed", "keeps_meaning"]
+__all__ = ["changed", "keeps_meaning", "plain"]
 
 _T: Final = pa.types
 _FAMILIES: Final[dict[str, tuple[Callable[[pa.DataType], bool], ...]]] = {
@@ -38,6 +39,30 @@ _FAMILIES: Final[dict[str, tuple[Callable[[pa.DataType], bool], ...]]] = {
 }
 _ACROSS: Final = frozenset({("bytes", "text"), ("date", "timestamp"), ("timestamp", "date")})
 _FLOAT_ERROR: Final = 2.0**-50
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """``column`` without dictionary, runs or views of lists, which Arrow casts badly or not at all."""
+    type_ = column.type
+    if _T.is_dictionary(type_):
+        return plain(column.cast(type_.value_type))
+    if _T.is_run_end_encoded(type_):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return plain(pa.chunked_array(chunks, type=type_.value_type))
+    if _T.is_list_view(type_) or _T.is_large_list_view(type_):
+        listed = pa.large_list(type_.value_field)
+        return pa.chunked_array([_listed(chunk) for chunk in column.chunks], type=listed)
+    return column
+
+
+def _listed(views: pa.Array) -> pa.Array:
+    lengths = pc.fill_null(pc.list_value_length(views), 0).to_numpy()
+    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int64())
+    missing = views.is_null() if views.null_count else None
+    values = views.flatten()
+    return pa.LargeListArray.from_arrays(
+        offsets, values, type=pa.large_list(views.type.value_field), mask=missing
+    )
 
 
 def _family(type_: pa.DataType) -> str:

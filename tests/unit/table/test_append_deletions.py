@@ -162,3 +162,12 @@ def test_rows_that_are_deleted_while_their_file_is_compacted_stay_deleted(
     with pytest.raises(tc.errors.CommitConflictError):
         table.compact()
     assert [row[0] for row in rows_of(table)] == [i for i in range(30) if i not in (4, 5, 14, 15)]
+
+
+def test_compaction_takes_the_marked_rows_away(table: tc.Table) -> None:
+    table.delete("id in (3, 11, 12, 25)")
+    before = rows_of(table)
+    table.compact()
+    assert rows_of(table) == before
+    table.delete("id = 4")
+    assert rows_of(table) == [row for row in before if row[0] != 4]
