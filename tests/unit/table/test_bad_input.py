@@ -160,8 +160,7 @@ def test_a_naive_point_in_time_is_refused(table: tc.Table) -> None:
 
 
 def test_an_expired_snapshot_says_which_there_are(catalog: tc.Catalog) -> None:
-    short = {"bucket": "1", "snapshot.time-retained": "1 ms", "snapshot.num-retained.min": "1"}
-    table = catalog.create_table("d.s", COLUMNS, primary_key=("id",), options=short)
+    table = catalog.create_table("d.s", COLUMNS, primary_key=("id",), options={"bucket": "1"})
     for id in range(4):
         put(table, pa.table({"id": pa.array([id], pa.int32())}))
     table.expire_snapshots(retain_max=2, retain_min=2)
@@ -170,8 +169,7 @@ def test_an_expired_snapshot_says_which_there_are(catalog: tc.Catalog) -> None:
 
 
 def test_a_scan_that_outlives_its_snapshot_says_so(catalog: tc.Catalog) -> None:
-    short = {"bucket": "1", "snapshot.time-retained": "1 ms", "snapshot.num-retained.min": "1"}
-    table = catalog.create_table("d.s", COLUMNS, primary_key=("id",), options=short)
+    table = catalog.create_table("d.s", COLUMNS, primary_key=("id",), options={"bucket": "1"})
     put(table, pa.table({"id": pa.array([1], pa.int32())}))
     scan = table.read()
     splits = scan.splits()
