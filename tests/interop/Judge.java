@@ -155,7 +155,7 @@ public final class Judge {
                     break;
                 case "rounds":
                     for (JsonNode rows : ask.get("rounds")) {
-                        write(table, rows);
+                        write(table, rows, null);
                     }
                     break;
                 case "compact":
