@@ -39,6 +39,7 @@ WRITE = {
     "part": st.sampled_from(["x", "y"]),
     "overwrite": st.sampled_from(["table", "partitions", None]),
     "tag": st.one_of(st.none(), NAMES),
+    "compacted": st.sampled_from([None, None, "full", "minor"]),
 }
 
 
@@ -148,7 +149,13 @@ class UpkeepStates(RuleBasedStateMachine):
 
     @rule(**WRITE)
     def write(
-        self, where: str, key: int, part: str, overwrite: str | None, tag: str | None
+        self,
+        where: str,
+        key: int,
+        part: str,
+        overwrite: str | None,
+        tag: str | None,
+        compacted: str | None,
     ) -> None:
         if where not in self.snapshots:
             return
@@ -159,6 +166,8 @@ class UpkeepStates(RuleBasedStateMachine):
         self.note(where)
         if tag and where == "main":
             self.tag(tag)
+        if compacted and where == "main":
+            self.compact(compacted)
 
     @rule(strategy=st.sampled_from(["full", "minor"]))
     def compact(self, strategy: str) -> None:
@@ -176,14 +185,18 @@ class UpkeepStates(RuleBasedStateMachine):
         if self.tags["main"].pop(name, None) is not None:
             Tags(self.table().access).delete(name)
 
-    @rule(name=NAMES)
-    def branch(self, name: str) -> None:
+    @rule(name=NAMES, alone=st.booleans())
+    def branch(self, name: str, alone: bool) -> None:
         if "b1" in self.snapshots or name not in self.tags["main"]:
             return
         Branches(self.table().access).create("b1", tag=name)
         branch = self.table("b1")
         self.tags["b1"] = {name: self.tags["main"][name]}
         self.snapshots["b1"] = {branch.latest_snapshot().id: self.tags["main"][name]}
+        if alone:  # nothing but the branch itself holds its files
+            for where in ("main", "b1"):
+                Tags(self.table(where).access).delete(name)
+                del self.tags[where][name]
 
     @precondition(lambda self: "b1" in getattr(self, "snapshots", {}))
     @rule()
