@@ -13,7 +13,7 @@ from table_core.options import parse
 from table_core.storage.conform import written_table
 from table_core.storage.data_format import close_quietly, encoding, own_option
 from table_core.storage.parquet_encoding import choose_encodings
-from table_core.storage.stored_schema import PARQUET_ID, schema_with_ids
+from table_core.storage.stored_schema import PARQUET_ID, leaf_paths, schema_with_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,6 +126,7 @@ class ParquetFileWriter:
             self._sink,
             schema_with_ids(self._fields, PARQUET_ID),
             use_dictionary=list(chosen.dictionary),
+            write_statistics=_bounded(first.schema),
             column_encoding=dict(chosen.other) or None,
             store_schema=False,
             store_decimal_as_integer=True,
@@ -133,6 +134,12 @@ class ParquetFileWriter:
             write_page_checksum=True,
             **self._options,
         )
+
+
+def _bounded(schema: pa.Schema) -> list[str]:
+    """Parquet columns with bounds: Java takes those of floats, which leave NaN out, at their word."""
+    flat = (field for field in schema if not pa.types.is_floating(field.type))
+    return [path for field in flat for path in leaf_paths(field.name, field.type)]
 
 
 def _writer_options(settings: WriterSettings) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from judge import cells
 
 import table_core as tc
@@ -35,7 +34,6 @@ def condition(
         kept = [part for part in parts if part is not None]
         return {"op": chance.choice(["and", "or"]), "parts": kept} if len(kept) > 1 else None
     flat = [f for f in rows.schema if f.name not in avoid and not pa.types.is_nested(f.type)]
-    flat = [f for f in flat if not _nans(rows[f.name])]
     if not flat:
         return None
     field = chance.choice(flat)
@@ -69,11 +67,6 @@ def names_in(wish: Wish | None) -> list[str]:
 def _comparable(cell: Any, kind: pa.DataType) -> bool:
     """Whether the three mean the same by comparing with it: they differ on signed zero."""
     return not pa.types.is_floating(kind) or float(cell) != 0
-
-
-def _nans(column: Any) -> bool:
-    """Whether it holds NaN: the jar loses such rows, as statistics do not count them; pypaimon too."""
-    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_nan(column)).as_py())
 
 
 def ours(wish: Wish, schema: pa.Schema) -> Any:

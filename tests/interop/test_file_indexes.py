@@ -102,8 +102,8 @@ def test_paimon_loses_no_row_by_an_index_of_ours(
             if type_ in ("BOOLEAN", "BYTES") and op.startswith(("less", "greater")):
                 continue
             values = [] if op == "is_null" else [chance.choice(known)]
-            if values and values[0] in ("0.0", "-0.0", "nan"):
-                continue  # the zeros differ to its own indexes, too; Parquet bounds leave NaN out
+            if values and values[0] in ("0.0", "-0.0"):
+                continue  # the zeros differ to its own indexes, too
             wish = {"op": op, "column": name, "values": values}
             where = ours(wish, table.arrow_schema)
             wanted = plain.read(where=where).to_arrow()

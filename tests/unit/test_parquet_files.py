@@ -144,9 +144,21 @@ def test_ranges_are_told_in_python_values():
         "t": RangeStats(-1000, 5000, 1, 3),
         "day": RangeStats(1, 3, 0, 3),
         "s": RangeStats("a", "\u00e9", 0, 3),
-        "f": RangeStats(0.0, None, 0, 3),  # NaN is above every bound that was written
+        "f": RangeStats(None, None, None, 3),
         "b": RangeStats(True, True, 1, 3),
     }
+
+
+def test_floats_have_no_bounds_which_would_hide_nan():
+    """Java compares with what stands in the footer, and NaN is above all numbers there."""
+    storage = written([Field(0, "f", Atomic(Root.DOUBLE))], pa.table({"f": [1.0, float("nan")]}))
+    group = pq.ParquetFile(storage.open_input("f")).metadata.row_group(0)
+    assert group.column(0).statistics is None
+
+    seen = {}
+    storage = stored_by_others(pa.table({"f": [1.0, float("nan"), 0.0]}))
+    read(storage, [Field(0, "f", Atomic(Root.DOUBLE))], keep=lambda r: not seen.update(r))
+    assert seen == {"f": RangeStats(0.0, None, 0, 3)}
     assert str(seen["f"].min) == "-0.0"
 
 
