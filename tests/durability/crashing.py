@@ -34,7 +34,9 @@ CHANGING = {
     "open_output",
     "sync",
 }
-SHORT = {"snapshot.time-retained": "1 ms", "snapshot.num-retained.min": "1"}
+SHORT = {"snapshot.num-retained.max": "1", "snapshot.num-retained.min": "1"}
+"""Every commit expires what was before it; by number, because time passes as it likes."""
+LONG = {"snapshot.num-retained.max": "10"}
 Row = tuple[object, ...]
 AS = tc.CommitAs(user="task", identifier=7)
 

@@ -19,7 +19,7 @@ import table_core as tc
 
 SCRIPT = Path(__file__).with_name("bounded.py")
 ROOT = SCRIPT.parents[2]
-LIMIT_MIB, ABOVE_MIB, GROWTH_MIB = 32, 256, 48
+LIMIT_MIB, ABOVE_MIB, GROWTH_MIB = 32, 256, 80
 MILLIONS = float(os.environ.get("SPILL_MILLIONS", "2"))
 
 

@@ -15,6 +15,7 @@ from table_core.storage.faults import Fault
 from tests.durability.crashing import (
     AS,
     COMPACTING,
+    LONG,
     NEW,
     Case,
     changes_of,
@@ -47,7 +48,7 @@ CASES = {
     "compact": Case(keyed(), lambda catalog: catalog.table("d.t").compact(commit=AS)),
     "compact an append table": Case(dated, lambda catalog: catalog.table("d.t").compact(commit=AS)),
     "expire snapshots": Case(
-        keyed(), lambda catalog: catalog.table("d.t").expire_snapshots(retain_max=1)
+        keyed(**LONG), lambda catalog: catalog.table("d.t").expire_snapshots(retain_max=1)
     ),
     "expire partitions": Case(
         dated, lambda catalog: catalog.table("d.t").expire_partitions("7 d", commit=AS)

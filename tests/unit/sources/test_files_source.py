@@ -119,8 +119,8 @@ def test_a_broken_gzip_file_is_told(tmp_path: Path, body: bytes) -> None:
 
 
 def test_unknown_choices_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="format='canal-json'"):
-        FilesSource("x", format="canal-json")
+    with pytest.raises(ArgumentError, match="format='morse'"):
+        FilesSource("x", format="morse")
     with pytest.raises(ArgumentError, match="decimals"):
         FilesSource("x", decimals="binary")
 
