@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from table_core.sources.mysql import MySqlSource
     from table_core.sources.postgres import PostgresSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
-    from table_core.table.cdc_sync import sync_database, sync_table
+    from table_core.table.cdc.sync import sync_database, sync_table
     from table_core.table.merge_into import (
         MatchedDelete,
         MatchedUpsert,
@@ -92,8 +92,8 @@ _HOMES: Final[Mapping[str, str]] = {
     "MySqlSource": "sources.mysql",
     "PostgresSource": "sources.postgres",
     "FilesSource": "sources.files",
-    "sync_database": "table.cdc_sync",
-    "sync_table": "table.cdc_sync",
+    "sync_database": "table.cdc.sync",
+    "sync_table": "table.cdc.sync",
     **dict.fromkeys(
         (
             "MatchedDelete",

@@ -180,7 +180,7 @@ class Catalog(CatalogUpkeep):
         """
         plain, _, rest = name.partition("$")
         if plain.startswith(f"{_RESERVED}."):
-            from table_core.table.system_table import SystemTable
+            from table_core.table.system_tables.table import SystemTable
 
             return SystemTable(name, lambda: self.system(name))
         suffix = None
@@ -200,13 +200,13 @@ class Catalog(CatalogUpkeep):
         )
         if not rest:
             return handle
-        from table_core.table.system_table import SystemTable
+        from table_core.table.system_tables.table import SystemTable
 
         return SystemTable.of(handle.access, rest)
 
     def system(self, name: str) -> Scan:
         """A global system table: ``all_table_options, catalog_options, tables, partitions``."""
-        from table_core.table.system_catalog import global_scan
+        from table_core.table.system_tables.catalog import global_scan
 
         return global_scan(self, name)
 

@@ -155,7 +155,8 @@ class FileFactory:
 class RollingWriter:
     """Writes one or more files in order; ``close`` gives their descriptions.
 
-    With ``sync`` each file is durable before the next begins.  What goes wrong within the ``with`` statement gives up the file at hand.
+    With ``sync`` each file is durable before the next begins.  What goes wrong within the ``with``
+    statement gives up the file at hand.
     """
 
     factory: FileFactory

@@ -103,7 +103,7 @@ def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
 
 
 def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    from table_core.table.cdc_sync import sync_table_from_spec
+    from table_core.table.cdc.sync import sync_table_from_spec
 
     assert spec.table is not None
     return sync_table_from_spec(catalog, spec.table, spec.args, commit)
@@ -111,7 +111,7 @@ def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Resul
 
 def _sync_database(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
     """``table`` of the spec is the database."""
-    from table_core.table.cdc_sync import sync_database_from_spec
+    from table_core.table.cdc.sync import sync_database_from_spec
 
     assert spec.table is not None
     return sync_database_from_spec(catalog, spec.table, spec.args, commit)

@@ -238,7 +238,7 @@ class Table(Upkeep):
 
     def system(self, name: str) -> Scan:
         """A system table, e.g. ``snapshots``, ``files``, ``options``."""
-        from table_core.table.system import system_scan
+        from table_core.table.system_tables.listing import system_scan
 
         return system_scan(self.access, name)
 

@@ -18,7 +18,7 @@ from table_core.datatypes.text import type_text
 from table_core.errors import ArgumentError, EventError
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
-from table_core.table.cdc_readers import source_from_spec
+from table_core.table.cdc.readers import source_from_spec
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, DataError
-from table_core.table import cdc_files, cdc_target
+from table_core.table.cdc import files, target
 
 
 class Lake:
@@ -211,15 +211,15 @@ def test_divided_reads_each_table_alone(lake: Lake) -> None:
 def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
     lake: Lake, dies_at: int, user: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cdc_files, "_WINDOW_BYTES", 300)
-    monkeypatch.setattr(cdc_files, "_BLOCK_BYTES", 300)
+    monkeypatch.setattr(files, "_WINDOW_BYTES", 300)
+    monkeypatch.setattr(files, "_BLOCK_BYTES", 300)
     parts: list[Any] = []
     for n in range(4):
         parts.append(record("s1.a", "c", {"id": n, **({"new": n} if n > 1 else {})}))
         parts.append(record("s2.a", "c", {"id": 10 + n}))
         parts.append(record("s.log", "c", {"v": n}, key=None))
     lake.put("1.jsonl", *parts)
-    real, count = cdc_target.SyncTarget.flush, iter(range(100))
+    real, count = target.SyncTarget.flush, iter(range(100))
 
     def dying(self: Any, *, complete: bool) -> None:
         had = self.writer is not None
@@ -227,7 +227,7 @@ def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
             raise KeyboardInterrupt
         real(self, complete=complete)
 
-    monkeypatch.setattr(cdc_target.SyncTarget, "flush", dying)
+    monkeypatch.setattr(target.SyncTarget, "flush", dying)
     commit = tc.CommitAs(user=user, identifier=3) if user else None
     try:
         lake.sync(commit=commit)

@@ -18,8 +18,8 @@ from table_core.errors import (
     EventError,
     UnsupportedFeatureError,
 )
-from table_core.table import cdc_files, cdc_run
-from table_core.table.cdc_sync import sync_table, sync_table_from_spec
+from table_core.table.cdc import files, run
+from table_core.table.cdc.sync import sync_table, sync_table_from_spec
 from tests.unit.cdc.feed import event, lines
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
@@ -146,7 +146,7 @@ def test_a_retry_of_a_run_that_landed_reads_nothing(shop: Shop) -> None:
 def test_a_run_that_died_between_its_commits_goes_on_behind_them(
     shop: Shop, identifier: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cdc_files, "_WINDOW_BYTES", 1)
+    monkeypatch.setattr(files, "_WINDOW_BYTES", 1)
     shop.create()
     commit = tc.CommitAs(user="run-1", identifier=identifier)
     source = tc.FilesSource(shop.source.uri)
@@ -171,14 +171,14 @@ def test_of_two_runs_from_one_position_one_loses(
 ) -> None:
     shop.create()
     shop.put("1.jsonl", new(1))
-    real = cdc_run.SyncRun.flush
+    real = run.SyncRun.flush
 
     def overtaken(self: Any, reader: Any, *, complete: bool) -> None:
-        monkeypatch.setattr(cdc_run.SyncRun, "flush", real)
+        monkeypatch.setattr(run.SyncRun, "flush", real)
         shop.sync()
         real(self, reader, complete=complete)
 
-    monkeypatch.setattr(cdc_run.SyncRun, "flush", overtaken)
+    monkeypatch.setattr(run.SyncRun, "flush", overtaken)
     with pytest.raises(CommitConflictError):
         shop.sync()
     assert len(shop.table.snapshots()) == 1

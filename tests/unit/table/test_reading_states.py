@@ -260,7 +260,7 @@ class TestOrder:
 
 class TestSystemTables:
     def test_all_of_them_read_or_refuse_by_name(self, three: tc.Table) -> None:
-        from table_core.table.system import SYSTEM_TABLES
+        from table_core.table.system_tables.listing import SYSTEM_TABLES
 
         for name in SYSTEM_TABLES:
             if name == "row_tracking":

@@ -11,16 +11,16 @@ from table_core.sources.files import BINLOG, FilesSource
 from table_core.sources.kafka import KafkaSource
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
-from table_core.table.cdc_binlog import BinlogFilesReader
-from table_core.table.cdc_files import FilesReader, LineDecoder, plain_settings
-from table_core.table.cdc_kafka import KafkaReader
-from table_core.table.cdc_mysql import MySqlReader
-from table_core.table.cdc_postgres import PostgresReader
+from table_core.table.cdc.binlog import BinlogFilesReader
+from table_core.table.cdc.files import FilesReader, LineDecoder, plain_settings
+from table_core.table.cdc.kafka import KafkaReader
+from table_core.table.cdc.mysql import MySqlReader
+from table_core.table.cdc.postgres import PostgresReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.table.cdc_run import SyncRun
+    from table_core.table.cdc.run import SyncRun
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
 

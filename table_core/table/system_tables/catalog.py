@@ -9,8 +9,8 @@ import pyarrow as pa
 from table_core.errors import NotFoundError
 from table_core.options import keys_identity
 from table_core.table.scan import MemoryScan
-from table_core.table.system_documents import rows_table
-from table_core.table.system_files import partitions
+from table_core.table.system_tables.documents import rows_table
+from table_core.table.system_tables.files import partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,7 +16,7 @@ from table_core.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from table_core.table.cdc_target import SyncTarget
+    from table_core.table.cdc.target import SyncTarget
 
 __all__ = ["net_rows", "remove_rows"]
 

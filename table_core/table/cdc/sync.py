@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from table_core.cdc.computed import computed_columns
 from table_core.cdc.routing import DatabaseRoute, TableFilter
 from table_core.errors import ArgumentError
-from table_core.table.cdc_dead import DeadLetters
-from table_core.table.cdc_readers import open_reader, plain_of, source_from_spec
-from table_core.table.cdc_run import Limits, SyncRun
-from table_core.table.cdc_settings import NewTable, apply_settings, length_ms, one_of
+from table_core.table.cdc.dead import DeadLetters
+from table_core.table.cdc.readers import open_reader, plain_of, source_from_spec
+from table_core.table.cdc.run import Limits, SyncRun
+from table_core.table.cdc.settings import NewTable, apply_settings, length_ms, one_of
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from table_core.cdc.record import SourceTable
     from table_core.table.catalog import Catalog
-    from table_core.table.cdc_options import DatabaseSyncOptions, SyncOptions
-    from table_core.table.cdc_readers import Source
-    from table_core.table.cdc_settings import ApplySettings
-    from table_core.table.cdc_target import SyncTarget
+    from table_core.table.cdc.options import DatabaseSyncOptions, SyncOptions
+    from table_core.table.cdc.readers import Source
+    from table_core.table.cdc.settings import ApplySettings
+    from table_core.table.cdc.target import SyncTarget
 
 __all__ = [
     "sync_database",

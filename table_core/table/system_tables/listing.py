@@ -8,11 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError, UnsupportedFeatureError
-from table_core.table import system_documents as documents
-from table_core.table import system_files as files
-from table_core.table import system_indexes as indexes
-from table_core.table import system_rows as rows
 from table_core.table.scan import MemoryScan, Scan
+from table_core.table.system_tables import documents, files, indexes, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

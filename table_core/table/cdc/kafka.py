@@ -13,7 +13,7 @@ from table_core.cdc.batch import SourceBatch
 from table_core.cdc.position import OffsetsPosition
 from table_core.cdc.window import Window
 from table_core.errors import EventError
-from table_core.table.cdc_files import LineDecoder
+from table_core.table.cdc.files import LineDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

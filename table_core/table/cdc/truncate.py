@@ -13,14 +13,14 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import UnsupportedFeatureError
 from table_core.predicate.expression import col
-from table_core.table.cdc_remove import net_rows, remove_rows
+from table_core.table.cdc.remove import net_rows, remove_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.record import SourceTable
-    from table_core.table.cdc_apply import TableFeed
+    from table_core.table.cdc.apply import TableFeed
     from table_core.table.table import Table
 
 __all__ = ["empty_sources"]

@@ -24,8 +24,8 @@ from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import SchemaError
 from table_core.schema.change import SetOption
-from table_core.table.cdc_earlier import earlier_values
-from table_core.table.cdc_fill import (
+from table_core.table.cdc.earlier import earlier_values
+from table_core.table.cdc.fill import (
     FILL_OPTION,
     all_defaults,
     default_texts,
@@ -34,9 +34,9 @@ from table_core.table.cdc_fill import (
     pending_defaults,
     with_defaults,
 )
-from table_core.table.cdc_remove import remove_rows
-from table_core.table.cdc_settings import NewTable
-from table_core.table.cdc_target import keeps_before
+from table_core.table.cdc.remove import remove_rows
+from table_core.table.cdc.settings import NewTable
+from table_core.table.cdc.target import keeps_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from table_core.cdc.wire import PlainSettings
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
-    from table_core.table.cdc_settings import ApplySettings
-    from table_core.table.cdc_target import SyncTarget
+    from table_core.table.cdc.settings import ApplySettings
+    from table_core.table.cdc.target import SyncTarget
     from table_core.table.table import Table
 
 __all__ = ["SOURCES_PROPERTY", "TableFeed"]
@@ -321,7 +321,7 @@ class TableFeed:
 
     def _empty(self, emptied: Iterable[SourceTable]) -> None:
         """Take out what was there of source tables: all of it, or what they gave."""
-        from table_core.table.cdc_truncate import empty_sources
+        from table_core.table.cdc.truncate import empty_sources
 
         empty_sources(self, emptied)
 

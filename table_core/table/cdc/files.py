@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.ports import Clock
     from table_core.sources.files import FilesSource, TextBlock
-    from table_core.table.cdc_dead import DeadLetters
+    from table_core.table.cdc.dead import DeadLetters
 
 __all__ = ["FilesReader", "LineDecoder", "plain_settings"]
 

@@ -15,8 +15,8 @@ from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import SourceTable
 from table_core.cdc.truncates import chosen
 from table_core.errors import ArgumentError, DataError, EventError
-from table_core.table.cdc_apply import SOURCES_PROPERTY, TableFeed
-from table_core.table.cdc_target import SyncTarget
+from table_core.table.cdc.apply import SOURCES_PROPERTY, TableFeed
+from table_core.table.cdc.target import SyncTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from table_core.cdc.wire import PlainSettings
     from table_core.datatypes.kinds import Field
     from table_core.table.catalog import Catalog
-    from table_core.table.cdc_dead import DeadLetters
-    from table_core.table.cdc_settings import ApplySettings, NewTable
+    from table_core.table.cdc.dead import DeadLetters
+    from table_core.table.cdc.settings import ApplySettings, NewTable
     from table_core.table.results import CommitAs
 
 __all__ = ["ALL_PROPERTY", "Limits", "Reader", "SyncRun"]

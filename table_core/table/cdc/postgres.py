@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.batch import SourceBatch
     from table_core.sources.postgres import PostgresConnection, PostgresSource, PostgresTable
-    from table_core.table.cdc_run import SyncRun
+    from table_core.table.cdc.run import SyncRun
 
 __all__ = ["PostgresReader"]
 

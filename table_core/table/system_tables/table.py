@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.table.scan import MemoryScan
-from table_core.table.system import system_scan
+from table_core.table.system_tables.listing import system_scan
 from table_core.table.table import Table
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class SystemTable(Table):
 
         An update of ``$binlog`` is one row with what the row was and is.
         """
-        from table_core.table.system_rows import follow_log
+        from table_core.table.system_tables.rows import follow_log
 
         plain = self._name.rpartition("$")[2].lower()
         if self._described is None or plain not in _LOGS:

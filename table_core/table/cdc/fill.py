@@ -20,7 +20,7 @@ from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.options import keys_merge
 from table_core.predicate.expression import col
 from table_core.schema.change import AddColumn
-from table_core.table.cdc_target import FILLED_PROPERTY
+from table_core.table.cdc.target import FILLED_PROPERTY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from table_core.cdc.changes import Changes
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
-    from table_core.table.cdc_settings import ApplySettings
-    from table_core.table.cdc_target import SyncTarget
+    from table_core.table.cdc.settings import ApplySettings
+    from table_core.table.cdc.target import SyncTarget
     from table_core.table.table import Table
 
 __all__ = [

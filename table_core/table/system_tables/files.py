@@ -20,7 +20,7 @@ from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files
 from table_core.scan.prune import value_ranges
 from table_core.table.state_plan import index_entries
-from table_core.table.system_documents import rows_table
+from table_core.table.system_tables.documents import rows_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.record import SourceTable
     from table_core.sources.files import FilesSource
-    from table_core.table.cdc_run import SyncRun
+    from table_core.table.cdc.run import SyncRun
 
 __all__ = ["BinlogFilesReader"]
 

@@ -9,12 +9,12 @@ from table_core.cdc.computed import METADATA_COLUMNS, ComputedColumn, computed_c
 from table_core.cdc.type_mapping import TypeMapping
 from table_core.errors import ArgumentError
 from table_core.options.parse import duration_ms
-from table_core.table.cdc_options import DatabaseSyncOptions
+from table_core.table.cdc.options import DatabaseSyncOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.table.cdc_options import SyncOptions
+    from table_core.table.cdc.options import SyncOptions
 
 __all__ = ["ApplySettings", "NewTable", "apply_settings", "length_ms", "one_of"]
 

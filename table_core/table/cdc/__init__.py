@@ -1,0 +1,1 @@
+"""Change events into tables: what joins ``table_core.cdc`` to sources, tables and commits."""

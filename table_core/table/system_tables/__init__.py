@@ -1,0 +1,1 @@
+"""What Paimon shows behind ``$`` (spec 12)."""
