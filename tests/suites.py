@@ -1,4 +1,4 @@
-"""Run every test folder: the light ones together on two processes, each heavy one alone.
+"""Run every test folder: the light ones together on two processes, then the heavy ones in two lanes.
 
     python tests/suites.py [FOLDER ...]
 
@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
-HEAVY = ("interop", "spark", "provider", "live", "cdc", "demo", "wheel")
-"""Folders that start a JVM, an Airflow or a build: one at a time, in this order."""
+LANES = (("interop", "spark"), ("provider", "live", "cdc", "demo", "wheel"))
+"""Folders that start a JVM, an Airflow or a build: those of a lane one at a time, in this order."""
+HEAVY = tuple(name for lane in LANES for name in lane)
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
 ELSEWHERE = ("docs", "live")
@@ -35,13 +37,19 @@ def run(name: str, arguments: list[str]) -> dict[str, int]:
     """Run pytest once; what it counted, with ``failed`` at least 1 when it ended badly."""
     report = REPORTS / f"{name}.xml"
     report.unlink(missing_ok=True)
-    print(f"\n=== {name}", flush=True)
+    print(f"=== {name} ...", flush=True)
     started = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-q", "--durations=5", f"--junit-xml={report}"]
-    environment = {**SHORT_JVM, **os.environ}
-    status = subprocess.run(
-        [*command, *arguments], cwd=ROOT, env=environment, check=False
-    ).returncode
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=ROOT,
+        env={**SHORT_JVM, **os.environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     counted = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     if report.exists():
         for suite in ET.parse(report).getroot().iter("testsuite"):
@@ -50,11 +58,16 @@ def run(name: str, arguments: list[str]) -> dict[str, int]:
     bad = counted["failures"] + counted["errors"]
     total = {
         "passed": counted["tests"] - bad - counted["skipped"],
-        "failed": max(bad, int(status != 0)),
+        "failed": max(bad, int(done.returncode != 0)),
         "skipped": counted["skipped"],
     }
-    print(f"=== {name}: {total} in {time.monotonic() - started:.0f} s", flush=True)
+    seconds = time.monotonic() - started
+    print(f"\n{done.stdout}\n=== {name}: {total} in {seconds:.0f} s", flush=True)
     return total
+
+
+def run_lane(names: list[str]) -> list[dict[str, int]]:
+    return [run(name, [f"tests/{name}"]) for name in names]
 
 
 def main(wanted: list[str]) -> int:
@@ -64,7 +77,9 @@ def main(wanted: list[str]) -> int:
     totals = []
     if light:
         totals.append(run("light", ["-n", "2", *(f"tests/{name}" for name in light)]))
-    totals += [run(name, [f"tests/{name}"]) for name in HEAVY if name in chosen]
+    with ThreadPoolExecutor(len(LANES)) as pool:
+        for lane in pool.map(run_lane, [[n for n in lane if n in chosen] for lane in LANES]):
+            totals += lane
     passed, failed, skipped = (sum(t[k] for t in totals) for k in ("passed", "failed", "skipped"))
     print(f"\n{passed} passed, {failed} failed, {skipped} skipped", flush=True)
     return int(failed > 0 or passed == 0)
