@@ -76,11 +76,12 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
     catalog = open_catalog(f"file://{tmp_path}/wh")
 
     def watching() -> bool:
-        """Whether the trigger has noted that there is nothing yet."""
+        """Whether both triggers have noted that there is nothing yet."""
         assets = airflow.get("/assets", limit=10)["assets"]
-        return any(airflow.get(f"/assets/{a['id']}/state-store")["total_entries"] for a in assets)
+        noted = [airflow.get(f"/assets/{a['id']}/state-store")["total_entries"] for a in assets]
+        return sum(map(bool, noted)) == 2
 
-    airflow.wait("the watcher has looked", watching, 60)
+    airflow.wait("the watchers have looked", watching, 60)
     catalog.create_database("shop")
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("n", pa.int64())])
     options = {

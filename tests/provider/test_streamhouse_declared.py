@@ -52,7 +52,7 @@ def test_it_is_short_and_says_what_the_dags_say() -> None:
     written = DagBag(str(DAGS)).dags
     declared = DagBag(str(DECLARED))
     assert declared.import_errors == {}
-    assert set(declared.dags) == set(written)
+    assert set(declared.dags) == {name for name in written if name.startswith("streamhouse")}
     tasks = set(declared.dags["streamhouse"].task_ids)
     made = {t for t in written["streamhouse"].task_ids if not t.startswith("create_")}
     assert tasks - {"apply_declaration"} == made
