@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
 from table_core.expire.live_keys import LiveKeys, key_of
 from table_core.expire.protocol import BATCH_MAX, unpinned
@@ -126,7 +127,10 @@ def _begin(retention: fx.Retention, found: fx.Changelogs, end: int) -> Steps[_Ru
     if retention.appends_are_changelog:
         id = min(i for i in found.ids if i >= end)
         oldest = yield fx.ReadChangelog(id)
-        assert isinstance(oldest, Snapshot), f"changelog {id} was listed and is gone"
+        if not isinstance(oldest, Snapshot):
+            raise FilesExpiredError(
+                f"changelog {id} was expired by somebody else meanwhile: begin anew", snapshot=id
+            )
         for snapshot in (*pins.tags, oldest):
             names = yield fx.ReadMetadata(snapshot, must_read=True)
             assert isinstance(names, fx.Metadata)

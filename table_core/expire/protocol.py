@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
 from table_core.expire.live_keys import LiveKeys, key_of
 from table_core.expire.snapshots import choose_end
@@ -116,7 +117,11 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[_Run]:
     before = [t for t in pins.tags if t.id < first][-1:]
     staying = [*before, *(t for t in pins.tags if first <= t.id < end)]
     survivor = yield fx.ReadSnapshot(end)
-    assert isinstance(survivor, Snapshot), f"snapshot {end} is promised and gone"
+    if not isinstance(survivor, Snapshot):
+        raise FilesExpiredError(
+            f"snapshot {end}, which was to stay, was expired by somebody else meanwhile: begin anew",
+            snapshot=end,
+        )
     kept: set[str] = set()
     for snapshot in (*staying, survivor):
         names = yield fx.ReadMetadata(snapshot, must_read=True)

@@ -13,8 +13,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
 from table_core.expire.live_keys import key_of
 from table_core.expire.protocol import BATCH_MAX, unneeded
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from table_core.expire.snapshots import Steps
 
 __all__ = ["Forgotten", "forget_tag"]
+
+_ATTEMPTS: Final = 20
 
 
 @dataclass(slots=True)
@@ -49,20 +52,44 @@ def forget_tag(
     """
     if name is not None:
         done.tags.append(name)
-    bounds = yield fx.ReadBounds()
     snapshot = yield fx.ReadSnapshot(tagged.id)
     if name is not None and not retention.dry_run:
         yield fx.DeleteTag(name)
     if isinstance(snapshot, Snapshot) or any(tag.id == tagged.id for tag in others.tags):
         return
+    for attempt in range(_ATTEMPTS):
+        files, size = done.files, done.bytes
+        try:
+            neighbours = yield from _neighbours(tagged, others)
+            yield from _delete_files(done, tagged, neighbours, retention, others)
+            yield from _delete_metadata(done, tagged, neighbours, retention, others)
+        except FilesExpiredError:  # a neighbour went meanwhile: there is a later one
+            if attempt == _ATTEMPTS - 1:
+                raise
+            done.files, done.bytes = files, size
+        else:
+            return
+
+
+def _neighbours(tagged: Snapshot, others: fx.Pins) -> Steps[tuple[Snapshot, ...]]:
+    """The tag before, and the tag or the snapshot after.
+
+    Raises:
+        FilesExpiredError: the oldest snapshot was expired meanwhile.
+    """
     before = [tag for tag in others.tags if tag.id < tagged.id][-1:]
     after = [tag for tag in others.tags if tag.id > tagged.id][:1]
+    bounds = yield fx.ReadBounds()
     if isinstance(bounds, fx.Bounds):
-        oldest = yield fx.ReadSnapshot(min((*bounds.leftovers, bounds.earliest)))
-        if isinstance(oldest, Snapshot) and not (after and after[0].id <= oldest.id):
+        # Not one below the floor: it may be half gone, and nobody was promised what only it has.
+        oldest = yield fx.ReadSnapshot(bounds.earliest)
+        if not isinstance(oldest, Snapshot):
+            raise FilesExpiredError(
+                f"snapshot {bounds.earliest} was expired meanwhile", snapshot=bounds.earliest
+            )
+        if not (after and after[0].id <= oldest.id):
             after = [oldest]
-    yield from _delete_files(done, tagged, (*before, *after), retention, others)
-    yield from _delete_metadata(done, tagged, (*before, *after), retention, others)
+    return (*before, *after)
 
 
 def _delete_files(

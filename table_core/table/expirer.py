@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.commit.protocol import drive
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, FilesExpiredError
 from table_core.expire import plan as fx
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["changelog_retention", "expire_changelogs", "expire_snapshots", "snapshot_retention"]
 
+_log = logging.getLogger(__name__)
+_ATTEMPTS: Final = 5
+
 
 def expire_snapshots(
     access: TableAccess,
@@ -32,13 +36,25 @@ def expire_snapshots(
 ) -> ResultDocument:
     """See ``Table.expire_snapshots``.
 
+    A tag that was to be respected may be deleted meanwhile, with what it named, and the head be
+    expired by somebody else: then it begins anew, and tells of what was left to do.
+
     Raises:
         ArgumentError: ``retain_max`` or ``retain_min`` below 1, or the first below the second.
     """
-    started_ms = access.clock.now_ms()
-    head = access.metadata.head()
     own = snapshot_retention(access, dry_run=dry_run)
     retention = _given(own, retain_max, retain_min, older_than, max_deletes)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _expired(access, retention)
+        except FilesExpiredError as error:
+            _log.info("%s: expiry begins anew: %s", access.name, error)
+    return _expired(access, retention)
+
+
+def _expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
+    started_ms = access.clock.now_ms()
+    head = access.metadata.head()
     done = drive(steps_of(retention), Performer(access).perform)
     live = access.metadata.live_files(head)
     files, size = len(live), int(live.size.sum())
@@ -55,7 +71,7 @@ def expire_snapshots(
         files_deleted=done.files_deleted,
         bytes_deleted=done.bytes_deleted,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
+        dry_run=retention.dry_run,
         details={
             "snapshots_expired": list(done.snapshots),
             "earliest_snapshot": done.end,
