@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.datatypes.arrow import arrow_schema
+from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.storage.formats import WriterSettings, format_for
 from table_core.storage.memory import MemoryStorage
 from table_core.testing.arrow_values import arrow_tables, field_lists
@@ -85,4 +85,7 @@ def test_ranges_of_row_groups_hold_their_rows(data):
     assert sum(r["c0"].row_count for r in seen) == table.num_rows
     for number, field in enumerate(fields):
         nulls = [r[field.name].null_count for r in seen]
-        assert sum(nulls) == table.column(number).null_count
+        if pa.types.is_floating(arrow_type(field.type)):
+            assert set(nulls) <= {None}, "floats are written without bounds, which would hide NaN"
+        else:
+            assert sum(nulls) == table.column(number).null_count
