@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from demo.airflow_home import AirflowHome
+from demo.airflow_home import AirflowHome, DemoError
 from table_core.table.catalog import open_catalog
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(300)]
@@ -132,11 +132,14 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
         Its events, and not its runs: while a run waits to be made, Airflow leaves a second event to
         the next wake-up.
         """
-        told = [
-            event["extra"]["payload"]
-            for event in airflow.get("/assets/events", limit=100)["asset_events"]
-            if "on=any" in event["uri"]
-        ]
+        try:
+            events = airflow.get("/assets/events", limit=100)["asset_events"]
+        except DemoError as error:
+            # Airflow 3.3 cannot show an event while a run made of it is queued: that has no start date
+            if ": 500 " not in str(error):
+                raise
+            return []
+        told = [event["extra"]["payload"] for event in events if "on=any" in event["uri"]]
         assert all(payload["snapshots"]["count"] == 1 for payload in told)
         return sorted({payload["snapshot_id"] for payload in told})
 
