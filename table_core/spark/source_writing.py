@@ -1,0 +1,117 @@
+"""Rows of tasks that see any bucket, as ``format("paimon")`` gets them: written, then committed as one.
+
+A data source cannot ask for a distribution.  So the tasks interleave their sequence numbers and
+compact nothing; whoever commits numbers what tasks could not, and compacts along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import WriterCommitMessage
+
+from table_core.errors import UnsupportedFeatureError
+from table_core.spark.writing import prepared
+from table_core.table.committer import parts_of
+from table_core.table.data_files import FileFactory
+from table_core.table.inline_compaction import InlineCompaction
+from table_core.table.uncommitted import discard
+from table_core.table.writer import Numbering, WriteResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from table_core.ondisk.data_file import DataFile
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.writer import BucketChange
+
+__all__ = ["Written", "compacted", "results_of", "take_back", "write_rows"]
+
+_TASKS_MAX: Final = 1 << 16
+
+
+@dataclass(slots=True)
+class Written(WriterCommitMessage):
+    """What one task hands to the commit."""
+
+    result: WriteResult
+    query_id: str | None = None
+    """The streaming query that the task belongs to."""
+
+
+def write_rows(
+    access: TableAccess, names: Sequence[str], batches: Iterator[pa.RecordBatch]
+) -> WriteResult:
+    """Write the rows of this task, numbered so that no other task uses the same numbers.
+
+    ``names`` are the columns of ``batches`` in the table's spelling.
+    """
+    context = TaskContext.get()
+    task = 0 if context is None else context.partitionId()
+    if task >= _TASKS_MAX:
+        raise UnsupportedFeatureError(
+            f"a write of more than {_TASKS_MAX} tasks; repartition before writing",
+            feature="write tasks",
+        )
+    keyed = access.schema.is_key_table
+    numbering = Numbering(offset=task, step=_TASKS_MAX) if keyed else None
+    rows = (batch.rename_columns(list(names)) for batch in batches)
+    return prepared(access, rows, numbering)
+
+
+def results_of(
+    access: TableAccess, messages: Sequence[WriterCommitMessage | None]
+) -> list[WriteResult]:
+    """What the tasks wrote, ready for one commit."""
+    results = [message.result for message in messages if isinstance(message, Written)]
+    if not access.schema.is_key_table and access.schema.bucket > 0:
+        return _renumbered(results)
+    return results
+
+
+def compacted(access: TableAccess, results: Sequence[WriteResult]) -> WriteResult:
+    """The compaction that goes along with a write of ``results``."""
+    factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+    changes = [change for result in results for change in result.changes]
+    return WriteResult(compactions=InlineCompaction(access, factory).run(changes))
+
+
+def take_back(access: TableAccess, messages: Sequence[WriterCommitMessage | None]) -> None:
+    """Delete what tasks wrote, unless a commit was tried: then it may have landed.
+
+    Spark aborts when a task failed, whose message is then None, and when the commit did.
+    """
+    written = [message.result for message in messages if isinstance(message, Written)]
+    if len(written) < len(messages):
+        discard(access, parts_of(written))
+
+
+def _renumbered(results: Sequence[WriteResult]) -> list[WriteResult]:
+    """Results of tasks that numbered the rows of a bucket alike, numbered one after the other.
+
+    Files of append tables do not hold the numbers, only their descriptions do.
+    """
+    following: dict[Bucket, int] = {}
+
+    def file_of(change: BucketChange, file: DataFile) -> DataFile:
+        bucket = change.partition, change.bucket
+        first = following.get(bucket, file.min_sequence_number)
+        following[bucket] = first + file.row_count
+        return replace(
+            file, min_sequence_number=first, max_sequence_number=first + file.row_count - 1
+        )
+
+    return [
+        replace(
+            result,
+            changes=tuple(
+                replace(change, added=tuple(file_of(change, file) for file in change.added))
+                for change in result.changes
+            ),
+        )
+        for result in results
+    ]
