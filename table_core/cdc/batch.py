@@ -51,5 +51,7 @@ class SourceBatch:
     """The key that an event moved its row from, if the source tells it beside the row."""
     text_of: Callable[[int], bytes | str] = lambda _: ""
     """The event with a number as it came, for people to read."""
-    snapshot_of: frozenset[SourceTable] = field(default_factory=frozenset)
-    """Tables whose first rows of a snapshot these are: what their target held is outdated."""
+    begins: frozenset[SourceTable] = field(default_factory=frozenset)
+    """Tables whose snapshot begins with these rows."""
+    may_commit: bool = True
+    """Whether a run that ends here can go on here; a table without key is read in one go."""

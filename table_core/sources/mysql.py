@@ -15,11 +15,12 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["MySqlConnection", "MySqlSource", "TableInfo"]
+__all__ = ["MySqlConnection", "MySqlSource"]
 
 _COM_BINLOG_DUMP: Final = b"\x12"
 _NON_BLOCKING: Final = 1
@@ -36,6 +37,7 @@ _SETTINGS: Final = {
     "binlog_row_metadata": ("FULL", "SET GLOBAL binlog_row_metadata = 'FULL'"),
 }
 _CONNECT: Final = "binlog"
+_FETCHED_ROWS: Final = 1000
 _NUMERIC: Final = re.compile(r"(tiny|small|medium|big)?int|decimal|numeric|year")
 
 
@@ -90,17 +92,6 @@ class MySqlSource:
                 ssl=dict(self.ssl) if self.ssl else None,
                 init_command="SET time_zone = '+00:00'",
             )
-
-
-@dataclass(frozen=True, slots=True)
-class TableInfo:
-    """A table in the server's catalog."""
-
-    database: str
-    name: str
-    columns: tuple[tuple[str, str, bool, str | None, str | None], ...]
-    """Name, type, whether it may be null, default, comment."""
-    key: tuple[str, ...]
 
 
 class MySqlConnection:
@@ -177,10 +168,9 @@ class MySqlConnection:
         gtid = self.rows("SELECT BINLOG_GTID_POS(%s, %s)", (str(file), str(position)))[0][0]
         return str(file), position, str(gtid or "")
 
-    def tables(self) -> list[TableInfo]:
+    def tables(self) -> list[CatalogTable]:
         """Every table that the user may read, but for those of the server itself."""
-        columns: dict[tuple[str, str], list[Any]] = {}
-        found = self.rows(
+        columns = self.rows(
             "SELECT c.table_schema, c.table_name, column_name, column_type, is_nullable, "
             "column_default, column_comment FROM information_schema.columns c "
             "JOIN information_schema.tables t ON t.table_schema = c.table_schema AND "
@@ -189,19 +179,19 @@ class MySqlConnection:
             "('information_schema', 'mysql', 'performance_schema', 'sys') "
             "ORDER BY c.table_schema, c.table_name, ordinal_position"
         )
-        for database, table, name, type_, nullable, default, comment in found:
-            column = (name, type_, nullable == "YES", default, comment or None)
-            columns.setdefault((database, table), []).append(column)
-        keys: dict[tuple[str, str], list[str]] = {}
-        for database, table, name in self.rows(
+        keys = self.rows(
             "SELECT table_schema, table_name, column_name FROM information_schema.key_column_usage "
             "WHERE constraint_name = 'PRIMARY' ORDER BY table_schema, table_name, ordinal_position"
-        ):
-            keys.setdefault((database, table), []).append(name)
-        return [
-            TableInfo(*name, tuple(those), tuple(keys.get(name, ())))
-            for name, those in columns.items()
-        ]
+        )
+        described = (
+            (
+                database,
+                table,
+                CatalogColumn(name, type_, nullable == "YES", default, comment or None),
+            )
+            for database, table, name, type_, nullable, default, comment in columns
+        )
+        return catalog_tables(described, ((d, t, name) for d, t, name in keys))
 
     def collations(self) -> dict[int, str]:
         """Character set by number of the collation, as Python's codecs call them."""
@@ -219,17 +209,17 @@ class MySqlConnection:
         return found
 
     def chunk(
-        self, table: TableInfo, after: Sequence[Any] | None, limit: int | None
-    ) -> list[tuple[Any, ...]]:
-        """The rows behind a primary key, in its order; all of a table without one."""
-        names = ", ".join(_selected(name, type_) for name, type_, *_ in table.columns)
+        self, table: CatalogTable, after: Sequence[Any] | None, limit: int | None
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows behind a primary key, in its order, as they come; all of a table without one."""
+        names = ", ".join(_selected(c.name, c.type) for c in table.columns)
         sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
         key = ", ".join(map(_quoted, table.key))
         arguments: list[Any] = []
         if table.key and after is not None:
-            types = {name: type_ for name, type_, *_ in table.columns}
             marks = [
-                _mark(value, types[name]) for name, value in zip(table.key, after, strict=True)
+                _mark(value, table.types[name])
+                for name, value in zip(table.key, after, strict=True)
             ]
             sql += f" WHERE ({key}) > ({', '.join(marks)})"
             arguments = [v[0] if isinstance(v, list) else v for v in after]
@@ -240,7 +230,11 @@ class MySqlConnection:
             sql += f" ORDER BY {key}"
         if limit is not None:
             sql += f" LIMIT {limit}"
-        return self.rows(sql, arguments)
+        unbuffered = importlib.import_module("pymysql.cursors").SSCursor
+        with _named(self._source, sql), self._raw.cursor(unbuffered) as cursor:
+            cursor.execute(sql, arguments or None)
+            while rows := cursor.fetchmany(_FETCHED_ROWS):
+                yield from rows
 
     def stream(self, file: str, position: int, gtid: str | None) -> Iterator[tuple[bytes, int]]:
         """Events from a position until the end of the log, without checksums.

@@ -13,11 +13,12 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["PostgresConnection", "PostgresSource", "PostgresTable"]
+__all__ = ["PostgresConnection", "PostgresSource"]
 
 _DENIED: Final = frozenset({"42501", "28000", "28P01"})
 _MISSING_OBJECT: Final = "42704"
@@ -38,6 +39,7 @@ class PostgresSource:
         tables: regular expression for the tables that are meant, for ``sync_table``.
         slot: name of the replication slot; made if it is not there.
         publication: name of the publication; made for all tables if it is not there.
+        chunk_rows: rows of one step of the first snapshot.
         batch_changes: changes of one step, after which every table is committed.
         options: further parameters of the connection, e.g. ``{"sslmode": "verify-full"}``.
     """
@@ -51,6 +53,7 @@ class PostgresSource:
     tables: str | None = None
     slot: str = "table_core"
     publication: str = "table_core"
+    chunk_rows: int = 50_000
     batch_changes: int = 50_000
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -76,17 +79,6 @@ class PostgresSource:
                 **{**self.options, **more},
             )
         return PostgresConnection(self, raw)
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresTable:
-    """A table in the catalog."""
-
-    schema: str
-    name: str
-    columns: tuple[tuple[str, str, bool, str | None, str | None], ...]
-    """Name, type, whether it may be null, default expression, comment."""
-    key: tuple[str, ...]
 
 
 class PostgresConnection:
@@ -186,21 +178,15 @@ class PostgresConnection:
         self.rows("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self.rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
 
-    def tables(self) -> list[PostgresTable]:
+    def tables(self) -> list[CatalogTable]:
         """Every table that may be read, but for those of the server itself."""
-        columns: dict[tuple[str, str], list[Any]] = {}
-        keys: dict[tuple[str, str], list[tuple[int, str]]] = {}
-        for schema, table, name, type_, required, default, comment, place in self.rows(_COLUMNS):
-            column = (name, type_, not required, default, comment)
-            columns.setdefault((schema, table), []).append(column)
-            if place is not None:
-                keys.setdefault((schema, table), []).append((place, name))
-        return [
-            PostgresTable(
-                name[0], name[1], tuple(those), tuple(k for _, k in sorted(keys.get(name, ())))
-            )
-            for name, those in columns.items()
-        ]
+        found = self.rows(_COLUMNS)
+        columns = (
+            (schema, table, CatalogColumn(name, type_, not required, default, comment))
+            for schema, table, name, type_, required, default, comment, _ in found
+        )
+        keys = sorted((s, t, place, name) for s, t, name, *_, place in found if place is not None)
+        return catalog_tables(columns, ((s, t, name) for s, t, _, name in keys))
 
     def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
         """Types by number and modifier, as text."""
@@ -208,16 +194,15 @@ class PostgresConnection:
         return [self.rows("SELECT format_type(%s, %s)", pair)[0][0] for pair in signed]
 
     def chunk(
-        self, table: PostgresTable, after: Sequence[str] | None, limit: int | None
+        self, table: CatalogTable, after: Sequence[str] | None, limit: int | None
     ) -> Iterator[tuple[str | None, ...]]:
         """Rows behind a primary key, in its order, as text; all of a table without one."""
-        names = ", ".join(_quoted(column[0]) for column in table.columns)
-        sql = f"SELECT {names} FROM {_quoted(table.schema)}.{_quoted(table.name)}"
+        names = ", ".join(_quoted(column.name) for column in table.columns)
+        sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
         key = ", ".join(map(_quoted, table.key))
         if table.key and after is not None:
-            types = {name: type_ for name, type_, *_ in table.columns}
             values = [
-                f"{_literal(value)}::{types[name]}"
+                f"{_literal(value)}::{table.types[name]}"
                 for name, value in zip(table.key, after, strict=True)
             ]
             sql += f" WHERE ({key}) > ({', '.join(values)})"

@@ -13,7 +13,40 @@ if TYPE_CHECKING:
 __all__ = ["PaimonSyncDatabaseOperator", "PaimonSyncTableOperator"]
 
 
-class PaimonSyncTableOperator(PaimonTableOperator):
+class _FromSource(PaimonTableOperator):
+    """What the operators of this module share: the source, and how much of it."""
+
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **PaimonTableOperator.template_fields_renderers,
+        "source": "json",
+        "settings": "json",
+    }
+
+    def __init__(
+        self,
+        *,
+        source: Mapping[str, Any],
+        source_conn_id: str | None = None,
+        until: str = "now",
+        settings: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source = source
+        self.source_conn_id = source_conn_id
+        self.until = until
+        self.settings = settings
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table_core.sync_table`` and ``sync_database`` alike."""
+        return {
+            "source": source_with(self.source, self.source_conn_id),
+            "until": self.until,
+            **(self.settings or {}),
+        }
+
+
+class PaimonSyncTableOperator(_FromSource):
     """Apply change events to a table: rows, and columns that appear on the way.
 
     The position in the source is kept with each commit, so a repeated run takes up where the
@@ -37,50 +70,35 @@ class PaimonSyncTableOperator(PaimonTableOperator):
         *PaimonTableOperator.template_fields,
         *("source", "source_conn_id", "primary_key", "partition_by", "until", "settings"),
     )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonTableOperator.template_fields_renderers,
-        "source": "json",
-        "settings": "json",
-    }
     action = "sync-table"
 
     def __init__(
         self,
         *,
-        source: Mapping[str, Any],
-        source_conn_id: str | None = None,
         primary_key: Sequence[str] = (),
         partition_by: Sequence[str] = (),
         computed_columns: Sequence[str] = (),
         type_mapping: Sequence[str] = (),
-        until: str = "now",
-        settings: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.source = source
-        self.source_conn_id = source_conn_id
         self.primary_key = primary_key
         self.partition_by = partition_by
         self.computed_columns = computed_columns
         self.type_mapping = type_mapping
-        self.until = until
-        self.settings = settings
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table_core.sync_table``."""
         return {
-            "source": source_with(self.source, self.source_conn_id),
             "primary_key": list(self.primary_key),
             "partition_by": list(self.partition_by),
             "computed_columns": list(self.computed_columns),
             "type_mapping": list(self.type_mapping),
-            "until": self.until,
-            **(self.settings or {}),
+            **super().arguments(),
         }
 
 
-class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
+class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
     """Apply the change events of many tables to the tables of a database.
 
     Tables that are not there are made from their first events.  Each keeps its own position, so a
@@ -102,44 +120,29 @@ class PaimonSyncDatabaseOperator(PaimonDatabaseOperator):
         *PaimonDatabaseOperator.template_fields,
         *("source", "source_conn_id", "including", "excluding", "until", "settings"),
     )
-    template_fields_renderers: ClassVar[dict[str, str]] = {
-        **PaimonDatabaseOperator.template_fields_renderers,
-        "source": "json",
-        "settings": "json",
-    }
     action = "sync-database"
 
     def __init__(
         self,
         *,
-        source: Mapping[str, Any],
-        source_conn_id: str | None = None,
         including: str = ".*",
         excluding: str = "",
         table_prefix: str = "",
         merge_shards: bool = True,
-        until: str = "now",
-        settings: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.source = source
-        self.source_conn_id = source_conn_id
         self.including = including
         self.excluding = excluding
         self.table_prefix = table_prefix
         self.merge_shards = merge_shards
-        self.until = until
-        self.settings = settings
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table_core.sync_database``."""
         return {
-            "source": source_with(self.source, self.source_conn_id),
             "including": self.including,
             "excluding": self.excluding,
             "table_prefix": self.table_prefix,
             "merge_shards": self.merge_shards,
-            "until": self.until,
-            **(self.settings or {}),
+            **super().arguments(),
         }

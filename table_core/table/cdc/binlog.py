@@ -38,7 +38,6 @@ class BinlogFilesReader:
 
     source: FilesSource
     run: SyncRun
-    rereads: bool = True
 
     def parse(self, text: str | None) -> LogPosition:
         """The position that a table holds."""

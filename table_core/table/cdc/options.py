@@ -25,6 +25,8 @@ class SyncOptions(TypedDict, total=False):
     """A table for events that cannot be applied; without it the first of them is an error."""
     fill_defaults: bool
     """Whether rows get the default of a column that the source adds (default: yes)."""
+    commit_rows: int
+    """Commit a table once so many rows wait (default 1 000 000): what a killed run does again."""
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None

@@ -6,30 +6,30 @@ The slot is peeked at; it moves on only once every table is committed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.log_position import LogPosition
-from table_core.cdc.log_rows import LogRows, TableRows
+from table_core.cdc.log_rows import TableRows
 from table_core.cdc.pgoutput import PgOutputRows, Relation, lsn_text, text_value
 from table_core.cdc.postgres_types import postgres_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
+from table_core.table.cdc.log_reader import LogReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.cdc.batch import SourceBatch
-    from table_core.sources.postgres import PostgresConnection, PostgresSource, PostgresTable
-    from table_core.table.cdc.run import SyncRun
+    from table_core.sources.catalog_table import CatalogColumn, CatalogTable
+    from table_core.sources.postgres import PostgresConnection, PostgresSource
 
 __all__ = ["PostgresReader"]
 
-_CHUNK_ROWS: Final = 50_000
 _POLL_MS: Final = 500
 _CONSTANT: Final = re.compile(
     r"^(?:'((?:[^']|'')*)'|(-?\d+(?:\.\d+)?|true|false))(?:::[\w \[\]\"(),.]+)?$"
@@ -37,41 +37,23 @@ _CONSTANT: Final = re.compile(
 
 
 @dataclass(slots=True, kw_only=True)
-class PostgresReader:
+class PostgresReader(LogReader):
     """Batches of a ``PostgresSource``."""
 
+    kind = "postgres"
     source: PostgresSource
-    run: SyncRun
-    forever: bool = False
-    rereads: bool = False
-    _catalog: dict[SourceTable, PostgresTable] = field(default_factory=dict)
-    _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
     _connection: PostgresConnection | None = None
     _moved: tuple[int, int] = (0, 0)
 
-    def parse(self, text: str | None) -> LogPosition | None:
-        """The position that a table holds."""
-        return None if text is None else LogPosition.parse(text, "postgres")
+    @property
+    def chunk_rows(self) -> int:
+        """See ``LogReader``."""
+        return self.source.chunk_rows
 
-    def history(self, until: Any) -> Iterator[SourceBatch]:
-        """A slot does not go back to its start."""
-        raise NotImplementedError
-
-    def remembered(self, _: Iterable[SourceTable]) -> str | None:
-        """Nothing: the stream tells all."""
-        return None
-
-    def recall(self, text: str | None) -> None:
-        """Nothing."""
-
-    def tables(self) -> list[SourceTable]:
-        """The tables of the database that are wanted."""
-        connection = self.source.connect()
-        try:
-            self._read_catalog(connection)
-        finally:
-            connection.close()
-        return list(self._catalog)
+    @property
+    def databases(self) -> str:
+        """See ``LogReader``."""
+        return self.source.schemas
 
     def committed(self, position: Any) -> None:
         """Every table is complete up to here: the server may forget what comes before."""
@@ -85,9 +67,7 @@ class PostgresReader:
     # ------------------------------------------------------------------------------- reading
     def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
         """Snapshots of tables that have none yet, then the slot until its end now."""
-        known = [
-            p for f in self.run.feeds.values() if isinstance(p := f.target.position, LogPosition)
-        ]
+        known = self._known()
         self._connection = connection = self.source.connect()
         try:
             connection.check()
@@ -123,7 +103,7 @@ class PostgresReader:
             rows.rows.since = self._since
             batch = rows.batch()
             assert isinstance(batch.position, LogPosition)
-            reached = replace(batch.position, since=self._open_since(batch))
+            reached = replace(batch.position, since=self._since_text(batch.position))
             yield replace(batch, position=reached)
             done = not messages or reached.order[0] >= stop
             if done and not self.forever:
@@ -134,34 +114,9 @@ class PostgresReader:
             if not messages:
                 self.run.catalog.clock.sleep_ms(_POLL_MS)
 
-    def _open_since(self, batch: SourceBatch) -> dict[str, list[int]]:
-        assert isinstance(batch.position, LogPosition)
-        order = batch.position.order
-        return {str(t): list(at) for t, at in self._since.items() if at > order}
-
-    def _recall_since(self) -> None:
-        for feed in self.run.feeds.values():
-            position = feed.target.position
-            if isinstance(position, LogPosition):
-                for table in feed.sources:
-                    if (order := position.since.get(str(table))) is not None:
-                        self._since[table] = (order[0], order[1])
-
-    def _wants(self, table: SourceTable) -> bool:
-        return re.fullmatch(self.source.schemas, table.database) is not None and self.run.wants(
-            table
-        )
-
-    def _read_catalog(self, connection: PostgresConnection) -> None:
-        self._catalog = {
-            table: info
-            for info in connection.tables()
-            if self._wants(table := SourceTable(info.schema, info.name))
-        }
-
     # ------------------------------------------------------------------------------ snapshots
     def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch]:
-        pending = {t: after for t in self._catalog if (after := self._pending(t)) is not False}
+        pending = self._pending()
         if not pending:
             return
         exporter = self.source.connect(replication=True)
@@ -169,12 +124,12 @@ class PostgresReader:
         try:
             lsn, snapshot = exporter.export_snapshot()
             reader.read_at(snapshot)
-            self._since |= dict.fromkeys(pending, (lsn, 0))
-            begun = {str(t): None if after is True else after for t, after in pending.items()}
-            since = {str(t): [lsn, 0] for t in pending}
-            position = replace(base, snapshots=begun, since=since)
+            # of a table that was begun earlier the changes since then are needed too
+            self._since |= {table: (lsn, 0) for table, key in pending.items() if key is None}
+            begun = {str(table): key for table, key in pending.items()}
+            position = replace(base, snapshots=begun, since=self._since_text(base))
             for table in pending:
-                for batch in self._table(reader, table, position):
+                for batch in self._read(reader, self._catalog[table], position):
                     assert isinstance(batch.position, LogPosition)
                     position = batch.position
                     yield batch
@@ -182,51 +137,19 @@ class PostgresReader:
             reader.close()
             exporter.close()
 
-    def _pending(self, table: SourceTable) -> Any:
-        """False if the table is in; True if it has to be read; a key to go on behind."""
-        name = self.run.route(table)
-        feed = self.run.feeds.get(name) if name is not None else None
-        position = feed.target.position if feed is not None else None
-        if feed is None or not isinstance(position, LogPosition) or table not in feed.sources:
-            return True
-        return position.snapshots.get(str(table), False) or str(table) in position.snapshots
-
-    def _table(
-        self, reader: PostgresConnection, table: SourceTable, position: LogPosition
-    ) -> Iterator[SourceBatch]:
-        info = self._catalog[table]
-        declared = self._columns(info)
-        types = [declared[c[0]].json or pa.string() for c in info.columns]
-        after = position.snapshots[str(table)]
-        places = [[c[0] for c in info.columns].index(name) for name in info.key]
-        limit = _CHUNK_ROWS if info.key else None
-        while True:
-            rows = list(reader.chunk(info, after, limit))
-            last = limit is None or len(rows) < limit
-            if rows and info.key:
-                after = [rows[-1][n] for n in places]
-            position = (
-                position.finished(str(table)) if last else position.snapshotted(str(table), after)
-            )
-            gathered = LogRows()
-            part = TableRows(
-                table=table, names=[c[0] for c in info.columns], types=types, declared=declared
-            )
-            if rows or self.run.eager:
-                values = [
-                    [text_value(v, type_) for v in column]
-                    for column, type_ in zip(
-                        list(zip(*rows, strict=True)) or [()] * len(types), types, strict=True
-                    )
-                ]
-                now = self.run.catalog.clock.now_ms()
-                number = gathered.number((0, 0), 0, len(rows), f"{table}, snapshot")
-                part.put("r", len(rows), number, now, None, values)
-                gathered.parts[table] = part
-            batch = gathered.batch(position, lambda _: info.key)
-            yield replace(batch, consumed=lambda _, numbers: numbers < 0)
-            if last:
-                return
+    def _typed(
+        self, info: CatalogTable, columns: Sequence[Sequence[Any]]
+    ) -> tuple[TableRows, list[list[Any]]]:
+        declared = {c.name: self._declared(c.type, c) for c in info.columns}
+        types = [declared[name].json or pa.string() for name in info.names]
+        part = TableRows(
+            table=SourceTable(info.database, info.name),
+            names=info.names,
+            types=types,
+            declared=declared,
+        )
+        pairs = zip(columns, types, strict=True)
+        return part, [[text_value(value, type_) for value in column] for column, type_ in pairs]
 
     # ---------------------------------------------------------------------------------- types
     def _described(self, relation: Relation) -> Mapping[str, Declared]:
@@ -234,31 +157,28 @@ class PostgresReader:
         info = self._catalog.get(relation.table)
         connection = self.source.connect()
         try:
-            if info is None or [c[0] for c in info.columns] != list(relation.names):
+            if info is None or info.names != list(relation.names):
                 self._read_catalog(connection)
                 info = self._catalog.get(relation.table)
             names = connection.type_names(relation.types)
         finally:
             connection.close()
-        told = {c[0]: c for c in info.columns} if info else {}
+        told = {c.name: c for c in info.columns} if info else {}
         return {
             name: self._declared(type_, told.get(name))
             for name, type_ in zip(relation.names, names, strict=True)
         }
 
-    def _columns(self, info: PostgresTable) -> dict[str, Declared]:
-        return {c[0]: self._declared(c[1], c) for c in info.columns}
-
-    def _declared(self, text: str, told: Any) -> Declared:
+    def _declared(self, text: str, told: CatalogColumn | None) -> Declared:
         type_ = postgres_type(text, self.run.settings.mapping)
         zoned = isinstance(type_, Atomic) and type_.root is Root.TIMESTAMP_LTZ
         return Declared(
             type_,
             Wire(Meaning.ZONED if zoned else Meaning.RAW),
             _arrow(type_),
-            nullable=told is None or told[2],
-            default=None if told is None else _constant(told[3]),
-            comment=None if told is None else told[4],
+            nullable=told is None or told.nullable,
+            default=None if told is None else _constant(told.default),
+            comment=None if told is None else told.comment,
         )
 
 

@@ -12,8 +12,9 @@ from table_core.sources.kafka import KafkaSource
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
 from table_core.table.cdc.binlog import BinlogFilesReader
-from table_core.table.cdc.files import FilesReader, LineDecoder, plain_settings
+from table_core.table.cdc.files import FilesReader
 from table_core.table.cdc.kafka import KafkaReader
+from table_core.table.cdc.lines import LineDecoder, plain_settings
 from table_core.table.cdc.mysql import MySqlReader
 from table_core.table.cdc.postgres import PostgresReader
 

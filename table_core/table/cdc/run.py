@@ -52,11 +52,9 @@ class Reader(Protocol):
         """What comes after ``start``, in source order."""
         ...
 
-    rereads: bool
-    """Whether ``history`` works."""
-
-    def history(self, until: Any) -> Iterator[SourceBatch]:
-        """All up to ``until`` once more."""
+    @property
+    def history(self) -> Callable[[Any], Iterator[SourceBatch]] | None:
+        """Reads all up to a position once more; None if the source does not go back."""
         ...
 
     def remembered(self, tables: Iterable[SourceTable]) -> str | None:
@@ -165,7 +163,7 @@ class SyncRun:
         try:
             for batch in reader.batches(start, end):
                 self._apply(reader, batch)
-                if self._enough():
+                if batch.may_commit and self._enough():
                     break
             self.flush(reader, complete=True)
         finally:
@@ -230,7 +228,7 @@ class SyncRun:
                 continue
             feed = self.feed(name)
             feed.target.reached = before
-            feed.history = partial(reader.history, before) if reader.rereads else None
+            feed.history = partial(reader.history, before) if reader.history else None
             if feed.target.finished:
                 continue
             self._apply_to(feed, batch, changes)
@@ -239,7 +237,7 @@ class SyncRun:
         self.events += batch.events
         for feed in self.feeds.values():
             feed.target.reached = batch.position
-        if self.limits.commit_every_ms is not None:
+        if self.limits.commit_every_ms is not None and batch.may_commit:
             self._commit_in_time(reader)
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:

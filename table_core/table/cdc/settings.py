@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ApplySettings", "NewTable", "apply_settings", "length_ms", "one_of"]
 
 _ON_TABLE: Final = ("apply", "ignore", "fail")
+_COMMIT_ROWS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class ApplySettings:
     """Rows that are there get the default of a column that is added, as they do in the source."""
     ignore_incompatible: bool = False
     """Leave a table out whose key differs from that of its source, instead of failing."""
-    commit_rows: int = 1_000_000
+    commit_rows: int = _COMMIT_ROWS
     """Commit a table once so many rows wait, so that a long run need not start again."""
 
 
@@ -67,6 +68,7 @@ def apply_settings(
         dead_letter=more.get("dead_letter"),
         fill_defaults=more.get("fill_defaults", True),
         ignore_incompatible=bool(more.get("ignore_incompatible", False)),
+        commit_rows=more.get("commit_rows", _COMMIT_ROWS),
     )
 
 

@@ -211,7 +211,7 @@ def test_divided_reads_each_table_alone(lake: Lake) -> None:
 def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
     lake: Lake, dies_at: int, user: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_WINDOW_BYTES", 300)
+    monkeypatch.setattr(files, "WINDOW_BYTES", 300)
     monkeypatch.setattr(files, "_BLOCK_BYTES", 300)
     parts: list[Any] = []
     for n in range(4):

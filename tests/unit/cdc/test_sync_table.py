@@ -146,7 +146,7 @@ def test_a_retry_of_a_run_that_landed_reads_nothing(shop: Shop) -> None:
 def test_a_run_that_died_between_its_commits_goes_on_behind_them(
     shop: Shop, identifier: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_WINDOW_BYTES", 1)
+    monkeypatch.setattr(files, "WINDOW_BYTES", 1)
     shop.create()
     commit = tc.CommitAs(user="run-1", identifier=identifier)
     source = tc.FilesSource(shop.source.uri)

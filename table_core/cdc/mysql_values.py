@@ -1,0 +1,72 @@
+"""Values of a query to MySQL or MariaDB, which come as text or bytes, and defaults of its catalog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from table_core.cdc.geometry import geometry_text
+
+if TYPE_CHECKING:
+    from table_core.cdc.mysql_types import MySqlColumn
+
+__all__ = ["constant_default", "same_kind", "snapshot_type", "snapshot_value"]
+
+_GEOMETRIES: Final = frozenset(
+    {
+        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"),
+        *("multipolygon", "geometrycollection", "geomcollection"),
+    }
+)
+_NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
+_SAME: Final = {
+    **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), "text"),
+    **dict.fromkeys(("json", "uuid", "inet4", "inet6", "xmltype"), "text"),
+    **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), "blob"),
+    **dict.fromkeys(_GEOMETRIES, "geometry"),
+    "boolean": "tinyint",
+}
+
+
+def same_kind(logged: str | None, now: str | None) -> bool:
+    """Whether a column in the log may be of the type that the catalog names."""
+    return (
+        logged is not None and now is not None and _SAME.get(logged, logged) == _SAME.get(now, now)
+    )
+
+
+def snapshot_type(column: MySqlColumn) -> pa.DataType:
+    """What a column of ``snapshot_value`` is built as."""
+    if column.name == "bit":
+        return pa.bool_() if column.number(0, 1) == 1 else pa.binary()
+    return pa.binary() if _is_bytes(column) else pa.string()
+
+
+def snapshot_value(value: Any, column: MySqlColumn) -> Any:
+    """A value as the log would have it; dates that are none become null."""
+    if value is None:
+        return None
+    if column.name == "bit":
+        return int.from_bytes(value, "big") != 0 if column.number(0, 1) == 1 else value
+    if column.name in _GEOMETRIES:
+        return geometry_text(value)
+    if _is_bytes(column):
+        return value if isinstance(value, bytes) else value.encode()
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    if column.name in {"date", "datetime", "timestamp"} and text.startswith(_NO_DATE):
+        return None
+    if column.name == "time" and "." in text:
+        return text.rstrip("0").rstrip(".")
+    return f"{text}Z" if column.name == "timestamp" else text
+
+
+def _is_bytes(column: MySqlColumn) -> bool:
+    return "blob" in column.name or "binary" in column.name
+
+
+def constant_default(text: str | None) -> str | None:
+    """A constant default; functions are not evaluated."""
+    if text is None or text.upper() == "NULL" or text.endswith(")"):
+        return None
+    return text[1:-1].replace("''", "'") if text.startswith("'") else text

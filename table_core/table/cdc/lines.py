@@ -1,0 +1,195 @@
+"""Reads lines of change events, from wherever they come, in the order of the source."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.batch import SourceBatch
+from table_core.cdc.debezium import DebeziumDecoder
+from table_core.cdc.foreign import decode_foreign
+from table_core.cdc.table_news import news_in
+from table_core.cdc.told import told_from, told_text
+from table_core.cdc.wire import PlainSettings
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.changes import Changes
+    from table_core.cdc.embedded_schema import Declared
+    from table_core.cdc.record import EventLines, SourceTable
+    from table_core.cdc.table_news import TableNews
+    from table_core.cdc.window import Window
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Clock
+    from table_core.table.cdc.dead import DeadLetters
+
+__all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings"]
+
+WINDOW_BYTES: Final = 16 << 20
+"""How much of the source is put into order at once."""
+_POLL_MS: Final = 1000
+
+
+def plain_settings(source: Any) -> PlainSettings:
+    """What a source says of events without schema."""
+    return PlainSettings(
+        decimals=source.decimals,
+        binary=source.binary,
+        timestamps=source.timestamps,
+        times=source.times,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class LineDecoder:
+    """Turns windows of lines into changes; knows the columns that a schema topic told."""
+
+    wants: Callable[[SourceTable], bool]
+    fields_of: Callable[[SourceTable], Sequence[Field] | None]
+    settings: PlainSettings
+    dead: DeadLetters | None = None
+    format: str = "debezium-json"
+    told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
+    keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    _decoder: DebeziumDecoder | None = None
+
+    def decode(self, window: Window) -> tuple[list[Changes], list[TableNews]]:
+        """The changes of a window and the schema changes in it."""
+        news = news_in(window, self.settings)
+        cuts = [one for one in news if not one.in_snapshot]
+        for one in news:
+            if one.in_snapshot:
+                self._learn(one)
+        changes: list[Changes] = []
+        first = 0
+        for one in cuts:
+            changes += self._part(window, first, one.number)
+            first = one.number
+            self._learn(one)
+        changes += self._part(window, first, len(window.lines))
+        return changes, news
+
+    def _learn(self, one: TableNews) -> None:
+        if one.columns:
+            self.told[one.table] = one.columns
+            self.keys[one.table] = one.key
+
+    def again(self) -> LineDecoder:
+        """One that reads the same lines once more and keeps no bad ones: they were told before."""
+        dead = self.dead and self.dead.silent()
+        return replace(self, dead=dead, told={}, keys={}, _decoder=None)
+
+    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+        """What a later run has to know to read events without schema of ``tables``."""
+        known = {t: self.told[t] for t in tables if t in self.told}
+        return told_text(known) if known else None
+
+    def recall(self, text: str | None) -> None:
+        """Take up what an earlier run remembered."""
+        for table, columns in told_from(text).items():
+            self.told.setdefault(table, columns)
+
+    def _part(self, window: Window, first: int, end: int) -> list[Changes]:
+        if first == end:
+            return []
+        without: set[int] = set()
+        while True:
+            try:
+                found = self._decoded(window.segment(first, end, frozenset(without)))
+            except EventError as error:
+                number = error.facts.get("row")
+                if self.dead is None or not isinstance(number, int) or number in without:
+                    raise
+                self.dead.put(error, window.lines[number].as_py())
+                without.add(number)
+                continue
+            return [self._with_told(one) for one in found]
+
+    def _decoded(self, lines: EventLines) -> list[Changes]:
+        if self.format != "debezium-json":
+            return decode_foreign(self.format, lines, self.wants)
+        if self._decoder is None:
+            self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
+        return self._decoder.decode(lines)
+
+    def _with_told(self, one: Changes) -> Changes:
+        """Events without schema get the columns that the schema topic told."""
+        told = self.told.get(one.table)
+        return one if one.declared is not None or told is None else replace(one, declared=told)
+
+    def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
+        """The primary key of a source table."""
+        known = self.keys.get(table)
+        return window.key_of(table) if known is None else known
+
+
+@dataclass(slots=True, kw_only=True)
+class LineReader(ABC):
+    """Batches of lines."""
+
+    source: Any
+    decoder: LineDecoder
+    poll: Clock | None = None
+    """Waits for more when all is read; None ends there."""
+
+    @abstractmethod
+    def parse(self, text: str | None) -> Any:
+        """The position that a table holds; None is the start."""
+
+    @abstractmethod
+    def _pass(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+        """What comes after ``start``: until ``end``, or what is there now."""
+
+    def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+        """What comes after ``start``: until ``end``, or what is there now, or for ever."""
+        reached = start
+        while True:
+            for batch in self._pass(reached, end):
+                reached = batch.position
+                yield batch
+            if self.poll is None or end is not None:
+                return
+            self.poll.sleep_ms(_POLL_MS)
+            yield SourceBatch(  # lets a run that waits commit what it has
+                changes=(), position=reached, events=0, consumed=lambda _, numbers: numbers >= 0
+            )
+
+    def history(self, until: Any) -> Iterator[SourceBatch]:
+        """All that was consumed at ``until``, once more."""
+        again = replace(self, decoder=self.decoder.again(), poll=None)
+        return again.batches(self.parse(None), until)
+
+    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+        """See ``LineDecoder``."""
+        return self.decoder.remembered(tables)
+
+    def recall(self, text: str | None) -> None:
+        """See ``LineDecoder``."""
+        self.decoder.recall(text)
+
+    def committed(self, position: Any) -> None:  # noqa: B027 - nobody waits for it
+        """Nothing: the tables keep how far they are."""
+
+    def tables(self) -> list[SourceTable]:
+        """The source tables that occur now; reads everything."""
+        found: dict[SourceTable, None] = {}
+        for batch in self._pass(self.parse(None), None):
+            found.update(dict.fromkeys(one.table for one in batch.changes))
+        return list(found)
+
+    def _batch(self, window: Window, reached: Any) -> SourceBatch:
+        changes, news = self.decoder.decode(window)
+        return SourceBatch(
+            changes=changes,
+            position=reached,
+            events=len(window.lines),
+            consumed=window.consumed,
+            news=news,
+            key_of=partial(self.decoder.key_of, window),
+            old_key=window.old_key,
+            text_of=window.text_of,
+        )

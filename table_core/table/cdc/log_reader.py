@@ -1,0 +1,171 @@
+"""What readers of servers share: the tables there are, whose snapshot is due, and positions."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from table_core.cdc.log_position import LogPosition
+from table_core.cdc.log_rows import LogRows
+from table_core.cdc.record import SourceTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.log_rows import TableRows
+    from table_core.sources.catalog_table import CatalogTable
+    from table_core.table.cdc.run import SyncRun
+
+__all__ = ["LogReader"]
+
+
+@dataclass(slots=True, kw_only=True)
+class LogReader(ABC):
+    """Snapshots of tables that are new to the sync, then the log of their server."""
+
+    kind: ClassVar[str]
+    """Of the positions."""
+    source: Any
+    run: SyncRun
+    forever: bool = False
+    _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
+    _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
+    """Tables whose snapshot is newer than the log read so far, and from where on changes count."""
+
+    @property
+    def history(self) -> None:
+        """None: a log does not go back to its start."""
+        return
+
+    @property
+    @abstractmethod
+    def chunk_rows(self) -> int:
+        """How many rows to hold at once."""
+
+    @abstractmethod
+    def _typed(
+        self, info: CatalogTable, columns: Sequence[Sequence[Any]]
+    ) -> tuple[TableRows, list[list[Any]]]:
+        """Columns of a query: what they are, and their values as such."""
+
+    @staticmethod
+    def _key_value(value: Any) -> Any:
+        """A value of a key as JSON takes it."""
+        return value
+
+    @property
+    @abstractmethod
+    def databases(self) -> str:
+        """Regular expression for the databases (PostgreSQL: schemas) that are meant."""
+
+    def parse(self, text: str | None) -> LogPosition | None:
+        """The position that a table holds."""
+        return None if text is None else LogPosition.parse(text, self.kind)
+
+    def remembered(self, _: Iterable[SourceTable]) -> str | None:
+        """Nothing: the log tells all."""
+        return None
+
+    def recall(self, text: str | None) -> None:  # noqa: B027 - nothing is remembered
+        """Nothing."""
+
+    def tables(self) -> list[SourceTable]:
+        """The tables of the server that are wanted."""
+        connection = self.source.connect()
+        try:
+            self._read_catalog(connection)
+        finally:
+            connection.close()
+        return list(self._catalog)
+
+    def _wants(self, table: SourceTable) -> bool:
+        meant = re.fullmatch(self.databases, table.database)
+        return meant is not None and self.run.wants(table)
+
+    def _read_catalog(self, connection: Any) -> None:
+        self._catalog = {
+            table: info
+            for info in connection.tables()
+            if self._wants(table := SourceTable(info.database, info.name))
+        }
+
+    def _known(self) -> list[LogPosition]:
+        """The positions of the tables that have one."""
+        positions = (feed.target.position for feed in self.run.feeds.values())
+        return [position for position in positions if isinstance(position, LogPosition)]
+
+    def _recall_since(self) -> None:
+        """What earlier runs left: snapshots that are newer than the log read so far."""
+        for feed in self.run.feeds.values():
+            position = feed.target.position
+            if isinstance(position, LogPosition):
+                for table in feed.sources:
+                    if (order := position.since.get(str(table))) is not None:
+                        self._since[table] = (order[0], order[1])
+
+    def _since_text(self, position: LogPosition) -> dict[str, list[int]]:
+        return {
+            str(table): list(order)
+            for table, order in self._since.items()
+            if order > position.order
+        }
+
+    def _pending(self) -> dict[SourceTable, list[Any] | None]:
+        """Tables that have to be read, and the key behind which to go on; None is the start."""
+        found: dict[SourceTable, list[Any] | None] = {}
+        for table in self._catalog:
+            name = self.run.route(table)
+            feed = self.run.feeds.get(name) if name is not None else None
+            position = feed.target.position if feed is not None else None
+            if feed is None or not isinstance(position, LogPosition) or table not in feed.sources:
+                found[table] = None
+            elif str(table) in position.snapshots:
+                found[table] = position.snapshots[str(table)]
+        return found
+
+    def _read(
+        self, connection: Any, info: CatalogTable, position: LogPosition
+    ) -> Iterator[SourceBatch]:
+        """The rows of a table from where ``position`` says, a part at a time."""
+        table = SourceTable(info.database, info.name)
+        anew = position.snapshots[str(table)] is None
+        for rows, reached in self._parts(connection, info, position):
+            gathered = LogRows()
+            if rows or self.run.eager:
+                columns = list(zip(*rows, strict=True)) or [()] * len(info.columns)
+                part, values = self._typed(info, columns)
+                first = gathered.number((0, 0), 0, len(rows), f"{table}, snapshot")
+                part.put("r", len(rows), first, self.run.catalog.clock.now_ms(), None, values)
+                gathered.parts[table] = part
+            yield replace(
+                gathered.batch(reached, lambda _: info.key),
+                consumed=lambda _, numbers: numbers < 0,
+                begins=frozenset({table} if anew else ()),
+                may_commit=bool(info.key) or str(table) not in reached.snapshots,
+            )
+            anew = False
+
+    def _parts(
+        self, connection: Any, info: CatalogTable, position: LogPosition
+    ) -> Iterator[tuple[list[tuple[Any, ...]], LogPosition]]:
+        """Rows, and the position once they are applied: one for each part if there is a key."""
+        name, size = str(SourceTable(info.database, info.name)), self.chunk_rows
+        if not info.key:
+            every = connection.chunk(info, None, None)
+            while part := list(islice(every, size)):
+                yield part, position
+            yield [], position.finished(name)
+            return
+        places = [info.names.index(column) for column in info.key]
+        while name in position.snapshots:
+            part = list(connection.chunk(info, position.snapshots[name], size))
+            if len(part) < size:
+                position = position.finished(name)
+            else:
+                last = [self._key_value(part[-1][place]) for place in places]
+                position = position.snapshotted(name, last)
+            yield part, position
