@@ -34,7 +34,10 @@ def described(cls: Any) -> str:
     intro = text.partition(":param")[0].strip()
     intro = re.sub(r"^(.*)::\n\n((?:    .*\n|\n)+)", _code, intro + "\n", flags=re.MULTILINE)
     lines = [f"### {cls.__name__}\n", f"`{cls.__module__}`\n", _markdown(intro).strip(), ""]
-    signature = inspect.signature(cls.__init__).parameters
+    signature: dict[str, inspect.Parameter] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("paimon_provider"):
+            signature |= inspect.signature(base.__init__).parameters
     rows = []
     for name, about in PARAMETER.findall(text):
         default = signature[name].default if name in signature else inspect.Parameter.empty

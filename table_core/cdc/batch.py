@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -51,7 +51,5 @@ class SourceBatch:
     """The key that an event moved its row from, if the source tells it beside the row."""
     text_of: Callable[[int], bytes | str] = lambda _: ""
     """The event with a number as it came, for people to read."""
-    begins: frozenset[SourceTable] = field(default_factory=frozenset)
-    """Tables whose snapshot begins with these rows."""
     may_commit: bool = True
     """Whether a run that ends here can go on here; a table without key is read in one go."""

@@ -36,6 +36,7 @@ from table_core.cli.arguments import (
     opened,
     pairs,
 )
+from table_core.cli.sync import sync
 from table_core.errors import ArgumentError, TableError, error_to_document
 
 __all__ = ["app", "main"]
@@ -292,7 +293,7 @@ app.add_typer(states.consumers, name="consumer")
 app.command()(states.rollback)
 upkeep.add_to(app)
 
-for command in (declare.validate, declare.plan, declare.apply):
+for command in (declare.validate, declare.plan, declare.apply, sync):
     app.command()(command)
 
 

@@ -33,6 +33,10 @@ class CatalogTable:
     columns: tuple[CatalogColumn, ...]
     key: tuple[str, ...]
     """The primary key; () for none."""
+    rows_about: int | None = None
+    """How many rows the server thinks there are."""
+    readable: bool = True
+    """Whether the user may read its rows."""
 
     @property
     def names(self) -> list[str]:
@@ -46,7 +50,9 @@ class CatalogTable:
 
 
 def catalog_tables(
-    columns: Iterable[tuple[str, str, CatalogColumn]], keys: Iterable[tuple[str, str, str]]
+    columns: Iterable[tuple[str, str, CatalogColumn]],
+    keys: Iterable[tuple[str, str, str]],
+    rows_about: Mapping[tuple[str, str], int | None],
 ) -> list[CatalogTable]:
     """Tables out of their columns and the columns of their keys, both in order.
 
@@ -59,5 +65,6 @@ def catalog_tables(
     for database, table, name in keys:
         key_of.setdefault((database, table), []).append(name)
     return [
-        CatalogTable(*name, tuple(those), tuple(key_of.get(name, ()))) for name, those in of.items()
+        CatalogTable(*name, tuple(those), tuple(key_of.get(name, ())), rows_about.get(name))
+        for name, those in of.items()
     ]

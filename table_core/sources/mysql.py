@@ -28,7 +28,9 @@ _FORMAT: Final = 15
 """The event that says how the others are written, and whether they end with a checksum."""
 _CHECKSUM_BYTES: Final = 4
 _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
+_NO_ACCESS: Final = 1045
 _PURGED: Final = 1236
+_TLS: Final = re.compile(r"\bSSL\b|certificate|insecure transport", re.IGNORECASE)
 _FIRST_CODE_OF_CLIENT: Final = 2000
 _SETTINGS: Final = {
     "log_bin": ("ON", "start the server with --log-bin"),
@@ -117,7 +119,7 @@ class MySqlConnection:
         return "mariadb" in str(self.rows("SELECT VERSION()")[0][0]).lower()
 
     def check(self) -> None:
-        """Refuse a server whose log would lack something.
+        """Refuse a server whose log would lack something, and a user who sees no table.
 
         Raises:
             ArgumentError: names the setting and the statement that mends it.
@@ -133,6 +135,9 @@ class MySqlConnection:
                     argument=name,
                     value=value,
                 )
+        grants = " ".join(str(row[0]).upper() for row in self.rows("SHOW GRANTS"))
+        if not re.search(r"\bSELECT\b|\bALL PRIVILEGES\b|GRANT `", grants):
+            raise _denied(self._source, "it may read no table")
 
     def end_of_log(self) -> tuple[str, int, str]:
         """File, position and global id of the newest transaction."""
@@ -172,7 +177,7 @@ class MySqlConnection:
         """Every table that the user may read, but for those of the server itself."""
         columns = self.rows(
             "SELECT c.table_schema, c.table_name, column_name, column_type, is_nullable, "
-            "column_default, column_comment FROM information_schema.columns c "
+            "column_default, column_comment, table_rows FROM information_schema.columns c "
             "JOIN information_schema.tables t ON t.table_schema = c.table_schema AND "
             "t.table_name = c.table_name AND t.table_type = 'BASE TABLE' "
             "WHERE c.table_schema NOT IN "
@@ -189,9 +194,10 @@ class MySqlConnection:
                 table,
                 CatalogColumn(name, type_, nullable == "YES", default, comment or None),
             )
-            for database, table, name, type_, nullable, default, comment in columns
+            for database, table, name, type_, nullable, default, comment, _ in columns
         )
-        return catalog_tables(described, ((d, t, name) for d, t, name in keys))
+        rows = {(c[0], c[1]): None if c[-1] is None else int(c[-1]) for c in columns}
+        return catalog_tables(described, ((d, t, name) for d, t, name in keys), rows)
 
     def collations(self) -> dict[int, str]:
         """Character set by number of the collation, as Python's codecs call them."""
@@ -304,6 +310,16 @@ def _named(source: MySqlSource, doing: str = "connect") -> Iterator[None]:
         raise _error(source, doing, code, text) from None
 
 
+def _denied(source: MySqlSource, text: str) -> ArgumentError:
+    user = source.user
+    return ArgumentError(
+        f"{source.host}:{source.port} refuses user {user!r}: {text}; run GRANT SELECT, REPLICATION "
+        f"SLAVE, BINLOG MONITOR ON *.* TO {user!r}@… (MySQL: REPLICATION CLIENT, not BINLOG MONITOR)",
+        argument="user",
+        value=user,
+    )
+
+
 def _error(
     source: MySqlSource, doing: str, code: int, text: str
 ) -> ArgumentError | EventError | StorageUnavailableError:
@@ -316,17 +332,23 @@ def _error(
             host=where,
             code=code,
         )
-    if code in _DENIED:
-        grants = "SELECT, REPLICATION SLAVE, BINLOG MONITOR ON *.*"
-        if code == 1045:  # wrong name or password
-            mend = f"check the password; CREATE USER {user!r}@… IDENTIFIED BY … makes the user"
-        else:
-            mend = (
-                f"run GRANT {grants} TO {user!r}@… (MySQL: REPLICATION CLIENT, not BINLOG MONITOR)"
-            )
+    if _TLS.search(text):
+        return ArgumentError(
+            f"{where}: {text}; say what TLS is to be, e.g. ssl={{'ca': '/path/ca.pem'}}, or ssl=None "
+            f"for none where the server takes it: ALTER USER {user!r}@… REQUIRE NONE",
+            argument="ssl",
+            value=code,
+        )
+    if code == _NO_ACCESS:
+        mend = (
+            f"check the password, CREATE USER {user!r}@… IDENTIFIED BY … makes the user; and give "
+            "ssl={'ca': …} if it is to REQUIRE SSL"
+        )
         return ArgumentError(
             f"{where} refuses user {user!r}: {text}; {mend}", argument="user", value=user
         )
+    if code in _DENIED:
+        return _denied(source, text)
     if code >= _FIRST_CODE_OF_CLIENT or doing == "connect":
         return StorageUnavailableError(
             f"{where} cannot be reached: {text}", path=where, reason=text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import (
@@ -23,6 +24,7 @@ __all__ = ["PostgresConnection", "PostgresSource"]
 _DENIED: Final = frozenset({"42501", "28000", "28P01"})
 _MISSING_OBJECT: Final = "42704"
 _PREREQUISITE: Final = "55000"
+_TLS: Final = re.compile(r"\bssl\b|certificate|no encryption", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +181,17 @@ class PostgresConnection:
         self.rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
 
     def tables(self) -> list[CatalogTable]:
-        """Every table that may be read, but for those of the server itself."""
+        """Every table but for those of the server itself."""
         found = self.rows(_COLUMNS)
         columns = (
             (schema, table, CatalogColumn(name, type_, not required, default, comment))
-            for schema, table, name, type_, required, default, comment, _ in found
+            for schema, table, name, type_, required, default, comment, *_ in found
         )
-        keys = sorted((s, t, place, name) for s, t, name, *_, place in found if place is not None)
-        return catalog_tables(columns, ((s, t, name) for s, t, _, name in keys))
+        keys = sorted((f[0], f[1], f[7], f[2]) for f in found if f[7] is not None)
+        rows = {(f[0], f[1]): int(f[8]) if f[8] >= 0 else None for f in found}
+        hidden = {(f[0], f[1]) for f in found if not f[9]}
+        tables = catalog_tables(columns, ((s, t, name) for s, t, _, name in keys), rows)
+        return [replace(t, readable=(t.database, t.name) not in hidden) for t in tables]
 
     def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
         """Types by number and modifier, as text."""
@@ -240,7 +245,8 @@ class PostgresConnection:
 _COLUMNS: Final = """
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
        pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
-       array_position(i.indkey::int2[], a.attnum)
+       array_position(i.indkey::int2[], a.attnum), c.reltuples,
+       has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -248,7 +254,7 @@ LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_'
-  AND has_table_privilege(c.oid, 'SELECT') AND a.attgenerated = ''
+  AND a.attgenerated = ''
 ORDER BY n.nspname, c.relname, a.attnum
 """
 
@@ -298,6 +304,13 @@ def _error(
             f"{where} refuses user {source.user!r}: {text}; run {mend}",
             argument="user",
             value=source.user,
+        )
+    if _TLS.search(text):
+        return ArgumentError(
+            f"{where}: {text}; say what TLS is to be, e.g. options={{'sslmode': 'verify-full', "
+            "'sslrootcert': '/path/ca.pem'}, or let the server offer it: ALTER SYSTEM SET ssl = on",
+            argument="options",
+            value="sslmode",
         )
     if doing == "connect" or not state:
         return StorageUnavailableError(

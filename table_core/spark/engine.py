@@ -8,6 +8,7 @@ from table_core.spark.compaction import compact
 from table_core.spark.failures import translated
 from table_core.spark.reading import view_frame
 from table_core.spark.writing import write_frame
+from table_core.table.embedded import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["SparkEngine"]
 
 
-def _quiet(_: str, **__: object) -> None:
-    """Tell nobody."""
-
-
 class SparkEngine:
     """Spark as the engine of jobs and flows.
 
@@ -34,16 +31,16 @@ class SparkEngine:
     def __init__(
         self,
         session: SparkSession | Callable[[], SparkSession],
-        progress: Callable[..., None] = _quiet,
+        progress: Callable[..., None] = quiet,
     ) -> None:
         self._session = session
-        self._progress = progress
+        self.progress = progress
 
     @property
     def session(self) -> SparkSession:
         """The session, started now if it was not."""
         if callable(self._session):
-            self._progress("session")
+            self.progress("session")
             self._session = self._session()
         return self._session
 
@@ -54,7 +51,7 @@ class SparkEngine:
             ArgumentError: Spark refuses the SQL; its message says where.
         """
         session = self.session
-        self._progress("query", views=sorted(views))
+        self.progress("query", views=sorted(views))
         with translated():
             for name, view in views.items():
                 frame = view_frame(session, view)
@@ -67,12 +64,12 @@ class SparkEngine:
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
     ) -> Commit:
         """Write what ``query`` gave, with one commit."""
-        self._progress("write", table=table.name)
+        self.progress("write", table=table.name)
         done = write_frame(rows, table, commit, overwrite)
-        self._progress("committed", table=table.name, snapshots=list(done.snapshot_ids))
+        self.progress("committed", table=table.name, snapshots=list(done.snapshot_ids))
         return done
 
     def compact(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.compact`` by tasks."""
-        self._progress("compact", table=table.name)
+        self.progress("compact", table=table.name)
         return compact(lambda: self.session, table, commit=commit, **args)

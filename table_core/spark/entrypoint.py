@@ -79,7 +79,7 @@ class _Job:
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
         _tell("started", action=spec.action, table=spec.table)
         if spec.action not in _ROWS:
-            return run_embedded(spec)
+            return run_embedded(spec, _tell)
         from table_core.spark.engine import SparkEngine
 
         return run_job(spec, SparkEngine(self._open, _tell))

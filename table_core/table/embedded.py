@@ -10,17 +10,27 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from table_core.table.flow import View
     from table_core.table.results import Commit, CommitAs
     from table_core.table.table import Table
 
-__all__ = ["EmbeddedEngine", "view_rows"]
+__all__ = ["EmbeddedEngine", "quiet", "view_rows"]
+
+
+def quiet(_: str, **__: object) -> None:
+    """Tell nobody."""
 
 
 class EmbeddedEngine:
-    """Computes in this process; every view is in memory while its query runs."""
+    """Computes in this process; every view is in memory while its query runs.
+
+    ``progress`` is told each stage as it begins.
+    """
+
+    def __init__(self, progress: Callable[..., None] = quiet) -> None:
+        self.progress = progress
 
     def query(self, sql: str, views: Mapping[str, View]) -> pa.Table:
         """Rows of ``sql`` over ``views``.

@@ -25,7 +25,7 @@ from table_core.table.consumers import next_snapshot_of, set_consumer
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from table_core.table.catalog import Catalog
     from table_core.table.results import Commit
@@ -57,6 +57,11 @@ class View:
 
 class Engine(Protocol):
     """What computes and writes rows: the calling process, or Spark."""
+
+    @property
+    def progress(self) -> Callable[..., None]:
+        """Told ``(stage, **facts)`` as the work goes on."""
+        ...
 
     def query(self, sql: str, views: Mapping[str, View]) -> Any:
         """Rows of ``sql`` over ``views``, in the engine's own form."""

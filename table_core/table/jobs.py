@@ -11,7 +11,7 @@ from table_core.schema import change as changes
 from table_core.table import merge_into as clauses
 from table_core.table import state_jobs
 from table_core.table.catalog import open_catalog
-from table_core.table.embedded import EmbeddedEngine
+from table_core.table.embedded import EmbeddedEngine, quiet
 from table_core.table.file_rows import append_files
 from table_core.table.flow import run_flow, views_of
 from table_core.table.results import CommitAs
@@ -32,9 +32,9 @@ __all__ = ["run_embedded", "run_job"]
 _STORAGE: Final = "storage."
 
 
-def run_embedded(spec: JobSpec) -> dict[str, object]:
+def run_embedded(spec: JobSpec, progress: Callable[..., None] = quiet) -> dict[str, object]:
     """Do what ``spec`` says inside this process; the result document."""
-    return run_job(spec, EmbeddedEngine())
+    return run_job(spec, EmbeddedEngine(progress))
 
 
 def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
@@ -102,19 +102,13 @@ def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
     return run_flow(catalog, table, spec.args, commit, engine)
 
 
-def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    from table_core.table.cdc.sync import sync_table_from_spec
+def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    """``table`` of a ``sync-database`` is the database."""
+    from table_core.table.cdc.sync import sync_database, sync_from_spec, sync_table
 
     assert spec.table is not None
-    return sync_table_from_spec(catalog, spec.table, spec.args, commit)
-
-
-def _sync_database(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    """``table`` of the spec is the database."""
-    from table_core.table.cdc.sync import sync_database_from_spec
-
-    assert spec.table is not None
-    return sync_database_from_spec(catalog, spec.table, spec.args, commit)
+    verb = sync_table if spec.action == "sync-table" else sync_database
+    return sync_from_spec(verb, catalog, spec.table, spec.args, commit, engine.progress)
 
 
 def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
@@ -263,7 +257,7 @@ _ACTIONS: Final[
     "alter-table": _alter,
     "write": _write,
     "sync-table": _sync,
-    "sync-database": _sync_database,
+    "sync-database": _sync,
     "merge-into": _merge,
     "compact": _compact,
     "expire-snapshots": _expire_snapshots,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import JobFailedError
@@ -27,7 +29,7 @@ class EmbeddedLauncher:
         log(f"Running {spec.action} on {spec.table} in this process")
         self._running = True
         try:
-            return dict(run_embedded(spec))
+            return dict(run_embedded(spec, partial(_tell, log)))
         finally:
             self._running = False
 
@@ -35,3 +37,8 @@ class EmbeddedLauncher:
         """Leave the running call by an error: nothing it wrote is visible before its commit."""
         if self._running:
             raise JobFailedError("the job was stopped from outside", exit_code=None, log_tail="")
+
+
+def _tell(log: Callable[[str], None], stage: str, **facts: object) -> None:
+    """Progress, as a job in a process of its own prints it."""
+    log(json.dumps({"event": "progress", "stage": stage, **facts}))

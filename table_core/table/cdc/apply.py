@@ -22,7 +22,7 @@ from table_core.cdc.unsent import with_earlier_values
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import EventError, SchemaError
+from table_core.errors import SchemaError
 from table_core.schema.change import SetOption
 from table_core.table.cdc.earlier import earlier_values
 from table_core.table.cdc.fill import (
@@ -89,7 +89,6 @@ class TableFeed:
             EventError: an event lacks what is needed.
         """
         target = self.target
-        self._read_anew(self.sources & batch.begins)
         fresh = [
             with_metadata(part, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
@@ -111,25 +110,6 @@ class TableFeed:
         if target.waiting >= self.settings.commit_rows and batch.may_commit:
             target.reached = batch.position
             target.flush(complete=False)
-
-    def _read_anew(self, begun: set[SourceTable]) -> None:
-        """Take out what an interrupted first read of tables without key left behind.
-
-        Raises:
-            EventError: the table has rows of others too, and nothing says which are whose.
-        """
-        table = self.target.table
-        if not begun or table is None or table.primary_key:
-            return
-        if not self.sources <= begun:
-            names = ", ".join(sorted(map(str, begun)))
-            raise EventError(
-                f"the first read of {names}, which has no primary key, was interrupted, and "
-                f"{self.target.name} has rows of other tables too: drop {self.target.name}, so "
-                "that all of them are read anew",
-                table=self.target.name,
-            )
-        self.target.start_over()
 
     def _note_sources(self, changes: Sequence[Changes]) -> None:
         """Remember, with the next commit, which source tables feed this one."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows
 from table_core.cdc.record import SourceTable
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -92,6 +93,15 @@ class LogReader(ABC):
             for info in connection.tables()
             if self._wants(table := SourceTable(info.database, info.name))
         }
+        for table, info in self._catalog.items():
+            if not info.readable:  # its log alone would make half a table
+                user = self.source.user
+                raise ArgumentError(
+                    f"user {user!r} may not read {table}: run GRANT SELECT ON {table} TO {user}, "
+                    "or leave the table out",
+                    argument="user",
+                    value=user,
+                )
 
     def _known(self) -> list[LogPosition]:
         """The positions of the tables that have one."""
@@ -132,9 +142,8 @@ class LogReader(ABC):
     ) -> Iterator[SourceBatch]:
         """The rows of a table from where ``position`` says, a part at a time."""
         table = SourceTable(info.database, info.name)
-        anew = position.snapshots[str(table)] is None
         for rows, reached in self._parts(connection, info, position):
-            gathered = LogRows()
+            gathered, done = LogRows(), str(table) not in reached.snapshots
             if rows or self.run.eager:
                 columns = list(zip(*rows, strict=True)) or [()] * len(info.columns)
                 part, values = self._typed(info, columns)
@@ -144,10 +153,9 @@ class LogReader(ABC):
             yield replace(
                 gathered.batch(reached, lambda _: info.key),
                 consumed=lambda _, numbers: numbers < 0,
-                begins=frozenset({table} if anew else ()),
-                may_commit=bool(info.key) or str(table) not in reached.snapshots,
+                may_commit=bool(info.key) or done,
             )
-            anew = False
+            self.run.progress.snapshot(table, len(rows), info.rows_about, done=done)
 
     def _parts(
         self, connection: Any, info: CatalogTable, position: LogPosition

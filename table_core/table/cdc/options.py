@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["DatabaseSyncOptions", "SyncOptions"]
 
@@ -27,6 +27,8 @@ class SyncOptions(TypedDict, total=False):
     """Whether rows get the default of a column that the source adds (default: yes)."""
     commit_rows: int
     """Commit a table once so many rows wait (default 1 000 000): what a killed run does again."""
+    progress: Callable[..., None] | None
+    """Told ``(stage, **facts)`` while it runs: ``snapshot``, ``events``, ``committed``."""
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None

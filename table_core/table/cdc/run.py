@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.table.catalog import Catalog
     from table_core.table.cdc.dead import DeadLetters
+    from table_core.table.cdc.progress import SyncProgress
     from table_core.table.cdc.settings import ApplySettings, NewTable
     from table_core.table.results import CommitAs
 
@@ -98,6 +99,7 @@ class SyncRun:
     """The table that takes events of one source table only, because none was named."""
     eager: bool = False
     """Make every table that the source lists before the first row arrives."""
+    progress: SyncProgress
     dead: DeadLetters | None = None
     feeds: dict[str, TableFeed] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
@@ -235,6 +237,7 @@ class SyncRun:
         self._drops(batch.news)
         self.reached = batch.position
         self.events += batch.events
+        self.progress.events(self.events)
         for feed in self.feeds.values():
             feed.target.reached = batch.position
         if self.limits.commit_every_ms is not None and batch.may_commit:
@@ -341,6 +344,7 @@ class SyncRun:
                     target.expect[ALL_PROPERTY] = self.all_before[target.name]
                 self.all_before[target.name] = target.properties[ALL_PROPERTY]
             target.flush(complete=complete)
+            self.progress.committed(target.name, target.commits[-1].snapshot_id)
         if self.reached is not None:
             reader.committed(self.reached)
 

@@ -17,9 +17,11 @@ from table_core.cdc.computed import computed_columns
 from table_core.cdc.routing import DatabaseRoute, TableFilter
 from table_core.errors import ArgumentError
 from table_core.table.cdc.dead import DeadLetters
+from table_core.table.cdc.progress import SyncProgress
 from table_core.table.cdc.readers import open_reader, plain_of, source_from_spec
 from table_core.table.cdc.run import Limits, SyncRun
 from table_core.table.cdc.settings import NewTable, apply_settings, length_ms, one_of
+from table_core.table.embedded import quiet
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
@@ -34,9 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "sync_database",
-    "sync_database_from_spec",
+    "sync_from_spec",
     "sync_table",
-    "sync_table_from_spec",
 ]
 
 _UNTIL: Final = ("now", "forever")
@@ -216,6 +217,7 @@ def _run(
         new_table=new_table,
         limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
         eager=bool(more.get("eager_init", False)),
+        progress=SyncProgress(more.get("progress") or quiet, catalog.clock),
         dead=None if dead is None else DeadLetters(catalog=catalog, name=dead),
     )
 
@@ -290,22 +292,21 @@ def _of(given: Any, table: str) -> Sequence[str]:
     return tuple(given.get(table, ()) if hasattr(given, "get") else given)
 
 
-def sync_table_from_spec(
-    catalog: Catalog, name: str, args: Mapping[str, Any], commit: CommitAs
+def sync_from_spec(
+    verb: Callable[..., ResultDocument],
+    catalog: Catalog,
+    name: str,
+    args: Mapping[str, Any],
+    commit: CommitAs,
+    progress: Callable[..., None] = quiet,
 ) -> ResultDocument:
-    """``sync_table`` as a job spec tells it: ``source`` is ``{"kind": "files", "uri": …, …}``."""
+    """``sync_table`` or ``sync_database`` as a job spec tells it.
+
+    ``source`` is ``{"kind": "files", "uri": …, …}``.
+    """
     given = dict(args)
     source = source_from_spec(given.pop("source"))
-    return sync_table(catalog, name, source, commit=commit, **given)
-
-
-def sync_database_from_spec(
-    catalog: Catalog, database: str, args: Mapping[str, Any], commit: CommitAs
-) -> ResultDocument:
-    """``sync_database`` as a job spec tells it."""
-    given = dict(args)
-    source = source_from_spec(given.pop("source"))
-    return sync_database(catalog, database, source, commit=commit, **given)
+    return verb(catalog, name, source, commit=commit, progress=progress, **given)
 
 
 def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: int | None) -> Limits:

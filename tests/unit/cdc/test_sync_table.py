@@ -19,7 +19,7 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.table.cdc import files, run
-from table_core.table.cdc.sync import sync_table, sync_table_from_spec
+from table_core.table.cdc.sync import sync_from_spec, sync_table
 from tests.unit.cdc.feed import event, lines
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
@@ -250,12 +250,20 @@ def test_keys_that_differ_from_the_table_are_refused(shop: Shop) -> None:
 
 def test_what_comes_later_is_refused_by_name(shop: Shop) -> None:
     with pytest.raises(UnsupportedFeatureError, match="'pigeons'"):
-        sync_table_from_spec(
-            shop.catalog, "shop.customers", {"source": {"kind": "pigeons"}}, tc.CommitAs()
+        sync_from_spec(
+            sync_table,
+            shop.catalog,
+            "shop.customers",
+            {"source": {"kind": "pigeons"}},
+            tc.CommitAs(),
         )
     with pytest.raises(ArgumentError, match="source"):
-        sync_table_from_spec(
-            shop.catalog, "shop.customers", {"source": {"kind": "files", "url": "x"}}, tc.CommitAs()
+        sync_from_spec(
+            sync_table,
+            shop.catalog,
+            "shop.customers",
+            {"source": {"kind": "files", "url": "x"}},
+            tc.CommitAs(),
         )
     with pytest.raises(ArgumentError, match="until"):
         shop.sync(until="tomorrow")
@@ -268,6 +276,6 @@ def test_a_job_spec_syncs(shop: Shop) -> None:
         "primary_key": ["id"],
         "until": "now",
     }
-    result = sync_table_from_spec(shop.catalog, "shop.customers", args, tc.CommitAs(user="u"))
+    result = sync_from_spec(sync_table, shop.catalog, "shop.customers", args, tc.CommitAs(user="u"))
     assert result.rows_written == 1
     json.dumps(result.to_document())

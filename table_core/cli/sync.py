@@ -1,0 +1,156 @@
+"""The command that keeps tables in step with a source of change events."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+from table_core.cli import output
+from table_core.cli.arguments import AsJson, Warehouse, names, pairs
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["sync"]
+
+_SECRET = ("password", "options", "storage_options", "ssl", "registry_options")
+
+Target = Annotated[
+    str, typer.Argument(metavar="TARGET", help="database.table, or a database for many tables.")
+]
+Source = Annotated[
+    str,
+    typer.Option(
+        help="JSON as in a job, or a file of it: {'kind': 'mysql', 'host': …, 'password': "
+        "{'env': 'DB_PASSWORD'}}."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A further keyword of the verb, as JSON or text: on_truncate=fail, eager_init=true.",
+    ),
+]
+
+
+def sync(
+    warehouse: Warehouse,
+    target: Target,
+    source: Source,
+    primary_key: Annotated[str | None, typer.Option(help="Of tables to be made.")] = None,
+    partition_by: Annotated[str | None, typer.Option(help="Of tables to be made.")] = None,
+    computed_column: Annotated[
+        list[str] | None, typer.Option(help="dt=date_format(at, yyyy-MM-dd); may be repeated.")
+    ] = None,
+    type_mapping: Annotated[str | None, typer.Option(help="Comma-separated.")] = None,
+    including: Annotated[str | None, typer.Option(help="Source tables of a database.")] = None,
+    excluding: Annotated[str | None, typer.Option(help="Source tables left out.")] = None,
+    table_prefix: Annotated[str | None, typer.Option(help="In front of table names.")] = None,
+    until: Annotated[str, typer.Option(help="now or forever.")] = "now",
+    max_duration: Annotated[str | None, typer.Option(help="End after e.g. '10 min'.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="End after so many events.")] = None,
+    dead_letter: Annotated[str | None, typer.Option(help="A table for bad events.")] = None,
+    setting: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Apply the change events of a source that its tables have not seen yet."""
+    import table_core as tc
+    from table_core.table.cdc.sync import sync_from_spec
+    from table_core.table.results import CommitAs
+
+    given = {
+        "primary_key": names(primary_key),
+        "partition_by": names(partition_by),
+        "computed_columns": computed_column or None,
+        "type_mapping": names(type_mapping),
+        "including": including,
+        "excluding": excluding,
+        "table_prefix": table_prefix,
+        "until": until,
+        "max_duration": max_duration,
+        "max_rows": max_rows,
+        "dead_letter": dead_letter,
+        **{key: _json_or_text(text) for key, text in pairs(setting).items()},
+    }
+    args = {key: value for key, value in given.items() if value is not None}
+    one = "." in target
+    if one and (wrong := sorted({"including", "excluding", "table_prefix"} & args.keys())):
+        raise ArgumentError(f"{', '.join(wrong)}: only for a whole database", argument=wrong[0])
+    with _shown() as progress:
+        result = sync_from_spec(
+            tc.sync_table if one else tc.sync_database,
+            tc.open_catalog(warehouse),
+            target,
+            {**args, "source": _described(source)},
+            CommitAs(),
+            progress,
+        )
+    output.show_result(result, as_json=as_json)
+
+
+def _described(text: str) -> dict[str, Any]:
+    """The source; secrets may be in a file or in the environment, on no command line."""
+    in_line = text.lstrip().startswith("{")
+    try:
+        body = text if in_line else Path(text).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"--source {text}: {error}", argument="source") from error
+    try:
+        found = json.loads(body)
+    except ValueError as error:
+        raise ArgumentError(f"--source is no JSON: {error}", argument="source") from error
+    if not isinstance(found, dict):
+        raise ArgumentError("--source is no JSON object", argument="source")
+    shown = [name for name in _SECRET if in_line and isinstance(found.get(name), str)]
+    if shown:
+        raise ArgumentError(
+            f"--source: {shown[0]} would show in the list of processes; write it as "
+            f'{{"env": "VARIABLE"}}, or put the JSON into a file',
+            argument=shown[0],
+        )
+    return found
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@contextmanager
+def _shown() -> Iterator[Callable[..., None]]:
+    """Bars on a terminal, lines elsewhere; both on standard error."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _line
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console) as bars:
+        of: dict[str, Any] = {}
+
+        def tell(stage: str, **facts: Any) -> None:
+            if stage == "committed":
+                bars.console.print(f"{facts['table']}: snapshot {facts['snapshot']}")
+                return
+            name = facts.get("table", "events")
+            if name not in of:
+                of[name] = bars.add_task(name, total=None)
+            done = facts.get("rows", facts.get("events"))
+            bars.update(of[name], completed=done, total=facts.get("of"))
+
+        yield tell
+
+
+def _line(stage: str, **facts: object) -> None:
+    told = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
+    sys.stderr.write(f"{stage}: {told}\n")
