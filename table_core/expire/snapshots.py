@@ -41,7 +41,7 @@ def choose_end(
     earliest, latest = bounds.earliest, bounds.latest
     # At least one stays, whatever the options say: the table is its newest snapshot.
     end, held = latest - max(retention.retained_min, 1) + 1, fx.HeldBy.RETAINED_MIN
-    if consumer is not None and retention.consumers_hold and consumer < end:
+    if consumer is not None and consumer < end:
         end, held = consumer, fx.HeldBy.CONSUMER
     if earliest + retention.deletes_max < end:
         end, held = earliest + retention.deletes_max, fx.HeldBy.LIMIT

@@ -10,7 +10,6 @@ Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; spec 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -18,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import FilesExpiredError
 from table_core.expire import plan as fx
 from table_core.expire.live_keys import key_of
-from table_core.expire.protocol import BATCH_MAX, unneeded
-from table_core.ondisk.data_file import FileSource
+from table_core.expire.run import batches, is_append, unneeded
 from table_core.ondisk.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -101,12 +99,12 @@ def _delete_files(
 ) -> Steps[None]:
     live = yield fx.ReadLive(tagged)
     assert isinstance(live, Iterator)
-    while batch := tuple(itertools.islice(live, BATCH_MAX)):
+    for batch in batches(live):
         going = {
             key_of(entry): entry
             for entry in batch
             # Appended files may be the changes of a kept changelog (spec 11.3).
-            if not (retention.appends_are_changelog and entry.file.file_source is FileSource.APPEND)
+            if not (retention.appends_are_changelog and is_append(entry.file))
         }
         free = yield from unneeded(neighbours, going, branches=others.branches)
         done.files += sum(1 + len(entry.file.extra_files) for entry in free)

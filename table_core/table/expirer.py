@@ -17,6 +17,8 @@ from table_core.table.results import ResultDocument
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from table_core.table.access import TableAccess
 
 __all__ = ["changelog_retention", "expire_changelogs", "expire_snapshots", "snapshot_retention"]
@@ -44,15 +46,20 @@ def expire_snapshots(
     """
     own = snapshot_retention(access, dry_run=dry_run)
     retention = _given(own, retain_max, retain_min, older_than, max_deletes)
+    return _begun_anew(access, lambda: _snapshots_expired(access, retention))
+
+
+def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> ResultDocument:
+    """``expire``; where somebody else took away meanwhile what was to stay, once more."""
     for _ in range(_ATTEMPTS - 1):
         try:
-            return _expired(access, retention)
+            return expire()
         except FilesExpiredError as error:
             _log.info("%s: expiry begins anew: %s", access.name, error)
-    return _expired(access, retention)
+    return expire()
 
 
-def _expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
+def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
     done = drive(steps_of(retention), Performer(access).perform)
@@ -94,12 +101,18 @@ def expire_changelogs(
 ) -> ResultDocument:
     """See ``Table.expire_changelogs``.
 
+    It begins anew as ``expire_snapshots`` does.
+
     Raises:
         ArgumentError: as ``expire_snapshots``.
     """
-    started_ms = access.clock.now_ms()
     own = changelog_retention(access, dry_run=dry_run)
     retention = _given(own, retain_max, retain_min, older_than, max_deletes)
+    return _begun_anew(access, lambda: _changelogs_expired(access, retention))
+
+
+def _changelogs_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
+    started_ms = access.clock.now_ms()
     done = drive(changelog_steps_of(retention), Performer(access).perform)
     head = access.metadata.head_id()
     return ResultDocument(
@@ -110,7 +123,7 @@ def expire_changelogs(
         files_deleted=done.files_deleted,
         bytes_deleted=done.bytes_deleted,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
+        dry_run=retention.dry_run,
         details={
             "changelogs_expired": list(done.snapshots),
             "earliest_changelog": done.end or None,

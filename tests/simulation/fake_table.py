@@ -17,7 +17,7 @@ from table_core.commit.manifest_merge import FullMerge, MergeSizes, plan, rewrit
 from table_core.commit.readback import digest, search
 from table_core.errors import StorageUnavailableError
 from table_core.expire import plan as ex
-from table_core.expire.protocol import key_of
+from table_core.expire.live_keys import key_of
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.manifest_meta import ManifestMeta
 from table_core.ondisk.properties import carried

@@ -6,6 +6,7 @@ Mutants: the promise written last; a tag's or branch's files not kept; the newes
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,9 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk import layout
+from table_core.storage.faults import Call, Faults, FaultyStorage
 from table_core.table.branches import Branches, branch_access
+from table_core.table.metadata import Metadata
 from table_core.table.tags import Tags
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
@@ -176,3 +179,22 @@ def test_young_ones_stay_by_the_options() -> None:
         "snapshot.time-retained",
     )
     assert create("input").expire_changelogs().details["changelogs_expired"] == []
+
+
+def test_a_run_that_another_overtakes_begins_anew() -> None:
+    """Somebody else expires, between promise and deletion, the changelog that was to stay."""
+    table = worn("none")
+    others: list[Any] = [tc.open_table(table.uri)]
+
+    def overtake(call: Call) -> None:
+        if (call.name, call.path) == ("write", "changelog/EARLIEST") and others:
+            others.pop().expire_changelogs(retain_max=1)
+
+    storage = FaultyStorage(table.access.storage, Faults(overtake))
+    metadata = Metadata(storage)
+    overtaken = tc.Table(replace(table.access, storage=storage, metadata=metadata))
+    done = overtaken.expire_changelogs(retain_min=4)
+    assert not others
+    assert done.details["changelogs_expired"] == []
+    assert kept(table) == [6]
+    assert delivered(copied(table), 5, 7) == [5, 6]

@@ -1,0 +1,165 @@
+"""What one expiry knows and has done, of snapshots or of changelogs; what goes, goes through here."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from table_core.expire import plan as fx
+from table_core.expire.live_keys import LiveKeys, key_of
+from table_core.ondisk.data_file import EntryKind, FileSource
+from table_core.ondisk.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from table_core.expire.snapshots import Steps
+    from table_core.ondisk.data_file import DataFile, ManifestEntry
+
+__all__ = ["Run", "batches", "is_append", "read_consumer", "unneeded"]
+
+_BATCH_MAX: Final = 10_000
+"""Data files that are held at once."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One expiry.  With ``dry_run`` everything is counted and nothing deleted."""
+
+    retention: fx.Retention
+    pins: fx.Pins
+    kept: frozenset[str]
+    """Metadata files that something names that stays."""
+    ids: list[int] = field(default_factory=list)
+    unreadable: list[int] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
+    buckets: set[fx.BucketKey] = field(default_factory=set)
+    """Where files went, if empty folders are to go."""
+    gone: set[str] = field(default_factory=set)
+    """Metadata paths that were counted: neighbours name the same ones."""
+
+    def expire_each(
+        self,
+        ids: Iterable[int],
+        read: Callable[[int], fx.Effect],
+        expire: Callable[[Run, Snapshot], Steps[None]],
+        *,
+        consumer: int | None,
+    ) -> Steps[bool]:
+        """``expire`` the documents of ``ids``, oldest first; whether ``consumer`` ended it."""
+        for id in ids:
+            if consumer is not None and id >= consumer:
+                return True
+            document = yield read(id)
+            if isinstance(document, Snapshot):
+                yield from expire(self, document)
+                self.ids.append(id)
+        return False
+
+    def delete_added(self, document: Snapshot) -> Steps[None]:
+        """Delete the changelog files of ``document``, tagged or not: a tag is a state (spec T54)."""
+        if document.changelog_manifest_list is None:
+            return
+        added = yield fx.ReadEntries(document, EntryKind.ADD, changelog=True)
+        if not isinstance(added, Iterator):
+            self.unreadable.append(document.id)
+            return
+        for batch in batches(added):
+            going = {key_of(entry): entry for entry in batch}
+            yield from self._delete((yield from self._unneeded((), going)))
+
+    def delete_taken_out(
+        self, document: Snapshot, wanted: Callable[[DataFile], bool]
+    ) -> Steps[None]:
+        """Delete the ``wanted`` ones of the files that ``document`` took out of the table.
+
+        They were last needed by the snapshot before, or by the tag that is nearest to it.
+        """
+        added = yield fx.ReadEntries(document, EntryKind.ADD)
+        deleted = yield fx.ReadEntries(document, EntryKind.DELETE)
+        if not isinstance(added, Iterator) or not isinstance(deleted, Iterator):
+            self.unreadable.append(document.id)
+            return
+        # A file that comes back in the same delta was upgraded to another level (spec T52).
+        back = LiveKeys()
+        back.take_added(added)
+        tags = [tag for tag in self.pins.tags if tag.id < document.id][-1:]
+        for batch in batches(deleted):
+            again = back.among(map(key_of, batch))
+            going = {key_of(e): e for e in batch if key_of(e) not in again and wanted(e.file)}
+            yield from self._delete((yield from self._unneeded(tags, going)))
+
+    def delete_metadata(self, *groups: Mapping[str, int]) -> Steps[None]:
+        """Delete what ``groups`` name and nothing that stays does."""
+        going = {path: size for group in groups for path, size in group.items()}
+        going = {path: size for path, size in going.items() if path not in self.kept}
+        fresh = going.keys() - self.gone
+        self.gone |= fresh
+        self.bytes += sum(going[path] for path in fresh)
+        if going and not self.retention.dry_run:
+            yield fx.Delete(paths=tuple(going))
+
+    def expired(self, end: int, held: fx.HeldBy | None, *, folders: int = 0) -> fx.Expired:
+        """What was done."""
+        return fx.Expired(
+            end=end,
+            snapshots=tuple(self.ids),
+            files_deleted=self.files,
+            bytes_deleted=self.bytes,
+            metadata_deleted=len(self.gone),
+            folders_deleted=folders,
+            held_by=held,
+            unreadable=tuple(self.unreadable),
+        )
+
+    def _unneeded(
+        self, states: Iterable[Snapshot], going: dict[fx.FileKey, ManifestEntry]
+    ) -> Steps[tuple[ManifestEntry, ...]]:
+        return (yield from unneeded(states, going, branches=self.pins.branches))
+
+    def _delete(self, entries: tuple[ManifestEntry, ...]) -> Steps[None]:
+        if not entries:
+            return
+        self.files += sum(1 + len(e.file.extra_files) for e in entries)
+        self.bytes += sum(e.file.file_size for e in entries)
+        if self.retention.clean_folders:
+            self.buckets.update((e.partition, e.bucket) for e in entries)
+        if not self.retention.dry_run:
+            yield fx.Delete(data=tuple((e.partition, e.bucket, e.file) for e in entries))
+
+
+def unneeded(
+    states: Iterable[Snapshot], going: dict[fx.FileKey, ManifestEntry], *, branches: bool
+) -> Steps[tuple[ManifestEntry, ...]]:
+    """Those of ``going`` that are in none of ``states`` and needed by no other branch."""
+    for state in states:
+        if going:
+            kept = yield fx.ReadKept(state, frozenset(going))
+            assert isinstance(kept, frozenset)
+            going = {k: e for k, e in going.items() if k not in kept}
+    if going and branches:
+        kept = yield fx.ReadNeeded(frozenset(going))
+        assert isinstance(kept, frozenset)
+        going = {k: e for k, e in going.items() if k not in kept}
+    return tuple(going.values())
+
+
+def read_consumer(retention: fx.Retention) -> Steps[int | None]:
+    """The next snapshot of the consumer that is furthest behind, if consumers hold anything."""
+    consumer = yield fx.ReadConsumers()
+    assert consumer is None or isinstance(consumer, int)
+    return consumer if retention.consumers_hold else None
+
+
+def batches(entries: Iterator[ManifestEntry]) -> Iterator[tuple[ManifestEntry, ...]]:
+    """``entries``, some thousand at a time."""
+    while batch := tuple(itertools.islice(entries, _BATCH_MAX)):
+        yield batch
+
+
+def is_append(file: DataFile) -> bool:
+    """Whether a write made ``file``, and no compaction."""
+    return file.file_source is FileSource.APPEND
