@@ -10,12 +10,13 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.table.metadata import Metadata
-from table_core.table.tags import tag_names, tagged
+from table_core.table.tags import tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = ["Branches", "branch_access", "branch_names"]
 
@@ -118,36 +119,19 @@ class Branches:
             raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
         self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
 
-    def fast_forward(self, name: str) -> None:
+    def fast_forward(self, name: str, dry_run: bool = False) -> ResultDocument:
         """Let main continue as ``name`` has: what main has done since the branch began is gone.
-
-        The hint goes first, so that no reader trusts it meanwhile; then newer snapshots of main,
-        newest first; then the branch's snapshots, schemas and tags are copied over.
 
         Raises:
             NotFoundError: no such branch, or it has no snapshot.
+            ArgumentError: nobody can tell whether the branch follows a tag of main.
         """
-        access, storage = self.access, self.access.storage
-        branch = branch_access(access, name)
-        ids = branch.metadata.snapshot_ids()
-        if not ids:
-            raise NotFoundError(f"branch {name!r} has no snapshot", name=name, available=[])
-        main = Metadata(storage)
-        first = branch.metadata.snapshot(ids[0])
-        storage.delete([layout.hint_path("snapshot", LATEST)])
-        for id in reversed([id for id in main.snapshot_ids() if id >= first.id]):
-            storage.delete([layout.snapshot_path(id)])
-        on_main = replace(access, metadata=main)
-        later = [t for t in tag_names(on_main) if tagged(on_main, t).snapshot.id >= first.id]
-        storage.delete([layout.tag_path(t) for t in later])
-        storage.delete([layout.schema_path(i) for i in main.schema_ids() if i >= first.schema_id])
-        for id in branch.metadata.schema_ids():
-            storage.write(layout.schema_path(id), storage.read(layout.schema_path(id, name)))
-        for tag in tag_names(branch):
-            storage.write(layout.tag_path(tag), storage.read(layout.tag_path(tag, name)))
-        for id in ids:
-            storage.write(layout.snapshot_path(id), branch.metadata.snapshot_body(id))
-        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(ids[-1]))
+        from table_core.table.fast_forward import FastForward
+
+        found = FastForward.of(self.access, name)
+        if not dry_run:
+            found.perform()
+        return found.result(dry_run=dry_run)
 
 
 def _check_name(name: str) -> None:

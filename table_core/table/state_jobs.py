@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from table_core.errors import ArgumentError, NotFoundError
-from table_core.ondisk import layout
-from table_core.table.branches import branch_access
+from table_core.errors import ArgumentError
+from table_core.table.fast_forward import FastForward
 from table_core.table.results import ResultDocument
-from table_core.table.tags import tag_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,51 +92,23 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 
     Raises:
         NotFoundError: no such branch, or it has no snapshot.
-        ArgumentError: main has gone on since the branch began, and ``force`` is off.
+        ArgumentError: main has gone on since the branch began, and ``force`` is off; or nobody can tell
+            whether the branch follows a tag of main.
     """
-    name = args["branch"]
-    branch = branch_access(table.access, name).metadata
-    ids = branch.snapshot_ids()
-    if not ids:
-        raise NotFoundError(f"branch {name!r} has no snapshot", name=name, available=[])
-    main = table.access.metadata
-    ours = set(main.snapshot_ids())
-    same = {i for i in ids if i in ours and main.snapshot(i) == branch.snapshot(i)}
-    lost = sorted(i for i in ours - same if i >= ids[0])
-    details = {"branch": name, "snapshots": sorted(set(ids) - same), "lost": lost}
-    head = table.latest_snapshot()
-    before = head.id if head else None
-    if ids[-1] in same:
-        taken = {"snapshots": ids[1:], "lost": [], "replayed": True}
-        return unchanged("fast-forward", table, details | taken)
-    if lost and not args.get("force"):
+    found = FastForward.of(table.access, args["branch"])
+    if found.is_taken:
+        taken = {"snapshots": found.ids[1:], "lost": [], "tags_lost": [], "replayed": True}
+        return unchanged("fast-forward", table, {"branch": args["branch"], **taken})
+    if found.lost and not args.get("force"):
         raise ArgumentError(
-            f"{table.name} has gone on since branch {name!r} began: its snapshots {lost} would be "
-            "lost; make the branch anew, or pass force=True",
+            f"{table.name} has gone on since branch {args['branch']!r} began: its snapshots "
+            f"{found.lost} would be lost; make the branch anew, or pass force=True",
             argument="force",
             value=False,
         )
-    if args.get("dry_run"):
-        return unchanged("fast-forward", table, details, dry_run=True)
-    _take_tags_along(table, name, same)
-    table.branches.fast_forward(name)
-    return ResultDocument(
-        action="fast-forward",
-        table=table.name,
-        snapshot_before=before,
-        snapshot_after=ids[-1],
-        details={**details, "replayed": False},
-    )
-
-
-def _take_tags_along(table: Table, branch: str, shared: set[int]) -> None:
-    """Give the branch main's tags on snapshots that both have: main gets the tags of the branch."""
-    access = table.access
-    theirs = branch_access(access, branch)
-    for name in table.tags:
-        tag = table.tags.get(name)
-        if tag.snapshot.id in shared and name not in tag_names(theirs):
-            access.storage.write(layout.tag_path(name, branch), tag.to_json())
+    if not args.get("dry_run"):
+        found.perform()
+    return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
 
 
 def rollback(table: Table, args: Mapping[str, Any]) -> ResultDocument:
