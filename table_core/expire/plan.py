@@ -51,6 +51,7 @@ __all__ = [
     "ReadSnapshot",
     "Reply",
     "Retention",
+    "Withdraw",
 ]
 
 FileKey: TypeAlias = "tuple[bytes, int, str, str | None]"
@@ -210,6 +211,16 @@ class Promise:
     """
 
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """If the promised snapshot is above the newest one, promise ``earliest`` again; reply None.
+
+    Somebody rolled the table back between the choice of an end and its promise.
+    """
+
+    earliest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +387,7 @@ Effect: TypeAlias = (
     | ReadConsumers
     | ReadPins
     | Promise
+    | Withdraw
     | ReadEntries
     | ReadKept
     | ReadMetadata

@@ -74,8 +74,10 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
     staying = [*before, *(t for t in pins.tags if first <= t.id < end)]
     survivor = yield fx.ReadSnapshot(end)
     if not isinstance(survivor, Snapshot):
+        if not retention.dry_run:
+            yield fx.Withdraw(bounds.earliest)
         raise FilesExpiredError(
-            f"snapshot {end}, which was to stay, was expired by somebody else meanwhile: begin anew",
+            f"snapshot {end}, which was to stay, went meanwhile by somebody else's hand: begin anew",
             snapshot=end,
         )
     kept: set[str] = set()

@@ -15,6 +15,7 @@ from table_core.table.tags import tagged
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.ondisk.tag import Tag
     from table_core.table.access import TableAccess
     from table_core.table.results import ResultDocument
 
@@ -95,6 +96,26 @@ class Branches:
             storage.write(
                 layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
             )
+        if tag is not None:
+            self._check_tag(name, tag, found)
+
+    def _check_tag(self, name: str, tag: str, found: Tag) -> None:
+        """Require that ``tag`` is what the branch was made of: else its files may be gone.
+
+        Who deletes a tag does so before it looks for branches.
+        """
+        try:
+            if tagged(self.access, tag).snapshot == found.snapshot:
+                return
+            reason = "stands for another snapshot by now"
+        except NotFoundError:
+            reason = "was deleted meanwhile"
+        self.delete(name)
+        raise NotFoundError(
+            f"{self.access.name}: tag {tag!r} {reason}; there is no branch {name!r}",
+            name=tag,
+            available=[],
+        )
 
     def delete(self, name: str, if_exists: bool = False) -> bool:
         """Forget the branch ``name``; whether it was there.

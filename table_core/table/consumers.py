@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
@@ -12,11 +13,21 @@ from table_core.ondisk.consumer import Consumer
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from table_core.table.access import TableAccess
 
-__all__ = ["consumers", "delete_consumer", "expire_consumers", "next_snapshot_of", "set_consumer"]
+__all__ = [
+    "consumers",
+    "delete_consumer",
+    "expire_consumers",
+    "held",
+    "next_snapshot_of",
+    "set_consumer",
+]
 
-_PREFIX = "consumer-"
+_PREFIX: Final = "consumer-"
+_HOLDER: Final = "rollback"
 Names: TypeAlias = "list[str]"
 """``list`` is a verb here."""
 
@@ -153,6 +164,16 @@ def expire_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
             access.storage.delete([info.path])
             gone.append(name.removeprefix(_PREFIX))
     return sorted(gone)
+
+
+@contextmanager
+def held(access: TableAccess, id: int) -> Iterator[None]:
+    """Nothing from snapshot ``id`` on expires meanwhile, unless that was promised before."""
+    set_consumer(access, _HOLDER, id)
+    try:
+        yield
+    finally:
+        delete_consumer(access, _HOLDER)
 
 
 def delete_consumer(access: TableAccess, id: str) -> None:

@@ -20,6 +20,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID
 from table_core.table.branches import branch_access
+from table_core.table.consumers import held
 from table_core.table.metadata import Metadata
 from table_core.table.results import ResultDocument
 from table_core.table.tags import tag_names, tagged
@@ -119,6 +120,10 @@ class FastForward:
 
     def perform(self) -> None:
         """Do it."""
+        with held(self.main, self.floor):
+            self._perform()
+
+    def _perform(self) -> None:
         storage, branch = self.main.storage, self.branch.branch
         storage.delete([layout.hint_path("snapshot", LATEST)])
         storage.delete([layout.tag_path(name) for name in self.lost_tags])

@@ -168,11 +168,17 @@ class Metadata:
     def head_with_digest(self) -> tuple[Snapshot, str] | None:
         """The newest snapshot, and the hash of its bytes."""
         id = self.head_id()
-        if id is None:
-            return None
-        body = self.snapshot_body(id)
-        path = layout.snapshot_path(id, self.branch)
-        return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+        while id is not None:
+            path = layout.snapshot_path(id, self.branch)
+            try:
+                body = self.storage.read(path)
+            except NotFoundError:
+                gone, id = id, self.head_id()
+                if id == gone:
+                    raise
+                continue  # rolled back meanwhile
+            return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+        return None
 
     def earliest_id(self) -> int | None:
         """Id of the oldest snapshot that is there."""

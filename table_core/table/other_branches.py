@@ -9,9 +9,9 @@ branch has it, or any later snapshot brought it in.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from table_core.errors import FilesExpiredError
+from table_core.errors import FilesExpiredError, NotFoundError
 from table_core.expire.live_keys import LiveKeys, key_of
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
 __all__ = ["OtherBranches", "identity_of", "index_place", "snapshot_files", "tag_documents"]
+
+T = TypeVar("T")
+_ATTEMPTS: Final = 20
 
 
 def index_place(access: TableAccess, entry: IndexEntry) -> str:
@@ -57,11 +60,41 @@ def snapshot_files(
     return found
 
 
-def tag_documents(access: TableAccess, branch: str) -> Iterator[Snapshot]:
-    """The snapshots that the tags of ``branch`` hold."""
-    for info in access.storage.list(layout.tag_folder(branch)):
-        if info.path.rpartition("/")[2].startswith("tag-") and not info.is_dir:
-            yield Tag.from_json(access.storage.read(info.path), path=info.path).snapshot
+def tag_documents(access: TableAccess, branch: str) -> list[Snapshot]:
+    """The snapshots that the tags of ``branch`` hold.
+
+    A tag that is renamed meanwhile may be in no listing, or under a name that is gone when it is read: so
+    the tags were read when a listing after it shows the same ones.
+
+    Raises:
+        FilesExpiredError: they changed all the time.
+    """
+
+    def paths() -> list[str]:
+        infos = access.storage.list(layout.tag_folder(branch))
+        files = (info.path for info in infos if not info.is_dir)
+        return sorted(path for path in files if path.rpartition("/")[2].startswith("tag-"))
+
+    def read(listed: list[str]) -> list[Snapshot]:
+        return [Tag.from_json(access.storage.read(p), path=p).snapshot for p in listed]
+
+    return _settled(f"{access.name}: tags", paths, read)
+
+
+def _settled(what: str, listed: Callable[[], list[str]], read: Callable[[list[str]], T]) -> T:
+    """What ``read`` gives of what is ``listed``, once that is the same before and after."""
+    before = listed()
+    for _ in range(_ATTEMPTS):
+        missing: NotFoundError | None = None
+        try:
+            found = read(before)
+        except NotFoundError as error:
+            missing = error
+        after = listed()
+        if after == before and missing is None:
+            return found
+        before = after
+    raise FilesExpiredError(f"{what} changed {_ATTEMPTS} times while they were read") from missing
 
 
 @dataclass(slots=True)
@@ -94,15 +127,20 @@ class OtherBranches:
 
     def _known(self) -> LiveKeys:
         if self._files is None:
-            files, paths = LiveKeys(), set[str]()
-            for name in self.names():
-                self._take(files, paths, Metadata(self.access.storage, name))
-            self._files, self._paths = files, frozenset(paths)
+            what = f"{self.access.name}: branches"
+            self._files, self._paths = _settled(what, self.names, self._all_of)
         return self._files
+
+    def _all_of(self, names: list[str]) -> tuple[LiveKeys, frozenset[str]]:
+        files, paths = LiveKeys(), set[str]()
+        self._read.clear()
+        for name in names:
+            self._take(files, paths, Metadata(self.access.storage, name))
+        return files, frozenset(paths)
 
     def _take(self, files: LiveKeys, paths: set[str], metadata: Metadata) -> None:
         ids = metadata.snapshot_ids()
-        tags = list(tag_documents(self.access, metadata.branch))
+        tags = tag_documents(self.access, metadata.branch)
         states = [*tags, *(metadata.snapshot(id) for id in ids[:1])]
         for state in states:
             for meta in metadata.data_manifests(state):

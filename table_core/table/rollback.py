@@ -4,6 +4,10 @@ The order matters: the hint goes first, so that no reader follows it to a snapsh
 later snapshots, newest first, so that those that are left are one row at every moment.  Numbers are used
 again by later commits.  Consumers stay where they are: a reader that was ahead is refused, because what
 it has read is no longer so.
+
+A consumer named ``rollback`` holds the state to go back to as long as it takes: written before the floor
+is read, as every consumer is, so expiry either sees it or is seen.  One that a killed rollback has left
+goes with the next.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
+from table_core.table.consumers import held
 from table_core.table.results import ResultDocument
 from table_core.table.tags import tag_names, tagged
 from table_core.table.timeline import TableTimeline
@@ -63,7 +68,8 @@ def rollback_to(
         )
     removed = _later(access, target)
     if not dry_run:
-        _remove(access, target, removed)
+        with held(access, target.id):
+            _remove(access, target, removed, is_tagged=tag is not None)
         access.metadata.seen = ()
         access.metadata.history.clear()
     return ResultDocument(
@@ -101,15 +107,22 @@ def _later(access: TableAccess, target: Snapshot) -> _Later:
     )
 
 
-def _remove(access: TableAccess, target: Snapshot, later: _Later) -> None:
+def _remove(access: TableAccess, target: Snapshot, later: _Later, *, is_tagged: bool) -> None:
     storage, branch = access.storage, access.branch
-    hint = layout.hint_path("snapshot", LATEST, branch)
+    earliest = layout.hint_path("snapshot", EARLIEST, branch)
     path = layout.snapshot_path(target.id, branch)
-    if not storage.exists(path):  # only its tag is left
+    # The floor is read once the target is held: what begins to expire from now on stops there.
+    is_there = storage.exists(path) and target.id >= access.metadata.floor()
+    if not is_there:
+        if not is_tagged:
+            raise NotFoundError(
+                f"{access.name}: snapshot {target.id} expires just now; go back to a newer one",
+                name=str(target.id),
+                available=[],
+            )
         storage.create(path, target.to_json())
-        earliest = layout.hint_path("snapshot", EARLIEST, branch)
         storage.write(earliest, encode_hint(target.id))
-    storage.write(hint, encode_hint(target.id))
+    storage.write(layout.hint_path("snapshot", LATEST, branch), encode_hint(target.id))
     for id in reversed(later.snapshots):
         storage.delete([layout.snapshot_path(id, branch)])
     storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
@@ -118,3 +131,7 @@ def _remove(access: TableAccess, target: Snapshot, later: _Later) -> None:
             [layout.hint_path("changelog", which, branch) for which in (LATEST, EARLIEST)]
         )
     storage.delete([layout.tag_path(name, branch) for name in later.tags])
+    if not is_there:  # an expiry that was under way may have met what was made again
+        storage.create(path, target.to_json())
+    if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
+        storage.write(earliest, encode_hint(target.id))

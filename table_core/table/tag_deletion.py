@@ -10,7 +10,7 @@ from table_core.expire.plan import Pins
 from table_core.expire.tags import Forgotten, forget_tag
 from table_core.table.expire_effects import Performer
 from table_core.table.expirer import snapshot_retention
-from table_core.table.other_branches import OtherBranches
+from table_core.table.other_branches import tag_documents
 from table_core.table.results import ResultDocument
 from table_core.table.tags import tag_names, tagged
 
@@ -60,7 +60,7 @@ def delete_tags(
 
 def forget_state(access: TableAccess, state: Snapshot) -> None:
     """Delete what only the tagged ``state`` needed, whose tag stands for another one by now."""
-    others = [tagged(access, name).snapshot for name in tag_names(access)]
+    others = tag_documents(access, access.branch)
     _forget(access, Forgotten(), None, state, others, dry_run=False)
 
 
@@ -75,5 +75,6 @@ def _forget(
 ) -> None:
     retention = replace(snapshot_retention(access), dry_run=dry_run)
     tags = tuple(sorted(others, key=lambda tag: tag.id))
-    pins = Pins(tags, branches=bool(OtherBranches(access).names()))
+    # Branches are listed once the tag is gone: one is made before it looks for its tag again.
+    pins = Pins(tags, branches=True)
     drive(forget_tag(done, name, state, retention, pins), Performer(access).perform)

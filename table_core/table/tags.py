@@ -111,10 +111,17 @@ class Tags:
         """
         from table_core.table.tag_deletion import forget_state
 
-        old = self.get(name)
+        access, old = self.access, self.get(name)
         chosen = self._chosen(snapshot, timestamp)
-        tag = write_tag(self.access, name, chosen, _retained_ms(time_retained))
-        forget_state(self.access, old.snapshot)
+        # Whatever expires now, one of the two tags holds each state until files may go.
+        hold = f"{name}-{access.ids.uuid()}"
+        tag = write_tag(access, hold, chosen, _retained_ms(time_retained))
+        access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        _mark_made(access, name)
+        forget_state(access, old.snapshot)
+        access.storage.delete(
+            [layout.tag_path(hold, access.branch), layout.tag_success_path(hold, access.branch)]
+        )
         return tag
 
     def rename(self, name: str, to: str) -> None:
@@ -192,10 +199,15 @@ def write_tag(
             name=str(snapshot.id),
             available=[],
         )
+    _mark_made(access, name)
+    return tag
+
+
+def _mark_made(access: TableAccess, name: str) -> None:
     if access.options.get(keys_retention.TAG_CREATE_SUCCESS_FILE):
+        now_ms = access.clock.now_ms()
         mark = SuccessFile(now_ms, now_ms).to_json()
         access.storage.write(layout.tag_success_path(name, access.branch), mark)
-    return tag
 
 
 def _retained_ms(text: str | None) -> int | None:

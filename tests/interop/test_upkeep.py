@@ -224,16 +224,21 @@ class Sequence:
             return
         self.log.append(f"forward {mine}")
         if mine:
-            self.ours().branches.fast_forward("b1")
+            try:
+                self.ours().branches.fast_forward("b1")
+            except tc.errors.ArgumentError:  # main was rolled back to before the branch began
+                assert not main.tagged.items() & branch.tagged.items()
+                return
+            ids, names = {s.id for s in self.ours().snapshots()}, self.ours().tags.list()
         else:
             self.theirs().keep("forward", name="b1")
-        kept = {id: rows for id, rows in main.snapshots.items() if id < first}
-        main.snapshots = kept | branch.snapshots
-        gone = [name for name, id in main.tagged.items() if id >= first]
-        for name in gone:
-            del main.tags[name], main.tagged[name]
-        main.tags |= branch.tags
-        main.tagged |= branch.tagged
+            ids = {id for id in main.snapshots if id < first} | branch.snapshots.keys()
+            names = [*branch.tags, *(name for name, id in main.tagged.items() if id < first)]
+        assert ids >= branch.snapshots.keys()
+        assert set(names) >= branch.tags.keys()
+        main.snapshots = {i: r for i, r in (main.snapshots | branch.snapshots).items() if i in ids}
+        main.tags = {n: r for n, r in (main.tags | branch.tags).items() if n in names}
+        main.tagged = {n: i for n, i in (main.tagged | branch.tagged).items() if n in names}
         # Apache Paimon expires main without asking the branch, which has the same history now.
         self.ours().branches.delete("b1")
         del self.branches["b1"]

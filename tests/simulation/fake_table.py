@@ -303,6 +303,9 @@ class FakeTable:
     def do_Promise(self, effect: ex.Promise) -> None:
         self.earliest_hint = max(self.earliest_hint or 1, effect.end)
 
+    def do_Withdraw(self, _: ex.Withdraw) -> None:
+        """Nobody rolls back here."""
+
     def do_ReadEntries(self, effect: ex.ReadEntries) -> Iterator[ManifestEntry] | None:
         name = effect.snapshot.delta_manifest_list
         if effect.changelog:

@@ -1,0 +1,169 @@
+"""Two verbs of upkeep at once: the second one comes between two calls of the store of the first.
+
+Mutants: tags listed once; the new state of a tag written before anything holds it; branches listed
+before a tag goes; a branch made of a tag that went; rollback without a hold, or with the floor unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.storage.faults import Call, Faults, FaultyStorage
+from table_core.table.metadata import Metadata
+from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
+
+
+def between(table: Any, at: tuple[str, str], other: Callable[[], object], after: int = 0) -> Any:
+    """The same table; before its call ``at`` (name, path), but the first ``after``, ``other`` runs."""
+    met, running = 0, False
+
+    def meanwhile(call: Call) -> None:
+        nonlocal met, running
+        if running or (call.name, call.path) != at:
+            return
+        met += 1
+        if met == after + 1:
+            running = True
+            other()
+            running = False
+
+    storage = FaultyStorage(table.access.storage, Faults(meanwhile))
+    return tc.Table(replace(table.access, storage=storage, metadata=Metadata(storage)))
+
+
+def tagged_and_replaced() -> Any:
+    """The tag ``old`` alone keeps key 1."""
+    table = create()
+    put(table, 1)
+    table.tags.create("old")
+    put(table, 2, overwrite="table")
+    put(table, 3)
+    return table
+
+
+def test_a_tag_renamed_while_expiry_reads_it_keeps_its_files() -> None:
+    table = tagged_and_replaced()
+    slow = between(table, ("read", "tag/tag-old"), lambda: table.tags.rename("old", "new"))
+    slow.expire_snapshots(retain_max=1)
+    assert keys(fresh(table), tag="new") == [1]
+
+
+def test_a_tag_renamed_while_expiry_lists_keeps_its_files() -> None:
+    """A listing of a folder that changes may show neither name."""
+    table = tagged_and_replaced()
+
+    class Blind(FaultyStorage):
+        lists = 0
+
+        def list(self, folder: str) -> Any:
+            self.lists += folder == "tag"
+            hidden = folder == "tag" and self.lists == 1
+            return iter(()) if hidden else super().list(folder)
+
+    storage = Blind(table.access.storage, Faults.none())
+    slow = tc.Table(replace(table.access, storage=storage, metadata=Metadata(storage)))
+    slow.expire_snapshots(retain_max=1)
+    assert storage.lists > 1
+    assert keys(fresh(table), tag="old") == [1]
+
+
+def test_a_tag_whose_new_state_expires_meanwhile_stays_as_it_was() -> None:
+    table = tagged_and_replaced()
+    slow = between(
+        table, ("read", "snapshot/EARLIEST"), lambda: table.expire_snapshots(retain_max=1)
+    )
+    with pytest.raises(tc.errors.NotFoundError, match="expired while it was tagged"):
+        slow.tags.replace("old", snapshot=2)
+    assert table.tags.list() == ["old"]
+    assert keys(fresh(table), tag="old") == [1]
+
+
+def test_a_tag_may_be_replaced_while_all_it_does_not_hold_expires() -> None:
+    table = tagged_and_replaced()
+    slow = between(table, ("write", "tag/tag-old"), lambda: table.expire_snapshots(retain_max=1))
+    slow.tags.replace("old", snapshot=2)
+    assert table.tags.list() == ["old"]
+    assert keys(fresh(table), tag="old") == [2]
+
+
+@pytest.mark.parametrize("at", ["branch/branch-b/schema/schema-0", "branch/branch-b/tag/tag-old"])
+def test_a_branch_of_a_tag_that_goes_meanwhile_is_whole_or_not_there(at: str) -> None:
+    table = tagged_and_replaced()
+    table.expire_snapshots(retain_max=1)
+    slow = between(table, ("write", at), lambda: table.tags.delete("old"))
+    with pytest.raises(tc.errors.NotFoundError, match="old"):
+        slow.branches.create("b", tag="old")
+    assert table.branches.list() == []
+
+
+def test_a_tag_deleted_while_it_becomes_a_branch_leaves_the_branch_its_files() -> None:
+    table = tagged_and_replaced()
+    table.expire_snapshots(retain_max=1)
+    slow = between(table, ("delete", "tag/tag-old"), lambda: table.branches.create("b", tag="old"))
+    slow.tags.delete("old")
+    assert keys(on_branch(fresh(table), "b")) == [1]
+
+
+def test_a_branch_renamed_while_main_expires_keeps_its_files() -> None:
+    table = tagged_and_replaced()
+    table.branches.create("b", tag="old")
+    on_branch(table, "b").tags.delete("old")
+    table.tags.delete("old")
+    slow = between(
+        table, ("list", "branch/branch-b/snapshot"), lambda: table.branches.rename("b", "c")
+    )
+    slow.expire_snapshots(retain_max=1)
+    assert keys(on_branch(fresh(table), "c")) == [1]
+
+
+def grown() -> Any:
+    table = create()
+    for key in range(1, 8):
+        put(table, key)
+    return table
+
+
+@pytest.mark.parametrize("at", [("write", "snapshot/LATEST"), ("delete", "snapshot/snapshot-5")])
+def test_expiry_in_the_middle_of_a_rollback_leaves_the_state_to_go_back_to(
+    at: tuple[str, str],
+) -> None:
+    table = grown()
+    slow = between(table, at, lambda: table.expire_snapshots(retain_max=1))
+    slow.rollback_to(snapshot=4)
+    assert keys(fresh(table)) == [1, 2, 3, 4]
+    put(table, 5)
+    assert keys(fresh(table)) == [1, 2, 3, 4, 5]
+    table.expire_snapshots(retain_max=1)
+    assert keys(fresh(table)) == [1, 2, 3, 4, 5]
+    assert table.consumers.list() == {}
+
+
+@pytest.mark.parametrize(
+    "at",
+    [("write", "snapshot/EARLIEST"), ("read", "snapshot/snapshot-7"), ("list", "tag")],
+)
+def test_a_rollback_in_the_middle_of_expiry_finds_its_state_or_says_that_it_is_gone(
+    at: tuple[str, str],
+) -> None:
+    table = grown()
+    gone: list[str] = []
+
+    def back() -> None:
+        try:
+            table.rollback_to(snapshot=4)
+        except tc.errors.NotFoundError as error:
+            gone.append(str(error))
+
+    between(table, at, back).expire_snapshots(retain_max=1)
+    want = list(range(1, 8)) if gone else [1, 2, 3, 4]
+    assert keys(fresh(table)) == want
+    put(table, 9)
+    assert keys(fresh(table)) == [*want, 9]
+    assert table.access.metadata.floor() <= table.latest_snapshot().id
+    table.expire_snapshots(retain_max=1)
+    assert keys(fresh(table)) == [*want, 9]
