@@ -51,7 +51,6 @@ __all__ = [
     "ReadSnapshot",
     "Reply",
     "Retention",
-    "Withdraw",
 ]
 
 FileKey: TypeAlias = "tuple[bytes, int, str, str | None]"
@@ -211,16 +210,8 @@ class Promise:
     """
 
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Withdraw:
-    """If the promised snapshot is above the newest one, promise ``earliest`` again; reply None.
-
-    Somebody rolled the table back between the choice of an end and its promise.
-    """
-
-    earliest: int
+    lower: bool = False
+    """Only if the hint is above the newest snapshot: the table was rolled back meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +378,6 @@ Effect: TypeAlias = (
     | ReadConsumers
     | ReadPins
     | Promise
-    | Withdraw
     | ReadEntries
     | ReadKept
     | ReadMetadata

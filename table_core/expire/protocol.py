@@ -75,7 +75,7 @@ def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:
     survivor = yield fx.ReadSnapshot(end)
     if not isinstance(survivor, Snapshot):
         if not retention.dry_run:
-            yield fx.Withdraw(bounds.earliest)
+            yield fx.Promise(bounds.earliest, lower=True)
         raise FilesExpiredError(
             f"snapshot {end}, which was to stay, went meanwhile by somebody else's hand: begin anew",
             snapshot=end,

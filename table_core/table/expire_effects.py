@@ -111,17 +111,15 @@ class Performer:
 
     @perform.register(fx.Promise)
     def _promise(self, effect: fx.Promise) -> None:
-        floor = max(effect.end, self.access.metadata.hinted_floor() or 0)
+        metadata = self.access.metadata
+        floor = max(effect.end, metadata.hinted_floor() or 0)
+        if effect.lower:
+            latest = metadata.head_id()
+            if latest is None or floor <= latest:
+                return
+            floor = min(effect.end, latest)
         path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
         self.access.storage.write(path, encode_hint(floor))
-
-    @perform.register(fx.Withdraw)
-    def _withdraw(self, effect: fx.Withdraw) -> None:
-        metadata = self.access.metadata
-        latest, floor = metadata.head_id(), metadata.hinted_floor()
-        if latest is not None and floor is not None and floor > latest:
-            path = layout.hint_path("snapshot", EARLIEST, self.access.branch)
-            self.access.storage.write(path, encode_hint(min(effect.earliest, latest)))
 
     @perform.register(fx.ReadEntries)
     def _entries(self, effect: fx.ReadEntries) -> Iterator[ManifestEntry] | None:

@@ -301,10 +301,8 @@ class FakeTable:
         return ex.Pins(tuple(sorted(tags, key=lambda s: s.id)))
 
     def do_Promise(self, effect: ex.Promise) -> None:
+        assert not effect.lower, "nobody rolls back here"
         self.earliest_hint = max(self.earliest_hint or 1, effect.end)
-
-    def do_Withdraw(self, _: ex.Withdraw) -> None:
-        """Nobody rolls back here."""
 
     def do_ReadEntries(self, effect: ex.ReadEntries) -> Iterator[ManifestEntry] | None:
         name = effect.snapshot.delta_manifest_list
