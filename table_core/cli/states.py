@@ -144,9 +144,16 @@ def delete_branch(
 
 
 @branches.command("fast-forward")
-def fast_forward(warehouse: Warehouse, table: TableName, name: Name) -> None:
+def fast_forward(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
     """Let main go on as the branch has."""
-    opened(warehouse, table).branches.fast_forward(name)
+    result = opened(warehouse, table).branches.fast_forward(name, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 @consumers.command("list")

@@ -84,8 +84,8 @@ class Branches:
             raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
         storage, source = access.storage, access.branch
         schemas = access.metadata.schema_ids()
-        if tag is not None:
-            found = tagged(access, tag)
+        found = None if tag is None else tagged(access, tag)
+        if tag is not None and found is not None:
             schemas = [id for id in schemas if id <= found.snapshot.schema_id]
             storage.write(layout.tag_path(tag, name), found.to_json())
             storage.write(layout.snapshot_path(found.snapshot.id, name), found.snapshot.to_json())
@@ -96,7 +96,7 @@ class Branches:
             storage.write(
                 layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
             )
-        if tag is not None:
+        if tag is not None and found is not None:
             self._check_tag(name, tag, found)
 
     def _check_tag(self, name: str, tag: str, found: Tag) -> None:

@@ -83,15 +83,15 @@ def tag_documents(access: TableAccess, branch: str) -> list[Snapshot]:
 
 def _settled(what: str, listed: Callable[[], list[str]], read: Callable[[list[str]], T]) -> T:
     """What ``read`` gives of what is ``listed``, once that is the same before and after."""
-    before = listed()
+    before, missing = listed(), None
     for _ in range(_ATTEMPTS):
-        missing: NotFoundError | None = None
+        found = None
         try:
             found = read(before)
         except NotFoundError as error:
             missing = error
         after = listed()
-        if after == before and missing is None:
+        if after == before and found is not None:
             return found
         before = after
     raise FilesExpiredError(f"{what} changed {_ATTEMPTS} times while they were read") from missing

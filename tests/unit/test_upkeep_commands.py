@@ -69,7 +69,11 @@ def test_branches_and_rollback(table: Any) -> None:
     assert said["details"]["snapshots_removed"] == [3]
     run(table, "rollback", "d.t", "--snapshot", "2", "--json")
     assert table.latest_snapshot().id == 2
-    run(table, "branch", "fast-forward", "d.t", "c")
+    said = run(table, "branch", "fast-forward", "d.t", "c", "--dry-run", "--json")
+    assert table.latest_snapshot().id == 2
+    done = run(table, "branch", "fast-forward", "d.t", "c", "--json")
+    assert said["details"] == done["details"]
+    assert done["details"]["lost"] == [2]
     assert table.latest_snapshot().id == 1
     run(table, "branch", "delete", "d.t", "c")
 
