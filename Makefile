@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate wheel clean test-live test-cdc test-upkeep test-memory torture minio shared-commits
+	simulate bench-watch wheel clean test-live test-cdc test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,9 @@ demo-down: ## Stop what the demo started
 bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
 	@$(BIN)/python -m bench.run $(BENCH)
 	@$(BIN)/python -m bench.cdc $(BENCH_CDC)
+
+bench-watch: $(STAMP) ## 1,000 watched tables on one triggerer, 10 commits/s, Airflow on PostgreSQL
+	PYTHONPATH=.:provider $(BIN)/python -m bench.watch $(BENCH_WATCH)
 
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation

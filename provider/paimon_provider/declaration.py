@@ -17,6 +17,7 @@ from paimon_provider._compat import DAG, CronTriggerTimetable, Param, TaskGroup
 from paimon_provider.assets import table_asset, watched_table
 from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
+from table_core.declaration.cron import spread
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def _upkeep(declaration: Declaration, path: Path, common: dict[str, Any]) -> DAG
             task_id="upkeep",
             paimon_conn_id=connection,
             engine=rules.engine or "local",
+            **_pooled(declaration),
             map_index_template="{{ task.table }}",
             max_active_tis_per_dagrun=rules.max_concurrent_jobs,
         ).expand_kwargs(due.output)
@@ -207,6 +209,7 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
             rules=check.rules,
             paimon_conn_id=declaration.connection,
             catalog=declaration.catalog,
+            **_pooled(declaration),
         )
         (last[-1] if last else apply) >> task
 
@@ -245,6 +248,7 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
         arguments["engine"] = engine
     if step.spark_conf is not None:
         arguments["spark_conf"] = step.spark_conf
+    arguments |= _pooled(declaration)
     name, more = _operator_of(step)
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:
@@ -297,7 +301,12 @@ def _schedule(given: Any, declaration: Declaration) -> Any:
         return [table_asset(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
     if given is None:
         return None
-    return CronTriggerTimetable(str(given), timezone="UTC", run_immediately=False)
+    cron = spread(str(given), declaration.name)
+    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=False)
+
+
+def _pooled(declaration: Declaration) -> dict[str, Any]:
+    return {} if declaration.pool is None else {"pool": declaration.pool["name"]}
 
 
 def _default_args(declaration: Declaration) -> dict[str, Any]:

@@ -90,6 +90,14 @@ class PaimonDecoratedOperator(DecoratedOperator):
                 if session is not None:
                     session.stop()
 
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
+        """Tables as inputs and outputs; OpenLineage calls this where it is installed."""
+        from paimon_provider.hooks.paimon import PaimonHook
+        from paimon_provider.lineage import operator_lineage
+
+        reads = [table for table in self.tables.values() if table not in self.writes]
+        return operator_lineage(PaimonHook(self.paimon_conn_id), reads, self.writes)
+
 
 def _injected(function: Callable[..., Any], tables: Mapping[str, str]) -> list[str]:
     names = inspect.signature(function).parameters

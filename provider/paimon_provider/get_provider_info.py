@@ -13,7 +13,17 @@ _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
 _JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
 OPERATORS: Final = (
     *("table", "write", "statements", "sync", "compact", "expire", "tags", "branches"),
-    *("partitions", "rollback", "analyze", "health", "check", "clone", "declared", "report"),
+    *(
+        "partitions",
+        "relay",
+        "rollback",
+        "analyze",
+        "health",
+        "check",
+        "clone",
+        "declared",
+        "report",
+    ),
 )
 SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
 
@@ -40,6 +50,7 @@ def get_provider_info() -> dict[str, Any]:
         "extra-links": [
             "paimon_provider.links.ChangeReportLink",
             "paimon_provider.links.SparkUILink",
+            "paimon_provider.links.TableLink",
         ],
         "asset-uris": [
             {
@@ -70,9 +81,16 @@ def _connection_type() -> dict[str, Any]:
         "hook-class-name": "paimon_provider.hooks.paimon.PaimonHook",
         "hook-name": _NAME,
         "ui-field-behaviour": {
-            "hidden-fields": ["port", "login", "schema"],
-            "relabeling": {"host": "Warehouse", "password": "Secret storage options (JSON)"},
-            "placeholders": {"host": "file:///data/wh, s3://bucket/wh, …"},
+            "hidden-fields": ["port", "schema"],
+            "relabeling": {
+                "host": "Warehouse",
+                "login": "User of the JDBC catalog",
+                "password": "Secret storage options (JSON)",
+            },
+            "placeholders": {
+                "host": "file:///data/wh, s3://bucket/wh, …",
+                "password": '{"key": "…", "secret": "…", "jdbc.password": "…"}',
+            },
         },
         "conn-fields": {
             "warehouse": {
@@ -91,6 +109,7 @@ def _connection_type() -> dict[str, Any]:
                 "ones go into the password.",
                 "schema": _JSON,
             },
+            **_catalog_fields(),
             "spark_backend": {
                 "label": "Spark backend",
                 "description": "local: beside the worker. spark-submit: client mode on a master. "
@@ -122,6 +141,33 @@ def _connection_type() -> dict[str, Any]:
                 "description": "For standalone: of the master's REST server.",
                 "schema": {"type": ["integer", "null"], "default": 6066},
             },
+        },
+    }
+
+
+def _catalog_fields() -> dict[str, Any]:
+    return {
+        "metastore": {
+            "label": "Catalog",
+            "description": "filesystem: the warehouse's folders. jdbc: a database that Paimon's JDBC "
+            "catalog keeps, shared with Flink and Spark.",
+            "schema": {"type": "string", "default": "filesystem", "enum": ["filesystem", "jdbc"]},
+        },
+        "metastore_uri": {
+            "label": "URI of the JDBC catalog",
+            "description": "jdbc:postgresql://host:5432/db, jdbc:mysql://host:3306/db, …; user and "
+            "password go into the fields above.",
+            "schema": _TEXT,
+        },
+        "catalog_key": {
+            "label": "Key of the JDBC catalog",
+            "description": "Tells catalogs apart that share a database; default is jdbc.",
+            "schema": _TEXT,
+        },
+        "lock_enabled": {
+            "label": "Take the catalog's lock for each commit",
+            "description": "For a JDBC catalog that Java clients write to as well.",
+            "schema": {"type": "boolean", "default": False},
         },
     }
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from paimon_provider._compat import Asset
+    from paimon_provider.column_lineage import Derivation
     from paimon_provider.hooks.paimon import PaimonHook
 
-__all__ = ["dataset_name", "tables_of", "to_openlineage"]
+__all__ = ["dataset_name", "operator_lineage", "tables_of", "to_openlineage"]
 
 
 def dataset_name(warehouse: str, table: str) -> tuple[str, str]:
@@ -56,7 +57,7 @@ def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
     from table_core.errors import TableError
 
     found = []
-    for table in dict.fromkeys(tables):
+    for table in tables:
         namespace, name = dataset_name(hook.warehouse.uri, table)
         facets = {}
         try:
@@ -67,6 +68,68 @@ def tables_of(hook: PaimonHook, tables: Sequence[str]) -> list[Any]:
             _log().debug("No schema of %s: %s", table, error)
         found.append(Dataset(namespace=namespace, name=name, facets=facets))
     return found
+
+
+def operator_lineage(
+    hook: PaimonHook,
+    reads: Sequence[str],
+    writes: Sequence[str],
+    *,
+    derivation: Derivation | None = None,
+    result: Mapping[str, Any] | None = None,
+) -> Any:
+    """What OpenLineage is told of a task: tables with schemas, columns, the query, what was written."""
+    from importlib import import_module
+
+    from airflow.providers.common.compat.openlineage import facet
+
+    outputs = tables_of(hook, writes)
+    if outputs and derivation is not None:
+        columns = _columns(hook, derivation, outputs[0])
+        if columns:
+            outputs[0].facets["columnLineage"] = facet.ColumnLineageDatasetFacet(fields=columns)
+    if outputs and result and not result.get("dry_run"):
+        written = facet.OutputStatisticsOutputDatasetFacet(rowCount=result.get("rows_written"))
+        outputs[0] = facet.OutputDataset(
+            namespace=outputs[0].namespace,
+            name=outputs[0].name,
+            facets=outputs[0].facets,
+            outputFacets={"outputStatistics": written},
+        )
+    sql = derivation.sql if derivation is not None else None
+    extractors = import_module("airflow.providers.openlineage.extractors")  # an extra
+    return extractors.OperatorLineage(
+        inputs=tables_of(hook, reads),
+        outputs=outputs,
+        job_facets={} if sql is None else {"sql": facet.SQLJobFacet(query=sql)},
+    )
+
+
+def _columns(hook: PaimonHook, derivation: Derivation, output: Any) -> dict[str, Any]:
+    """Column of ``output`` to the facet that names where it comes from."""
+    from airflow.providers.common.compat.openlineage import facet
+
+    from paimon_provider.column_lineage import origins
+
+    tables = dict(zip(derivation.views, tables_of(hook, [*derivation.views.values()]), strict=True))
+    found = origins(derivation, {view: _names(table) for view, table in tables.items()})
+    known = {name.lower(): name for name in _names(output)}
+    return {
+        known[column.lower()]: facet.Fields(
+            inputFields=[
+                facet.InputField(namespace=tables[view].namespace, name=tables[view].name, field=of)
+                for view, of in sources
+                if view in tables
+            ]
+        )
+        for column, sources in found.items()
+        if column.lower() in known
+    }
+
+
+def _names(dataset: Any) -> list[str]:
+    schema = (dataset.facets or {}).get("schema")
+    return [] if schema is None else [field.name for field in schema.fields]
 
 
 def _log() -> Any:

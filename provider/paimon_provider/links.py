@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from paimon_provider._compat import BaseOperatorLink, conf
 
@@ -14,10 +15,21 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Context
 
-__all__ = ["REPORTS_PATH", "ChangeReportLink", "SparkUILink", "report_url", "show_link"]
+__all__ = [
+    "REPORTS_PATH",
+    "TABLES_PATH",
+    "ChangeReportLink",
+    "SparkUILink",
+    "TableLink",
+    "report_url",
+    "show_link",
+    "show_table",
+]
 
 REPORTS_PATH: Final = "/paimon/reports"
 """Where the plugin serves reports, below Airflow's base URL."""
+TABLES_PATH: Final = "/paimon/tables"
+"""Where the plugin serves the page of tables."""
 
 
 class ChangeReportLink(BaseOperatorLink):
@@ -40,6 +52,23 @@ class SparkUILink(BaseOperatorLink):
         return str(getattr(operator, "spark_ui", None) or "")
 
 
+class TableLink(BaseOperatorLink):
+    """Opens what Airflow knows of the table, from the moment that the task starts."""
+
+    name = "Paimon table"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002
+        """The address that the task has told; empty before it has started."""
+        return str(getattr(operator, "table_page", None) or "")
+
+
+def show_table(context: Context, operator: BaseOperator, uri: str) -> None:
+    """Let the page of the table's asset be opened from now on."""
+    page = f"{_base_url()}{TABLES_PATH}?{urlencode({'search': uri})}"
+    operator.table_page = page
+    context["ti"].xcom_push(key=TableLink().xcom_key, value=page)
+
+
 def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]) -> None:
     """Let the Spark UI be opened from now on: Airflow itself stores links when the task ends."""
     url = facts.get("ui")
@@ -50,5 +79,8 @@ def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]
 
 def report_url(name: str) -> str:
     """The address of the report ``name`` in this Airflow's UI."""
-    base = str(conf.get("api", "base_url", fallback="") or "").rstrip("/")
-    return f"{base}{REPORTS_PATH}/{name}"
+    return f"{_base_url()}{REPORTS_PATH}/{name}"
+
+
+def _base_url() -> str:
+    return str(conf.get("api", "base_url", fallback="") or "").rstrip("/")

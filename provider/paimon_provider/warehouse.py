@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Connection
 
-__all__ = ["BACKENDS", "SparkSettings", "Warehouse"]
+__all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse"]
 
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
+METASTORES: Final = ("filesystem", "jdbc")
+_JDBC_PASSWORD: Final = "jdbc.password"
 _SECRET: Final = re.compile(
     r"secret|passw|token|access.?key|account.?key|sas|credential", re.IGNORECASE
 )
@@ -24,6 +26,10 @@ _EXTRAS: Final = (
     "warehouse",
     "catalog_name",
     "storage_options",
+    "metastore",
+    "metastore_uri",
+    "catalog_key",
+    "lock_enabled",
     "spark_backend",
     "spark_master",
     "spark_conf",
@@ -68,7 +74,8 @@ class Warehouse:
 
         The warehouse is the extra ``warehouse``, else the host.  Storage options that are secret
         go into the password as a JSON object; they are added to the extra ``storage_options``, and
-        those that begin with ``spark.`` to ``spark_conf``.
+        those that begin with ``spark.`` to ``spark_conf``.  With ``metastore`` ``jdbc`` the login is
+        the user of the catalog's database, and a password that is no JSON object is its password.
 
         Raises:
             ArgumentError: no warehouse, an unknown extra, or one that does not parse.
@@ -90,8 +97,10 @@ class Warehouse:
                 argument="warehouse",
                 value=None,
             )
-        secret = _texts(connection.password, f"password of connection {name!r}")
+        catalog = _catalog(extra, connection.login, name)
+        secret = _secret(connection.password, name, plain=catalog.get("metastore") == "jdbc")
         options = _texts(extra.get("storage_options"), f"storage_options of connection {name!r}")
+        options |= catalog
         of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
         spark = _spark(extra, name)
         return cls(
@@ -112,21 +121,54 @@ def _looking_secret(settings: Mapping[str, str]) -> list[str]:
     return [value for key, value in settings.items() if _SECRET.search(key) and len(value) > 3]
 
 
+def _secret(password: str | None, name: str, *, plain: bool) -> dict[str, str]:
+    """The password as options; where ``plain`` is allowed, one option may be all of it."""
+    if plain and password and not password.lstrip().startswith("{"):
+        return {_JDBC_PASSWORD: password}
+    return _texts(password, f"password of connection {name!r}")
+
+
+def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str, str]:
+    """What the form says of the catalog, as Paimon names it."""
+    metastore = str(extra.get("metastore") or "")
+    if metastore:
+        _require_one_of("metastore", metastore, METASTORES, name)
+    found = {
+        "metastore": metastore,
+        "uri": extra.get("metastore_uri"),
+        "catalog-key": extra.get("catalog_key"),
+        "lock.enabled": "true" if str(extra.get("lock_enabled")).lower() == "true" else None,
+        "jdbc.user": login,
+    }
+    return {key: str(value) for key, value in found.items() if value}
+
+
 def _spark(extra: Mapping[str, Any], name: str) -> SparkSettings:
     backend = str(extra.get("spark_backend") or "local")
-    if backend not in BACKENDS:
+    _require_one_of("spark_backend", backend, BACKENDS, name)
+    port = str(extra.get("spark_rest_port") or 6066)
+    if not port.isdigit():
         raise ArgumentError(
-            f"connection {name!r}: spark_backend={backend!r} is none of {', '.join(BACKENDS)}",
-            argument="spark_backend",
-            value=backend,
+            f"connection {name!r}: spark_rest_port={port!r} is no number",
+            argument="spark_rest_port",
+            value=port,
         )
     return SparkSettings(
         backend=backend,
         master=str(extra.get("spark_master") or "local[*]"),
         conf=_texts(extra.get("spark_conf"), f"spark_conf of connection {name!r}"),
         job_folder=extra.get("spark_job_folder") or None,
-        rest_port=int(extra.get("spark_rest_port") or 6066),
+        rest_port=int(port),
     )
+
+
+def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str) -> None:
+    if value not in known:
+        raise ArgumentError(
+            f"connection {name!r}: {setting}={value!r} is none of {', '.join(known)}",
+            argument=setting,
+            value=value,
+        )
 
 
 def _texts(value: object, what: str) -> dict[str, str]:

@@ -33,6 +33,9 @@ def validate(
     compile_to: Annotated[
         Path | None, typer.Option("--compile", help="Write the manifest that Dags load.")
     ] = None,
+    pools: Annotated[
+        Path | None, typer.Option("--pools", help="Write the pool for `airflow pools import`.")
+    ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,6 +56,8 @@ def validate(
         raise typer.Exit(1)
     if compile_to is not None:
         compile_to.write_text(compiled(parse(text, str(file)), digest_of(text.encode())))
+    if pools is not None:
+        pools.write_text(json.dumps(_pools(parse(text, str(file))), indent=2))
 
 
 def plan(file: File, warehouse: Warehouse = None, as_json: AsJson = False) -> None:
@@ -85,6 +90,17 @@ def apply(
     declaration = parse(_text(file), str(file))
     catalog = _catalog(declaration, warehouse)
     _show(applied(planned(declaration, catalog), catalog), as_json=as_json)
+
+
+def _pools(declaration: Declaration) -> dict[str, Any]:
+    """As ``airflow pools import`` reads them; jobs that are waited for in the triggerer count."""
+    if declaration.pool is None:
+        return {}
+    about = f"Jobs on the warehouse {declaration.name}"
+    slots = int(declaration.pool["slots"])
+    return {
+        declaration.pool["name"]: {"slots": slots, "description": about, "include_deferred": True}
+    }
 
 
 def _catalog(declaration: Declaration, warehouse: str | None) -> Any:

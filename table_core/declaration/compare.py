@@ -143,7 +143,9 @@ def _option_changes(
         if has != value:
             sign = "+" if has is None else "~"
             was = "" if has is None else f"{has!r} -> "
-            changes.append((change.SetOption(key, value), f"{sign} option {key} = {was}{value!r}"))
+            more = "; then rescale what is there" if key == "bucket" else ""
+            text = f"{sign} option {key} = {was}{value!r}{more}"
+            changes.append((change.SetOption(key, value), text))
     if wanted.comment is not None and wanted.comment != found.comment:
         changes.append((change.UpdateComment(wanted.comment), f"~ comment = {wanted.comment!r}"))
     return changes

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.columns import column_faults
+from table_core.declaration.cron import schedule_faults
 from table_core.declaration.grammar import DECLARATION, TABLE, VERBS
-from table_core.declaration.located import Fault, Located, Place, read_yaml
+from table_core.declaration.located import Fault, Located, Place, place_of, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -53,9 +55,13 @@ def parse(text: str, file: str = "<declaration>") -> Declaration:
 
 
 def faults_of(text: str, file: str = "<declaration>") -> list[Fault]:
-    """Everything that is wrong with ``text``, in the order of the file; tables in depth."""
-    _, faults = _read(text, file)
+    """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
+    found, faults = _read(text, file)
     root, _ = read_yaml(text, file)
+    if root is not None and isinstance(root.value, dict):
+        faults += schedule_faults(root, file)
+    if root is not None and found is not None:
+        faults += column_faults(found, root, file)
     tables = root.value.get("tables") if root and isinstance(root.value, dict) else None
     if tables is not None and isinstance(tables.value, dict):
         for place in tables.value.values():
@@ -116,6 +122,7 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
     return Declaration(
         name=str(given["name"]),
         connection=str(given.get("connection") or "paimon_default"),
+        pool=given.get("pool"),
         catalog=given.get("catalog"),
         warehouse=given.get("warehouse"),
         pipeline=given.get("pipeline") or {},
@@ -270,10 +277,4 @@ def _table_faults(table: TableDeclaration, place: Located, file: str) -> list[Fa
 
 def _at(root: Located, path: tuple[str, ...], file: str, message: str) -> Fault:
     """A fault at the key that ``path`` leads to, or as near as it goes."""
-    here, place = root, root.place
-    for name in path:
-        if not isinstance(here.value, dict) or name not in here.value:
-            break
-        place = (here.keys or {}).get(name, here.place)
-        here = here.value[name]
-    return Fault(file, *place, message)
+    return Fault(file, *place_of(root, path), message)

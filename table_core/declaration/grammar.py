@@ -50,7 +50,7 @@ TABLE: Final = Record(
     required=["columns"],
 )
 _SCHEDULE: Final = OneOf(
-    about="A cron expression, or the tables whose changes start it.",
+    about="A cron expression (H: a minute or hour by the name), or tables whose changes start it.",
     what="a cron expression or {changes: [tables]}",
     shapes=[Text(), Record(members={"changes": _TEXTS}, required=["changes"])],
 )
@@ -117,7 +117,7 @@ _POLICY_MEMBERS: Final = {
 _RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": MapOf(item=Number())})
 _UPKEEP: Final = Record(
     members={
-        "schedule": Text(about="A cron expression."),
+        "schedule": Text(about="A cron expression; H: a minute or hour by the name."),
         "max_concurrent_jobs": Number(minimum=1),
         "engine": Text(one_of=("spark", "local")),
         "policy": _RULES,
@@ -164,6 +164,11 @@ DECLARATION: Final = Record(
         "connection": Text(about="The Airflow connection; default paimon_default."),
         "catalog": Text(about="The connection's catalog_name, where it has one."),
         "warehouse": Text(about="URI, for table-core plan and apply."),
+        "pool": Record(
+            about="Airflow's pool for all that works on tables: so many jobs at once in the warehouse.",
+            members={"name": Text(), "slots": Number(minimum=1)},
+            required=["name", "slots"],
+        ),
         "pipeline": _PIPELINE,
         "options": MapOf(item=_TEXT, about="Options of every table that does not set them."),
         "definitions": MapOf(item=AnyValue(), about="Parts to refer to by YAML anchors."),

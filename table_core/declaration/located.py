@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Fault", "Located", "Place", "read_yaml"]
+__all__ = ["Fault", "Located", "Place", "place_of", "read_yaml"]
 
 Place = tuple[int, int]
 """Line and column, counted from 1."""
@@ -51,6 +51,17 @@ class Located:
         if isinstance(self.value, list):
             return [item.plain() for item in self.value]
         return self.value
+
+
+def place_of(root: Located, path: Sequence[str]) -> Place:
+    """Where the key stands that ``path`` leads to, or as near as it goes."""
+    here, place = root, root.place
+    for name in path:
+        if not isinstance(here.value, dict) or name not in here.value:
+            break
+        place = (here.keys or {}).get(name, here.place)
+        here = here.value[name]
+    return place
 
 
 def read_yaml(text: str, file: str) -> tuple[Located | None, list[Fault]]:

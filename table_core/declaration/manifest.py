@@ -22,7 +22,8 @@ from table_core.declaration.model import (
 
 __all__ = ["compiled", "digest_of", "head_of", "whole"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline")
 
 
 def digest_of(body: bytes) -> str:
@@ -35,10 +36,7 @@ def compiled(declaration: Declaration, digest: str) -> str:
     head = {
         "version": _VERSION,
         "digest": digest,
-        **{
-            name: getattr(declaration, name)
-            for name in ("name", "connection", "catalog", "warehouse", "pipeline")
-        },
+        **{name: getattr(declaration, name) for name in _PLAIN},
         "steps": [step.to_document() for step in declaration.steps],
         "checks": [check.to_document() for check in declaration.checks],
         "triggers": [trigger.to_document() for trigger in declaration.triggers],
@@ -73,7 +71,7 @@ def whole(text: str, digest: str | None) -> Declaration | None:
 def _members(head: dict[str, Any]) -> dict[str, Any]:
     upkeep = head["upkeep"]
     return {
-        **{n: head[n] for n in ("name", "connection", "catalog", "warehouse", "pipeline")},
+        **{name: head[name] for name in _PLAIN},
         "steps": tuple(
             Step.from_document({**step, "after": tuple(step["after"])}) for step in head["steps"]
         ),

@@ -98,6 +98,8 @@ class Declaration:
     connection: str = "paimon_default"
     catalog: str | None = None
     warehouse: str | None = None
+    pool: Mapping[str, Any] | None = None
+    """Airflow's pool for the tasks that work on tables: ``name`` and ``slots``."""
     pipeline: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     """Sources and flows, in an order in which they can run."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 import threading
 from pathlib import Path
@@ -41,7 +43,8 @@ def open_storage(
 ) -> Storage:
     """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
 
-    ``storage_options`` go to the fsspec class.  Memory stores of one name are one store within a
+    ``storage_options`` go to the fsspec class; those that had to be written as text, ``"false"`` or
+    a JSON object, become what they say.  Memory stores of one name are one store within a
     process.  ``locked``: the caller creates under a lock, so any file system of fsspec will do.
 
     Raises:
@@ -70,8 +73,21 @@ def open_storage(
             value=f"{scheme}://…",
         )
     if scheme not in _PROTOCOLS:
-        return _foldered(uri, scheme, dict(storage_options or {}))
-    return _remote(scheme, rest, dict(storage_options or {}))
+        return _foldered(uri, scheme, _values(storage_options or {}))
+    return _remote(scheme, rest, _values(storage_options or {}))
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as fsspec wants them: a job's spec and Spark's options carry texts only.
+
+    Numbers stay texts: a key of an account may look like one.
+    """
+    found = dict(given)
+    for name, value in given.items():
+        if isinstance(value, str) and (value in {"true", "false"} or value[:1] in {"{", "["}):
+            with contextlib.suppress(ValueError):
+                found[name] = json.loads(value)
+    return found
 
 
 def _local(path: str) -> LocalStorage:

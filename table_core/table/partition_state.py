@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     from table_core.table.access import TableAccess
 
-__all__ = ["PartitionState", "partition_state", "success_path", "touched_partitions"]
+__all__ = [
+    "PartitionState",
+    "done_partitions",
+    "partition_state",
+    "success_path",
+    "touched_partitions",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +69,7 @@ def partition_state(
         rows=sum(entry.file.row_count for entry in live),
         bytes=sum(entry.file.file_size for entry in live),
         updated_ms=max(known) if len(known) == len(times) else None,
-        done_ms=_done_ms(access, partition) if with_done else None,
+        done_ms=_marked_ms(access, encoded_partition(access, partition)) if with_done else None,
     )
 
 
@@ -86,6 +92,19 @@ def touched_partitions(
     return [dict(partition_text(access.schema, row)) for row in rows]
 
 
+def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, str], int]]:
+    """See ``Table.done_partitions``."""
+    head = access.metadata.head()
+    if head is None or not access.schema.partition_keys:
+        return []
+    found = []
+    for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
+        done_ms = _marked_ms(access, row)
+        if done_ms is not None and done_ms > after_ms:
+            found.append((dict(partition_text(access.schema, row)), done_ms))
+    return sorted(found, key=lambda one: one[1])
+
+
 def success_path(access: TableAccess, row: bytes) -> str:
     """Where the mark of the serialized partition ``row`` is."""
     above = (access.options.get(keys_files.DATA_FILE_PATH_DIRECTORY) or "").strip("/")
@@ -93,8 +112,9 @@ def success_path(access: TableAccess, row: bytes) -> str:
     return "/".join(part for part in (above, folder, SUCCESS_NAME) if part)
 
 
-def _done_ms(access: TableAccess, partition: Mapping[str, object]) -> int | None:
-    path = success_path(access, encoded_partition(access, partition))
+def _marked_ms(access: TableAccess, row: bytes) -> int | None:
+    """When the serialized partition ``row`` was last marked done; None if it was not."""
+    path = success_path(access, row)
     try:
         return SuccessFile.from_json(access.storage.read(path), path=path).modified_ms
     except NotFoundError:

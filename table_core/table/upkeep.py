@@ -194,6 +194,15 @@ class Upkeep:
 
         return touched_partitions(self.access, snapshots, limit)
 
+    def done_partitions(self, after_ms: int = 0) -> list[tuple[dict[str, str], int]]:
+        """The partitions that were marked done after that time, oldest mark first, with the time.
+
+        Reads one small file for each partition of the table.
+        """
+        from table_core.table.partition_state import done_partitions
+
+        return done_partitions(self.access, after_ms)
+
     def rewrite_manifests(
         self, dry_run: bool = False, commit: CommitAs | None = None
     ) -> ResultDocument:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sqlite3
@@ -10,9 +9,11 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from airflow.dag_processing.dagbag import DagBag
+
 from paimon_provider import get_provider_info as info
 
-__all__ = ["HEAD", "events_of", "run_body", "states", "xcom"]
+__all__ = ["HEAD", "events_of", "run_body", "run_text", "states", "xcom"]
 
 HEAD = "from datetime import timedelta\nfrom airflow.sdk import DAG, task, TaskGroup\n" + "".join(
     f"from paimon_provider.{kind}.{name} import *\n"
@@ -25,16 +26,19 @@ HEAD = "from datetime import timedelta\nfrom airflow.sdk import DAG, task, TaskG
 def run_body(home: Path, body: str, **conf: Any) -> Any:
     """Write ``body`` into a Dag file, load it, run it; the Dag run."""
     dag_id = f"dag_{uuid.uuid4().hex[:8]}"
-    path = home / "dags" / f"{dag_id}.py"
     inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    path.write_text(f"{HEAD}with DAG({dag_id!r}, default_args=dict(retries=0)) as dag:\n{inner}\n")
-    spec = importlib.util.spec_from_file_location(dag_id, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    text = f"{HEAD}with DAG({dag_id!r}, default_args=dict(retries=0)) as dag:\n{inner}\n"
+    return run_text(home, text, dag_id, **conf)
+
+
+def run_text(home: Path, text: str, dag_id: str, **conf: Any) -> Any:
+    """Write ``text`` as a Dag file, run one of its Dags; the Dag run."""
+    path = home / "dags" / f"file_{uuid.uuid4().hex[:8]}.py"
+    path.write_text(text)
     try:
-        return module.dag.test(run_conf=conf)
+        bag = DagBag(str(path))
+        assert not bag.import_errors, bag.import_errors
+        return bag.dags[dag_id].test(run_conf=conf)
     finally:
         os.unlink(path)
 

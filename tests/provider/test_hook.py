@@ -21,8 +21,57 @@ def hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PaimonHook:
 
 
 def test_a_connection_can_be_tried(hook: PaimonHook, tmp_path: Path) -> None:
+    assert hook.test_connection() == (True, f"file://{tmp_path}/wh: no database yet")
     hook.catalog().create_database("shop")
-    assert hook.test_connection() == (True, f"file://{tmp_path}/wh: 1 databases")
+    assert hook.test_connection() == (True, f"file://{tmp_path}/wh: shop")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"host": "memory://tried"}, (True, "memory://tried: no database yet")),
+        ({"host": "sftp://x/wh"}, (False, "[unsupported] sftp:// has no atomic")),
+        (
+            {"extra": {"metastore": "jdbc", "metastore_uri": "jdbc:sqlite:{folder}/names.db"}},
+            (True, "file://{folder}/wh: no database yet"),
+        ),
+        (
+            {
+                "login": "ada",
+                "password": "hush-hush",
+                "extra": {"metastore": "jdbc", "metastore_uri": "jdbc:postgresql://127.0.0.1:1/x"},
+            },
+            (False, "[unavailable] cannot open jdbc:postgresql://127.0.0.1:1/x"),
+        ),
+        (
+            {
+                "host": "s3://bucket/wh",
+                "password": '{"key": "planted-1", "secret": "planted-2"}',
+                "extra": {
+                    "storage_options": {
+                        "client_kwargs": {"endpoint_url": "http://127.0.0.1:1"},
+                        "config_kwargs": {"retries": {"max_attempts": 0}},
+                        "use_ssl": False,
+                    }
+                },
+            },
+            (False, "[unavailable] cannot list s3://bucket/wh"),
+        ),
+    ],
+)
+def test_every_kind_of_store_and_catalog_can_be_tried(
+    given: dict[str, object],
+    told: tuple[bool, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = json.dumps({"conn_type": "paimon", "host": f"file://{tmp_path}/wh", **given})
+    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", document.replace("{folder}", str(tmp_path)))
+    works, why = PaimonHook().test_connection()
+    assert works is told[0], why
+    assert why.startswith(told[1].replace("{folder}", str(tmp_path)))
+    assert "hush" not in why
+    assert "planted" not in why
 
 
 def test_a_warehouse_that_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

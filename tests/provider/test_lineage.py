@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from paimon_provider.column_lineage import Derivation, origins
 from paimon_provider.lineage import dataset_name
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
 
@@ -32,3 +33,45 @@ def test_operators_say_what_they_read() -> None:
     assert merge.tables_read() == ["a.o"]
     query = PaimonMergeIntoOperator(task_id="q", source={"sql": "S", "sources": sources}, **more)
     assert query.tables_read() == ["a.o", "a.c"]
+
+
+ORDERS = {"o": ["id", "customer", "amount"], "c": ["id", "country"]}
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT id, amount * 2 AS twice FROM o", {"id": ["o.id"], "twice": ["o.amount"]}),
+        ("SELECT * FROM c", {"id": ["c.id"], "country": ["c.country"]}),
+        (
+            "SELECT country, sum(amount) AS s, count(*) AS n FROM o JOIN c ON c.id = customer GROUP BY 1",
+            {"country": ["c.country"], "s": ["o.amount"]},
+        ),
+        (
+            "WITH x AS (SELECT id FROM o UNION ALL SELECT id FROM c) SELECT id FROM x",
+            {"id": ["c.id", "o.id"]},
+        ),
+        (
+            "SELECT coalesce(o.amount, c.id) AS v FROM (SELECT * FROM o) o CROSS JOIN c",
+            {"v": ["c.id", "o.amount"]},
+        ),
+        ("SELECT 1 AS one", {}),
+        ("SELECT x FROM nowhere", {}),
+        ("SELECT FROM", {}),
+        ("DROP TABLE o", {}),
+    ],
+)
+def test_sql_tells_where_columns_come_from(sql: str, told: dict[str, list[str]]) -> None:
+    found = origins(Derivation(views={"o": "a.o", "c": "a.c"}, sql=sql), ORDERS)
+    assert {name: [".".join(of) for of in all_of] for name, all_of in found.items()} == told
+
+
+def test_merged_values_win_over_columns_of_the_same_name() -> None:
+    values = {"id": "source.customer", "zero": "0", "sum": "source.amount + target.sum"}
+    merge = Derivation(views={"o": "a.o"}, values=values)
+    assert origins(merge, ORDERS) == {
+        "id": [("o", "customer")],
+        "customer": [("o", "customer")],
+        "amount": [("o", "amount")],
+        "sum": [("o", "amount")],
+    }

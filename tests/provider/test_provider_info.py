@@ -19,6 +19,7 @@ from paimon_provider.get_provider_info import get_provider_info
 MODULES = [
     "approval",
     "assets",
+    "column_lineage",
     "conditions",
     "declaration",
     "decorators",

@@ -48,6 +48,49 @@ def test_everything_is_read_by_its_name() -> None:
     assert more.conf == {"spark.executor.memory": "4g"}
 
 
+def test_a_catalog_in_a_database_has_fields_of_its_own() -> None:
+    read = warehouse(
+        {
+            "metastore": "jdbc",
+            "metastore_uri": "jdbc:postgresql://db:5432/names",
+            "catalog_key": "retail",
+            "lock_enabled": True,
+        },
+        host="s3://b/wh",
+        login="ada",
+        password="hush-hush",
+    )
+    assert read.storage_options == {
+        "metastore": "jdbc",
+        "uri": "jdbc:postgresql://db:5432/names",
+        "catalog-key": "retail",
+        "lock.enabled": "true",
+        "jdbc.user": "ada",
+        "jdbc.password": "hush-hush",
+    }
+    assert read.secrets == ("hush-hush",)
+    both = warehouse(
+        {"metastore": "jdbc"}, host="s3://b", password='{"jdbc.password": "p", "secret": "s"}'
+    )
+    assert both.storage_options["jdbc.password"] == "p"
+    assert both.storage_options["secret"] == "s"
+
+
+def test_a_connection_is_the_same_as_form_as_json_and_as_uri() -> None:
+    extra = {
+        "warehouse": "s3://b/wh",
+        "storage_options": '{"client_kwargs": {"region_name": "eu"}}',
+        "metastore": "jdbc",
+        "metastore_uri": "jdbc:sqlite:/names.db",
+    }
+    form = Connection(
+        conn_id="wh", conn_type="paimon", login="ada", password="p/w", extra=json.dumps(extra)
+    )
+    as_json = Connection.from_json(form.as_json(), "wh")
+    by_uri = Connection.from_uri(form.get_uri(), "wh")
+    assert Warehouse.of(form) == Warehouse.of(as_json) == Warehouse.of(by_uri)
+
+
 def test_secrets_are_not_shown() -> None:
     assert "hush" not in repr(warehouse(host="s3://b", password='{"secret": "hush"}'))
 
@@ -62,6 +105,8 @@ def test_secrets_are_not_shown() -> None:
             {"warehouse": "x", "spark_backend": "livy"},
             "'livy' is none of local, spark-submit, standalone, connect",
         ),
+        ({"warehouse": "x", "metastore": "hive"}, "metastore='hive' is none of filesystem, jdbc"),
+        ({"warehouse": "x", "spark_rest_port": "x"}, "spark_rest_port='x' is no number"),
     ],
 )
 def test_mistakes_are_named(extra: dict[str, object], message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from table_core.table.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
+
+_SHOWN: Final = 10
 
 
 class PaimonHook(BaseHook):
@@ -84,11 +86,15 @@ class PaimonHook(BaseHook):
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the warehouse can be listed, and what to tell the user."""
+        secrets = Redaction(())
         try:
+            secrets = Redaction(self.warehouse.secrets)
             databases = self.catalog().databases()
         except TableError as error:
-            return False, f"[{error.kind}] {error}"
-        return True, f"{self.warehouse.uri}: {len(databases)} databases"
+            return False, secrets.text(f"[{error.kind}] {error}")
+        found = ", ".join(databases[:_SHOWN]) or "no database yet"
+        more = f" and {len(databases) - _SHOWN} more" if len(databases) > _SHOWN else ""
+        return True, f"{self.warehouse.uri}: {found}{more}"
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""

@@ -10,7 +10,7 @@ from paimon_provider.assets import TableIdentity, is_template, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.conditions import delivers_changes, event_document
 from paimon_provider.failures import TableRetryPolicy, airflow_failures
-from paimon_provider.links import SparkUILink, show_link
+from paimon_provider.links import SparkUILink, TableLink, show_link, show_table
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paimon_provider._compat import Context
+    from paimon_provider.column_lineage import Derivation
     from paimon_provider.conditions import SnapshotFacts
     from paimon_provider.hooks.paimon import PaimonHook
 
@@ -49,7 +50,7 @@ class PaimonTableOperator(BaseOperator):
 
     template_fields: Sequence[str] = ("table", "spark_conf")
     template_fields_renderers: ClassVar[dict[str, str]] = {"spark_conf": "json"}
-    operator_extra_links = (SparkUILink(),)
+    operator_extra_links = (SparkUILink(), TableLink())
     ui_color = "#e8f1fb"
     action: ClassVar[str]
     """The verb of the job."""
@@ -88,6 +89,7 @@ class PaimonTableOperator(BaseOperator):
         self.deferrable = deferrable
         self.announced_uri = announced.uri if announced else None
         self._jobs: ClusterJobs | None = None
+        self._result: Mapping[str, Any] | None = None
 
     @cached_property
     def hook(self) -> PaimonHook:
@@ -104,6 +106,7 @@ class PaimonTableOperator(BaseOperator):
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             self._require_announced_table()
+            show_table(context, self, self._asset_uri())
             self.hook.on_progress = lambda facts: show_link(context, self, facts)
             if self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone":
                 result = self._on_cluster(context, user)
@@ -149,6 +152,7 @@ class PaimonTableOperator(BaseOperator):
 
     def _tell(self, result: Mapping[str, Any]) -> None:
         """Put the result into the log and Airflow's metrics."""
+        self._result = result
         self.log.info(
             "%s %s: snapshot %s to %s, %s rows written, files %s to %s, %s s",
             *(self.action, self.table, result.get("snapshot_before")),
@@ -163,18 +167,27 @@ class PaimonTableOperator(BaseOperator):
 
     def tables_read(self) -> list[str]:
         """The tables whose rows the task reads, for lineage."""
-        return []
+        derivation = self.derivation()
+        return [] if derivation is None else list(dict.fromkeys(derivation.views.values()))
+
+    def tables_written(self) -> list[str]:
+        """The tables that the task changes, for lineage."""
+        return [self.table]
+
+    def derivation(self) -> Derivation | None:
+        """How the rows are made that the task writes, for lineage; None if it makes none."""
+        return None
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
         """Inputs and outputs with their schemas; OpenLineage calls this where it is installed."""
-        from importlib import import_module
+        from paimon_provider.lineage import operator_lineage
 
-        from paimon_provider.lineage import tables_of
-
-        hook = self._hook_of(None)
-        extractors = import_module("airflow.providers.openlineage.extractors")  # an extra
-        return extractors.OperatorLineage(
-            inputs=tables_of(hook, self.tables_read()), outputs=tables_of(hook, [self.table])
+        return operator_lineage(
+            self._hook_of(None),
+            self.tables_read(),
+            self.tables_written(),
+            derivation=self.derivation(),
+            result=self._result,
         )
 
     def on_kill(self) -> None:
@@ -261,6 +274,11 @@ class PaimonDatabaseOperator(PaimonTableOperator):
         """Do it and return the result document."""
         self.table = self.database  # rendered by now
         return super().execute(context)
+
+    def tables_written(self) -> list[str]:
+        """Those that the result names."""
+        details = (self._result or {}).get("details") or {}
+        return [f"{self.table}.{name}" for name in details.get("tables") or ()]
 
     def _asset_uri(self) -> str:
         return f"{self.hook.warehouse.catalog_name}/{self.database}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.column_lineage import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.points_in_time import epoch_ms, snapshot_id
 
@@ -53,9 +54,9 @@ class PaimonCloneOperator(PaimonTableOperator):
         self.timestamp = timestamp
         self.dry_run_only = dry_run
 
-    def tables_read(self) -> list[str]:
-        """The table that is copied."""
-        return [self.source]
+    def derivation(self) -> Derivation:
+        """The table that is copied, column by column."""
+        return Derivation(views={"source": self.source})
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``catalog.clone_table``."""

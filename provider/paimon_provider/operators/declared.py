@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import BaseOperator
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
@@ -164,6 +165,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         with airflow_failures():
             identity = RunIdentity(commit_user(context))
             self.hook = self._hook_of(identity)
+            show_table(context, self, self._asset_uri())
             judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
             for action, settings in self.policy.items():
                 if action == _OPTIONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.column_lineage import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
 
@@ -81,9 +82,15 @@ class PaimonWriteOperator(PaimonTableOperator):
         self.rows_position = rows_position
         self.overwrite = overwrite
 
-    def tables_read(self) -> list[str]:
-        """The tables of ``sources``."""
-        return [str(source["table"]) for source in (self.sources or {}).values()]
+    def derivation(self) -> Derivation | None:
+        """The query over ``sources``, and over the rows that waited."""
+        if self.sql is None:
+            return None
+        views = _tables(self.sources)
+        if self.pending is not None:
+            table = str(self.pending["table"])
+            views[table.partition(".")[2]] = table
+        return Derivation(views=views, sql=self.sql)
 
     def arguments(self) -> dict[str, Any]:
         """What the ``write`` job is told."""
@@ -132,10 +139,13 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         self.on = on
         self.when = when
 
-    def tables_read(self) -> list[str]:
-        """The table of ``source``, or those of its query."""
-        named = [self.source["table"]] if self.source.get("table") else []
-        return [*named, *(str(s["table"]) for s in (self.source.get("sources") or {}).values())]
+    def derivation(self) -> Derivation | None:
+        """The source, and what the clauses set."""
+        values = {k: v for clause in self.when for k, v in (clause.get("values") or {}).items()}
+        if self.source.get("table"):
+            return Derivation(views={"source": str(self.source["table"])}, values=values)
+        views = _tables(self.source.get("sources"))
+        return Derivation(views=views, sql=self.source.get("sql"), values=values)
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.merge_into``."""
@@ -147,6 +157,10 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
             "on": list(self.on),
             "when": [{"values": None, "condition": None, **clause} for clause in self.when],
         }
+
+
+def _tables(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, str]:
+    return {view: str(source["table"]) for view, source in (given or {}).items()}
 
 
 def _sources(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider._compat import stats
 from paimon_provider.conditions import Seen, TableNews
 from paimon_provider.triggers.asking import Asking, Pause
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PARALLEL", "Told", "Watch", "Watches", "poll", "watches_of"]
 
 PARALLEL: Final = 8
-_GATHER_SECONDS: Final = 0.2
+_GATHER_SECONDS: Final = 0.5
 """How long news wait for more of them, so that a round wakes everybody about once."""
 Told = dict[str, TableNews]
 """What one round found, by table."""
@@ -184,6 +185,7 @@ class _Table:
         self.pause.interval = min((w.poll_seconds for w in ours), default=60.0)
         try:
             async with limit:
+                stats.incr("paimon.looks")
                 found = await self.asking.ask(lambda: self._news(ours))
             if any(watch.told != found.head for watch in ours):
                 news[self.name] = found
@@ -191,6 +193,7 @@ class _Table:
             self.failed = False
         except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
             self.failed = True
+            stats.incr("paimon.look_failures", tags={"table": self.name})
             seconds = self.pause.grow()
             self.log.warning(
                 "Cannot watch %s, trying again in %.0f s: %s", self.name, seconds, error

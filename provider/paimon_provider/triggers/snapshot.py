@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseEventTrigger, TriggerEvent
+from paimon_provider._compat import BaseEventTrigger, TriggerEvent, stats
 from paimon_provider.conditions import (
     NewSnapshots,
     Seen,
@@ -155,6 +156,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                     if payload is None:
                         await self._keep(mark)
                     else:
+                        self._count(payload)
                         try:
                             yield TriggerEvent(payload)
                             await asyncio.sleep(_FLUSH_SECONDS)
@@ -185,6 +187,13 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                 yield payload, news.head if group is groups[-1] else Seen.up_to(group[-1])
         if not found and news.head != seen:
             yield None, news.head
+
+    def _count(self, payload: Mapping[str, Any]) -> None:
+        """Tell Airflow's metrics of an event, and how long after its commit it comes."""
+        tags = {"table": self.table}
+        stats.incr("paimon.events", tags=tags)
+        delay_ms = time.time() * 1000 - payload["committed_at_ms"]
+        stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
 
     async def _touched(
         self, snapshots: Sequence[SnapshotFacts], asking: Asking

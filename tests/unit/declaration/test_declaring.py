@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from table_core.cli.main import app
 from table_core.declaration import applying, manifest
 from table_core.declaration.compare import Action
+from table_core.declaration.cron import spread
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
@@ -31,6 +32,15 @@ tables:
     primary_key: [id]
     options: {bucket: 2}
 """
+
+
+DEEP = (
+    "  a.b: {columns: {x: INT",
+    "checks:\n  c:",
+    "flows:\n  f: {table: a.orders, reads",
+    "pipeline:",
+)
+"""Beginnings of what ``validate`` alone looks at: reading the file is quicker without."""
 
 
 def told(text: str) -> list[str]:
@@ -99,13 +109,50 @@ def told(text: str) -> list[str]:
             ],
             id="upkeep of nothing",
         ),
+        pytest.param(
+            "checks:\n  c: {table: a.orders, not_null: [id], unique: [key], range: {amunt: [0, 1]}}\n"
+            "upkeep: {policy: {compact: {order_by: [day]}}}\n",
+            [
+                "f:9:40: a.orders has no column 'key'",
+                "f:9:55: a.orders has no column 'amunt'",
+                "f:10:1: compact.order_by: a.orders has no column 'day'",
+            ],
+            id="columns",
+        ),
+        pytest.param(
+            "flows:\n  f: {table: a.orders, reads: {o: a.orders}, sql: SELECT id FRM o}\n"
+            "  g: {table: a.orders, reads: {o: a.orders}, sql: SELECT key FROM o}\n"
+            "  h: {table: a.orders, reads: {o: a.orders}, sql: SELECT id FROM x}\n"
+            "  i: {table: a.orders, sql: DROP TABLE o}\n"
+            "  j: {table: a.orders, reads: {o: a.orders}, sql: 'SELECT {{ params.x }} FROM'}\n"
+            "  k: {table: a.orders, reads: {o: {table: a.orders, mode: changes}},\n"
+            "    sql: 'WITH x AS (SELECT * FROM o) SELECT id, _ROW_KIND FROM x'}\n"
+            "  l: {table: a.orders, merge: {source: {reads: {o: a.orders}, sql: SELECT y FROM o},\n"
+            "    on: [id], when: []}}\n",
+            [
+                "f:9:46: no SQL at line 1, column ",
+                "f:10:46: Column 'key' could not be resolved",
+                "f:11:46: no view x; reads has o",
+                "f:12:24: expected one SELECT",
+                "f:16:63: Column 'y' could not be resolved",
+            ],
+            id="SQL",
+        ),
+        pytest.param(
+            "pipeline: {schedule: 75 * * * *}\nupkeep: {schedule: H 2 * *, policy: {}}\n",
+            [
+                "f:8:22: schedule '75 * * * *': minute 75 is not between 0 and 59",
+                "f:9:20: schedule 'H 2 * *': a cron expression has 5 fields, this has 4",
+            ],
+            id="schedules",
+        ),
     ],
 )
 def test_every_fault_has_its_place(more: str, faults: list[str]) -> None:
     found = told(SHOP + more)
     assert len(found) == len(faults), found
     assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
-    if "a.b: {columns: {x: INT" not in more:
+    if not more.startswith(DEEP):
         with pytest.raises(ArgumentError, match=str(len(faults))):
             parse(SHOP + more, "f")
 
@@ -127,6 +174,26 @@ def test_what_is_nearer_wins_in_upkeep() -> None:
     fewer = {"expire-snapshots": {"retain_max": 3, "retain_min": 2}}
     assert policies["raw_a.y"] == fewer
     assert policies["raw_b.z"] == {"compact": {}, **fewer}
+
+
+@pytest.mark.parametrize(
+    "cron", ["*/5 0-6,22 1 JAN MON-FRI", "H H * * *", "H/15 * * * *", "@daily", "0 3 * * 1,5"]
+)
+def test_schedules_that_airflow_knows_are_no_faults(cron: str) -> None:
+    assert told(SHOP + f"pipeline: {{schedule: '{cron}'}}\n") == []
+
+
+def test_warehouses_begin_apart_and_each_at_its_own_time() -> None:
+    begun = {spread("H 3 * * *", f"shop{n}") for n in range(200)}
+    assert len(begun) > 40
+    assert {cron.split(" ", 1)[1] for cron in begun} == {"3 * * *"}
+    assert spread("H H * * *", "shop") == spread("H H * * *", "shop")
+    hours = {int(spread("H H * * *", f"shop{n}").split()[1]) for n in range(200)}
+    assert hours == set(range(24))
+    minute, rest = spread("H/15 * * * *", "shop").split("-")
+    assert 0 <= int(minute) < 15
+    assert rest == "59/15 * * * *"
+    assert spread("5 4 * * *", "shop") == "5 4 * * *"
 
 
 def test_steps_run_after_what_they_read() -> None:
@@ -228,6 +295,11 @@ def test_the_commands(tmp_path: Path) -> None:
     run = CliRunner().invoke
     assert run(app, ["validate", str(file), "--compile", str(tmp_path / "m.json")]).exit_code == 0
     assert isinstance(manifest.whole((tmp_path / "m.json").read_text(), None), Declaration)
+    pools = tmp_path / "pools.json"
+    file.write_text(SHOP + "pool: {name: shop, slots: 3}\n")
+    assert run(app, ["validate", str(file), "--pools", str(pools)]).exit_code == 0
+    assert json.loads(pools.read_text())["shop"]["slots"] == 3
+    file.write_text(SHOP)
     planned = run(app, ["plan", str(file), "-w", warehouse])
     assert "create   a.orders" in planned.stdout
     assert "1 create, 0 alter, 0 refused, 0 none" in planned.stdout

@@ -1,0 +1,127 @@
+"""The tour in ``dags/`` has every operator and sensor, and Airflow runs each of its Dags."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_provider import get_provider_info as info
+from table_core.table.catalog import Catalog, open_catalog
+from tests.provider.dag_runs import events_of, run_text, states, xcom
+
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
+
+ROOT = Path(__file__).parents[2]
+TOUR = ROOT / "dags" / "tour.py"
+BASES = {"PaimonTableOperator", "PaimonDatabaseOperator"}
+DECLARED = {"PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"}
+"""A declaration makes these: ``declarations/streamhouse.yaml``, which ``test_streamhouse_declared`` runs."""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """The warehouse of a connection whose catalog is called as the tour calls it."""
+    uri = f"file://{tmp_path}/wh"
+    document = {"conn_type": "paimon", "host": uri, "extra": {"catalog_name": "demo"}}
+    monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+    return open_catalog(uri)
+
+
+@pytest.fixture
+def tour(airflow_home: Path, shop: Catalog) -> Callable[..., Any]:
+    text = TOUR.read_text().replace("timedelta(hours=12)", "timedelta(seconds=1)")
+
+    def run(dag_id: str, **conf: Any) -> Any:
+        return run_text(airflow_home, text, dag_id, **conf)
+
+    return run
+
+
+def rows(warehouse: Catalog, table: str) -> list[tuple[Any, ...]]:
+    found = warehouse.table(table).read().to_arrow().to_pylist()
+    return sorted(tuple(row.values()) for row in found)
+
+
+def offered() -> Iterator[str]:
+    for kind, names in (("operators", info.OPERATORS), ("sensors", info.SENSORS)):
+        for name in names:
+            module = importlib.import_module(f"paimon_provider.{kind}.{name}")
+            yield from (n for n in module.__all__ if inspect.isclass(getattr(module, n)))
+
+
+def test_every_operator_and_sensor_has_an_example() -> None:
+    called = {
+        node.func.id
+        for path in (ROOT / "dags").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert set(offered()) - called - BASES == DECLARED
+
+
+def test_rows_are_changed(tour: Callable[..., Any], shop: Catalog, airflow_home: Path) -> None:
+    ran = tour("tour_rows")
+    assert set(states(ran).values()) == {"success"}, states(ran)
+    assert rows(shop, "tour.rows") == [("a", 1, 42), ("b", 1, 1), ("d", 1, 7)]
+    assert xcom(ran, "update")["rows_written"] == 2
+    assert xcom(ran, "changed")["delivers_changes"]
+    assert xcom(ran, "partition")["rows"] == 1
+    assert xcom(ran, "partition")["done_ms"]
+    assert xcom(ran, "fresh")["age_seconds"] < 600
+    assert xcom(ran, "report")["rows"] > 0
+    told = {task: extra for task, _, extra in events_of(ran, airflow_home)}
+    assert set(told) == {"fill", "update", "delete", "merge", "done", "analyze"}
+    assert told["done"]["partitions"] == [{"dt": "b"}]
+    assert told["update"]["partitions"] == [{"dt": "a"}]
+    links = ran.get_task_instance("update").xcom_pull(task_ids="update", key="_link_TableLink")
+    assert links.endswith("/paimon/tables?search=paimon%3A%2F%2Fdemo%2Ftour%2Frows")
+
+
+def test_history_goes_back_and_forth(
+    tour: Callable[..., Any], shop: Catalog, airflow_home: Path
+) -> None:
+    ran = tour("tour_history")
+    assert set(states(ran).values()) == {"success"}, states(ran)
+    assert xcom(ran, "wait")["snapshot_id"] == 1
+    assert xcom(ran, "look")["dry_run"]
+    assert xcom(ran, "look")["details"]["snapshots"] == [2]
+    assert xcom(ran, "forward")["snapshot_after"] == 2
+    assert not xcom(ran, "forward")["details"]["replayed"]
+    assert xcom(ran, "again")["details"]["replayed"]
+    assert xcom(ran, "back")["snapshot_after"] == 1
+    table = shop.table("tour.history")
+    assert (table.branches.list(), table.tags.list()) == ([], [])
+    assert len(rows(shop, "tour.history")) == 4
+    assert [task for task, _, _ in events_of(ran, airflow_home)] == ["fill", "forward"]
+
+
+def test_tables_are_fed_and_copied(tour: Callable[..., Any], shop: Catalog, tmp_path: Path) -> None:
+    for table in ("x", "y"):
+        source = {"db": "d", "table": table}
+        events = [{"before": None, "after": {"id": n}, "op": "c", "source": source} for n in (1, 2)]
+        lines = "".join(json.dumps(event) + "\n" for event in events)
+        (tmp_path / f"{table}.jsonl").write_text(lines)
+    ran = tour("tour_copies", folder=tmp_path.as_uri())
+    assert set(states(ran).values()) == {"success"}, states(ran)
+    (copy,) = (t for t in shop.tables("tour") if t.startswith("copy_"))
+    assert rows(shop, f"tour.{copy}") == rows(shop, "tour_raw.y") == [(1,), (2,)]
+    assert rows(shop, "tour_raw.synced") == [(1,), (2,)]
+    assert set(xcom(ran, "compact")["details"]["tables"]) == {"x", "y", "synced"}
+    assert shop.table("tour_raw.synced").options["bucket"] == "2"
+
+
+def test_upkeep_does_what_is_due_and_asks_first(tour: Callable[..., Any], shop: Catalog) -> None:
+    ran = tour("tour_upkeep")
+    found = states(ran)
+    skipped = {name for name, state in found.items() if state == "skipped"}
+    assert skipped == {"tags", "changelogs", "remove"}, found
+    assert set(found.values()) == {"success", "skipped"}, found
+    assert xcom(ran, "health")["actions"]["compact"]["verdict"] in {"due", "urgent"}
+    assert len(shop.table("tour.upkeep").snapshots()) == 1
