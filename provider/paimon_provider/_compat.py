@@ -18,6 +18,7 @@ from airflow.sdk import (
     Connection,
     Context,
     CronTriggerTimetable,
+    DeadlineAlert,
     Param,
     RetryDecision,
     RetryPolicy,
@@ -27,6 +28,7 @@ from airflow.sdk import (
 from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
+from airflow.sdk.definitions.deadline import BaseDeadlineReference
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
@@ -41,6 +43,7 @@ __all__ = [
     "AirflowFailException",
     "Asset",
     "AssetWatcher",
+    "BaseDeadlineReference",
     "BaseEventTrigger",
     "BaseHook",
     "BaseNotifier",
@@ -52,6 +55,7 @@ __all__ = [
     "Connection",
     "Context",
     "CronTriggerTimetable",
+    "DeadlineAlert",
     "DecoratedOperator",
     "Param",
     "PokeReturnValue",

@@ -110,37 +110,7 @@ def _connection_type() -> dict[str, Any]:
                 "schema": _JSON,
             },
             **_catalog_fields(),
-            "spark_backend": {
-                "label": "Spark backend",
-                "description": "local: beside the worker. spark-submit: client mode on a master. "
-                "standalone: the driver on the cluster, by REST. connect: a Spark Connect server.",
-                "schema": {
-                    "type": "string",
-                    "default": "local",
-                    "enum": ["local", "spark-submit", "standalone", "connect"],
-                },
-            },
-            "spark_master": {
-                "label": "Spark master",
-                "description": "local[*], spark://host:7077, yarn, k8s://…, sc://host:15002",
-                "schema": {"type": ["string", "null"], "default": "local[*]"},
-            },
-            "spark_conf": {
-                "label": "Spark configuration",
-                "description": 'JSON object, e.g. {"spark.executor.memory": "4g"}; secret ones go '
-                "into the password.",
-                "schema": _JSON,
-            },
-            "spark_job_folder": {
-                "label": "Spark job folder",
-                "description": "For standalone: a folder that Airflow and the cluster both see.",
-                "schema": _TEXT,
-            },
-            "spark_rest_port": {
-                "label": "Spark REST port",
-                "description": "For standalone: of the master's REST server.",
-                "schema": {"type": ["integer", "null"], "default": 6066},
-            },
+            **_spark_fields(),
         },
     }
 
@@ -168,6 +138,42 @@ def _catalog_fields() -> dict[str, Any]:
             "label": "Take the catalog's lock for each commit",
             "description": "For a JDBC catalog that Java clients write to as well.",
             "schema": {"type": "boolean", "default": False},
+        },
+    }
+
+
+def _spark_fields() -> dict[str, Any]:
+    return {
+        "spark_backend": {
+            "label": "Spark backend",
+            "description": "local: beside the worker. spark-submit: client mode on a master. "
+            "standalone: the driver on the cluster, by REST. connect: a Spark Connect server.",
+            "schema": {
+                "type": "string",
+                "default": "local",
+                "enum": ["local", "spark-submit", "standalone", "connect"],
+            },
+        },
+        "spark_master": {
+            "label": "Spark master",
+            "description": "local[*], spark://host:7077, yarn, k8s://…, sc://host:15002",
+            "schema": {"type": ["string", "null"], "default": "local[*]"},
+        },
+        "spark_conf": {
+            "label": "Spark configuration",
+            "description": 'JSON object, e.g. {"spark.executor.memory": "4g"}; secret ones go '
+            "into the password.",
+            "schema": _JSON,
+        },
+        "spark_job_folder": {
+            "label": "Spark job folder",
+            "description": "For standalone: a folder that Airflow and the cluster both see.",
+            "schema": _TEXT,
+        },
+        "spark_rest_port": {
+            "label": "Spark REST port",
+            "description": "For standalone: of the master's REST server.",
+            "schema": {"type": ["integer", "null"], "default": 6066},
         },
     }
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from airflow.plugins_manager import AirflowPlugin
 
 from paimon_provider._compat import conf
+from paimon_provider.freshness import TableUpdated
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -49,3 +50,4 @@ class PaimonPlugin(AirflowPlugin):
         }
     ]
     fastapi_apps = [{"name": "paimon", "url_prefix": "/paimon", "app": _PagesOnDemand()}]  # noqa: RUF012 - typed so by Airflow
+    deadline_references = [TableUpdated]  # noqa: RUF012 - typed so by Airflow

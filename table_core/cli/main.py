@@ -192,20 +192,27 @@ def compact(
     output.show_result(result, as_json=as_json)
 
 
-@app.command("expire-snapshots")
-def expire_snapshots(
-    warehouse: Warehouse,
-    table: TableName,
-    retain_max: RetainMax = None,
-    retain_min: RetainMin = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Forget old snapshots and the files that only they need."""
-    result = opened(warehouse, table).expire_snapshots(
-        retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
-    )
-    output.show_result(result, as_json=as_json)
+def _expiry(verb: str, about: str) -> None:
+    """The command that forgets what is old of a table's history."""
+
+    def run(
+        warehouse: Warehouse,
+        table: TableName,
+        retain_max: RetainMax = None,
+        retain_min: RetainMin = None,
+        dry_run: DryRun = False,
+        as_json: AsJson = False,
+    ) -> None:
+        result = getattr(opened(warehouse, table), verb)(
+            retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
+        )
+        output.show_result(result, as_json=as_json)
+
+    app.command(verb.replace("_", "-"), help=about)(run)
+
+
+_expiry("expire_snapshots", "Forget old snapshots and the files that only they need.")
+_expiry("expire_changelogs", "Forget changelogs that were kept when their snapshots expired.")
 
 
 @app.command("expire-partitions")
@@ -237,22 +244,6 @@ def remove_orphan_files(
         older_than=older_than and older_than.replace(tzinfo=UTC),
         allow_young=allow_young,
         dry_run=dry_run,
-    )
-    output.show_result(result, as_json=as_json)
-
-
-@app.command("expire-changelogs")
-def expire_changelogs(
-    warehouse: Warehouse,
-    table: TableName,
-    retain_max: RetainMax = None,
-    retain_min: RetainMin = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Forget changelogs that were kept when their snapshots expired."""
-    result = opened(warehouse, table).expire_changelogs(
-        retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
     )
     output.show_result(result, as_json=as_json)
 

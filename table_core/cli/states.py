@@ -60,38 +60,28 @@ def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
     show_records(rows, as_json=as_json)
 
 
-@tags.command("create")
-def create_tag(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    snapshot: Snapshot = None,
-    timestamp: Timestamp = None,
-    time_retained: Retained = None,
-    as_json: AsJson = False,
-) -> None:
-    """Tag a snapshot, by default the newest."""
-    tag = opened(warehouse, table).tags.create(
-        name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
-    )
-    show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
+def _tagging(verb: str, about: str) -> None:
+    """The command that lets a tag stand for a snapshot."""
+
+    def run(
+        warehouse: Warehouse,
+        table: TableName,
+        name: Name,
+        snapshot: Snapshot = None,
+        timestamp: Timestamp = None,
+        time_retained: Retained = None,
+        as_json: AsJson = False,
+    ) -> None:
+        tag = getattr(opened(warehouse, table).tags, verb)(
+            name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
+        )
+        show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
+
+    tags.command(verb, help=about)(run)
 
 
-@tags.command("replace")
-def replace_tag(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    snapshot: Snapshot = None,
-    timestamp: Timestamp = None,
-    time_retained: Retained = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a tag stand for another snapshot."""
-    tag = opened(warehouse, table).tags.replace(
-        name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
-    )
-    show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
+_tagging("create", "Tag a snapshot, by default the newest.")
+_tagging("replace", "Let a tag stand for another snapshot.")
 
 
 @tags.command("rename")

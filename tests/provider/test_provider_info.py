@@ -24,6 +24,7 @@ MODULES = [
     "declaration",
     "decorators",
     "failures",
+    "freshness",
     "hooks.paimon",
     "launchers.base",
     "lineage",

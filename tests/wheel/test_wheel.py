@@ -92,6 +92,10 @@ def test_it_holds_every_module_and_every_other_file_of_both_packages(wheel: Path
 def test_airflow_finds_the_provider_and_its_hook(clean: Path, tmp_path: Path) -> None:
     found = json.loads(run(clean, tmp_path, "python", "-c", PROVIDER).splitlines()[-1])
     assert found == ["Apache Paimon", "paimon_provider.hooks.paimon.PaimonHook"]
+    shown = ("airflow", "providers", "get", "airflow-provider-paimon", "--full", "-o", "json")
+    (document,) = json.loads(run(clean, tmp_path, *shown).splitlines()[-1])
+    assert document["package-name"] == "airflow-provider-paimon"
+    assert set(document["connection-types"][0]["conn-fields"]) >= {"warehouse", "metastore"}
 
 
 def test_an_operator_runs_and_leaves_a_table(clean: Path, tmp_path: Path) -> None:

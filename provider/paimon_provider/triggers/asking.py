@@ -12,10 +12,13 @@ import random
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from table_core.errors import ErrorKind, TableError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from logging import Logger
 
-__all__ = ["Asking", "Pause"]
+__all__ = ["Asking", "Pause", "answer_to"]
 
 T = TypeVar("T")
 _BACKOFF_MAX: Final = 300.0
@@ -78,6 +81,28 @@ class Pause:
     def seconds(self) -> float:
         """The next pause."""
         return self._current * (0.9 + 0.2 * self._random.random())
+
+
+async def answer_to(
+    question: Callable[[], T | None], asking: Asking, pause: Pause, log: Logger
+) -> T:
+    """Ask again and again until there is an answer; one who does not answer may do so later.
+
+    Raises:
+        TableError: asking again will not help.
+    """
+    while True:
+        try:
+            found = await asking.ask(question)
+            if found is not None:
+                return found
+            pause.reset()
+        except (TableError, TimeoutError) as error:
+            if isinstance(error, TableError) and error.kind is not ErrorKind.UNAVAILABLE:
+                raise
+            log.warning("Still waiting: %s", error)
+            pause.grow()
+        await asyncio.sleep(pause.seconds())
 
 
 def _in_thread(question: Callable[[], T], about: str) -> asyncio.Future[T]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import BaseTrigger, TriggerEvent
-from paimon_provider.triggers.asking import Asking, Pause
-from table_core.errors import ErrorKind, TableError, error_to_document
+from paimon_provider.triggers.asking import Asking, Pause, answer_to
+from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -51,24 +50,13 @@ class PaimonSparkJobTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the driver has ended."""
         asking, pause = Asking(self.submission["id"]), Pause(self.poll_seconds)
-        while True:
-            try:
-                state = await asking.ask(self._state)
-                if state is not None:
-                    told = {"status": "ended", "state": state, "submission": self.submission}
-                    yield TriggerEvent(told)
-                    return
-                pause.reset()
-            except TableError as error:
-                if error.kind is not ErrorKind.UNAVAILABLE:
-                    yield TriggerEvent({"status": "error", "error": error_to_document(error)})
-                    return
-                self.log.warning("The master does not answer, still waiting: %s", error)
-                pause.grow()
-            except TimeoutError as error:
-                self.log.warning("Still waiting: %s", error)
-                pause.grow()
-            await asyncio.sleep(pause.seconds())
+        try:
+            state = await answer_to(self._state, asking, pause, self.log)
+        except TableError as error:
+            yield TriggerEvent({"status": "error", "error": error_to_document(error)})
+        else:
+            told = {"status": "ended", "state": state, "submission": self.submission}
+            yield TriggerEvent(told)
 
     async def on_kill(self) -> None:
         """End the driver: a user has marked or cleared the task."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider import waits
 from paimon_provider._compat import BaseTrigger, TriggerEvent
-from paimon_provider.triggers.asking import Asking, Pause
-from table_core.errors import ErrorKind, TableError, error_to_document
+from paimon_provider.triggers.asking import Asking, Pause, answer_to
+from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -62,23 +61,12 @@ class PaimonWaitTrigger(BaseTrigger):
         """Poll until it is so, or can never be."""
         wait = self.wait(**self._condition())
         asking, pause = Asking(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
-        while True:
-            try:
-                found = await asking.ask(lambda: self._look(wait))
-                if found is not None:
-                    yield TriggerEvent({"status": "found", "found": found})
-                    return
-                pause.reset()
-            except TableError as error:
-                if error.kind is not ErrorKind.UNAVAILABLE:
-                    yield TriggerEvent({"status": "error", "error": error_to_document(error)})
-                    return
-                self.log.warning("Storage unavailable, still waiting: %s", error)
-                pause.grow()
-            except TimeoutError as error:
-                self.log.warning("Still waiting: %s", error)
-                pause.grow()
-            await asyncio.sleep(pause.seconds())
+        try:
+            found = await answer_to(lambda: self._look(wait), asking, pause, self.log)
+        except TableError as error:
+            yield TriggerEvent({"status": "error", "error": error_to_document(error)})
+        else:
+            yield TriggerEvent({"status": "found", "found": found})
 
     def _condition(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in waits.field_names(self.wait)}
