@@ -18,7 +18,6 @@ from airflow.sdk import (
     Connection,
     Context,
     CronTriggerTimetable,
-    DeadlineAlert,
     Param,
     RetryDecision,
     RetryPolicy,
@@ -28,7 +27,7 @@ from airflow.sdk import (
 from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
-from airflow.sdk.definitions.deadline import BaseDeadlineReference
+from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats

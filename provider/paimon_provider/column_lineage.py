@@ -53,7 +53,9 @@ def _of_query(
     from sqlglot.optimizer.qualify import qualify
 
     # A column's type does not matter here, only that it is there.
-    schema = {view: dict.fromkeys(names, "STRING") for view, names in columns.items()}
+    schema: dict[str, object] = {
+        view: dict.fromkeys(names, "STRING") for view, names in columns.items()
+    }
     found = {}
     try:
         query = qualify(

@@ -88,7 +88,9 @@ def _sql_faults(sql: str, views: Mapping[str, Sequence[str]]) -> list[str]:
     if missing:
         known = ", ".join(views) or "nothing"
         return [f"no view {', '.join(sorted(missing))}; reads has {known}"]
-    schema = {view: dict.fromkeys(columns, "STRING") for view, columns in views.items()}
+    schema: dict[str, object] = {
+        view: dict.fromkeys(columns, "STRING") for view, columns in views.items()
+    }
     try:
         qualify(query, schema=schema, dialect="spark")
     except errors.OptimizeError as error:

@@ -43,7 +43,8 @@ def schedule_faults(root: Located, file: str) -> list[Fault]:
         if here is not None and isinstance(here.value, str):
             problem = _problem(here.value)
             if problem:
-                faults.append(Fault(file, *here.place, f"schedule {here.value!r}: {problem}"))
+                line, column = here.place
+                faults.append(Fault(file, line, column, f"schedule {here.value!r}: {problem}"))
     return faults
 
 

@@ -16,7 +16,6 @@ from table_core.errors import ErrorKind, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from logging import Logger
 
 __all__ = ["Asking", "Pause", "answer_to"]
 
@@ -83,9 +82,7 @@ class Pause:
         return self._current * (0.9 + 0.2 * self._random.random())
 
 
-async def answer_to(
-    question: Callable[[], T | None], asking: Asking, pause: Pause, log: Logger
-) -> T:
+async def answer_to(question: Callable[[], T | None], asking: Asking, pause: Pause, log: Any) -> T:
     """Ask again and again until there is an answer; one who does not answer may do so later.
 
     Raises:
