@@ -1,0 +1,165 @@
+"""A random key table with every option that says where rows go and in what form, by seed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from random_merges import RandomMerges
+from random_values import INDEXED
+
+PLACES = (
+    "a=b/c",
+    "ü %:é",
+    "__DEFAULT_PARTITION__",
+    " ",
+    "",
+    "tab\t'\"",
+    "{x}[y]#?*",
+    "null",
+    "漢字 𝄞",
+    "a" * 60,
+)
+"""Partitions that are hard to name a folder by."""
+CODECS = {
+    "parquet": ("zstd", "snappy", "lz4", "gzip", "none"),
+    "orc": ("zstd", "snappy", "lz4", "none", "zlib"),
+    "avro": ("zstd", "snappy", "deflate", "null"),
+}
+STATS = ("none", "counts", "full", "truncate(3)", "truncate(16)")
+EXPIRED = dt.datetime(2001, 1, 1)
+KEPT = dt.datetime(2037, 1, 1)
+
+
+@dataclass
+class RandomLives(RandomMerges):
+    """A ``RandomMerges`` that lives in stranger places."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.chance = random.Random(f"life {self.seed}")
+        if "p" in self.partitions:
+            self._strange_places()
+        self._buckets()
+        self._forms()
+        self._seldom()
+        self._expiry()
+
+    def _strange_places(self) -> None:
+        for pool in self.pools:
+            if isinstance(pool["p"], str):
+                pool["p"] = self.chance.choice(PLACES)[
+                    : 9 if self._type("p").startswith("VAR") else 99
+                ]
+
+    def _type(self, name: str) -> Any:
+        return dict(self.columns)[name]
+
+    def _buckets(self) -> None:
+        chance, options = self.chance, self.options
+        own = [k for k in self.keys if k not in self.partitions]
+        if options["bucket"] == "-1":
+            if chance.random() < 0.3:
+                options["dynamic-bucket.max-buckets"] = "2"
+            return
+        options["bucket"] = chance.choice(["1", "2", "3", "7"])
+        if chance.random() < 0.3:
+            options["bucket-key"] = chance.choice(own)
+        hashed = (
+            options.get("bucket-key", own[0]) if len(own) == 1 or "bucket-key" in options else ""
+        )
+        if hashed and self._type(hashed).startswith(("INT ", "BIGINT ")) and chance.random() < 0.5:
+            options["bucket-function.type"] = "mod"
+        elif chance.random() < 0.2 and all(
+            not self._type(k).startswith(("TIME", "DATE")) for k in own
+        ):
+            options["bucket-function.type"] = "hive"
+
+    def _forms(self) -> None:
+        chance, options = self.chance, self.options
+        form = options["file.format"]
+        pick = chance.choice
+        nine = "TIMESTAMP(9)" in str(self.columns)
+        for key, text, luck in (
+            ("file.compression", pick(CODECS[form]), 0.4),
+            ("file.compression.per.level", f"0:{pick(CODECS[form])},5:{pick(CODECS[form])}", 0.2),
+            ("file.suffix.include.compression", "true", 0.1),
+            ("file.block-size", "1 kb", 0.1),
+            ("changelog-file.format", pick(["parquet", "parquet" if nine else "avro"]), 0.2),
+            ("changelog-file.compression", pick(["zstd", "snappy"]), 0.2),
+            ("changelog-file.stats-mode", pick(STATS), 0.2),
+            ("changelog-file.prefix", "news-", 0.1),
+            ("data-file.prefix", "part-", 0.1),
+            ("data-file.path-directory", "data", 0.1),
+            ("metadata.stats-mode", pick(STATS), 0.4),
+            ("metadata.stats-mode.per.level", f"0:{pick(STATS)}", 0.3),
+            ("metadata.stats-keep-first-n-columns", pick(["0", "1", "3"]), 0.2),
+            ("metadata.stats-dense-store", "false", 0.2),
+            ("partition.legacy-name", "false", 0.3),
+            ("partition.default-name", "nowhere", 0.2),
+            ("index-file-in-data-file-dir", "true", 0.2),
+            ("manifest.merge-min-count", "2", 0.3),
+            ("manifest.target-file-size", "2 kb", 0.2),
+            ("manifest.full-compaction-threshold-size", "1 kb", 0.2),
+            ("manifest.compression", pick(["null", "snappy", "zstd"]), 0.2),
+            ("target-file-row-num", "3", 0.2),
+            ("read.batch-size", "2", 0.2),
+        ):
+            if chance.random() < luck:
+                options[key] = text
+        if options["file.format"] != "parquet" or "file.format.per.level" in options:
+            options.pop("changelog-file.format", None)
+            for key in ("file.compression", "file.compression.per.level"):
+                if "file.format.per.level" in options:
+                    options.pop(key, None)
+            if "changelog-file.compression" in options:
+                options["changelog-file.compression"] = "zstd"
+        elif options.get("changelog-file.format") == "avro":
+            options["changelog-file.compression"] = "zstd"
+        fit = [n for n, t in self.columns if t in INDEXED]
+        if fit and chance.random() < 0.3:
+            kind = chance.choice(["bloom-filter", "bitmap", "bsi"])
+            if kind == "bsi":
+                fit = [
+                    n
+                    for n in fit
+                    if self._type(n) in ("TINYINT", "SMALLINT", "INT", "BIGINT", "DATE")
+                ]
+            if fit:
+                options[f"file-index.{kind}.columns"] = chance.choice(fit)
+                options["file-index.in-manifest-threshold"] = chance.choice(["1 b", "1 mb"])
+
+    def _seldom(self) -> None:
+        chance, options = self.chance, self.options
+        lookup = options["changelog-producer"] == "lookup" or "deletion-vectors.enabled" in options
+        for key, text, luck in (
+            ("lookup-compact", "gentle", 0.3 if lookup else 0),
+            ("lookup-compact.max-interval", "2", 0.2 if lookup else 0),
+            ("compaction.force-rewrite-all-files", "true", 0.1),
+            ("compaction.small-file-ratio", "0.0", 0.15),
+            ("compaction.total-size-threshold", "10 kb", 0.1),
+            ("write.sequence-number-init-mode", "snapshot", 0.0),
+            ("overwrite-upgrade", "false", 0.2),
+            ("source.split.target-size", "1 kb", 0.2),
+            ("source.split.open-file-cost", "1 b", 0.2),
+        ):
+            if chance.random() < luck:
+                options[key] = text
+
+    def _expiry(self) -> None:
+        """Rows that are too old; far from any now."""
+        chance = self.chance
+        if chance.random() > 0.25:
+            return
+        type_ = chance.choice(
+            ["INT", "BIGINT", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(6) WITH LOCAL TIME ZONE"]
+        )
+        seconds = {"INT": 1, "BIGINT": 1, "TIMESTAMP(3)": 1000}.get(type_, 10**6)
+        moments = [
+            int(m.replace(tzinfo=dt.UTC).timestamp()) * seconds for m in (EXPIRED, KEPT, KEPT)
+        ]
+        name = self._add(type_, lambda chance, _: chance.choice([None, *moments]))
+        self.options["record-level.expire-time"] = "3650 d"
+        self.options["record-level.time-field"] = name
