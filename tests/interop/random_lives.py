@@ -40,8 +40,11 @@ class RandomLives(RandomMerges):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.chance = random.Random(f"life {self.seed}")
+        if self.chance.random() < 0.4:
+            self._many_keys()
         if "p" in self.partitions:
             self._strange_places()
+        self._no_blank_keys()
         self._buckets()
         self._forms()
         self._seldom()
@@ -53,6 +56,25 @@ class RandomLives(RandomMerges):
                 pool["p"] = self.chance.choice(PLACES)[
                     : 9 if self._type("p").startswith("VAR") else 99
                 ]
+
+    def _many_keys(self) -> None:
+        own = [k for k in self.keys if k not in self.partitions]
+        self.pools = [
+            {**self.chance.choice(self.pools), **{k: self._key(k, self._type(k)) for k in own}}
+            for _ in range(400)
+        ]
+        self.sizes = (10, 100, 300, 1000, 2000)
+        if self.options["bucket"] == "-1":
+            self.options["dynamic-bucket.target-row-num"] = self.chance.choice(["20", "150"])
+        if "target-file-size" in self.options:
+            self.options["target-file-size"] = "8 kb"
+
+    def _no_blank_keys(self) -> None:
+        """ORC pads texts of a fixed length, so that Java takes a blank for none."""
+        for pool in self.pools:
+            for name in self.keys:
+                if self._type(name).startswith("CHAR") and self.options["file.format"] == "orc":
+                    pool[name] = pool[name].strip() or "x"
 
     def _type(self, name: str) -> Any:
         return dict(self.columns)[name]
@@ -104,7 +126,7 @@ class RandomLives(RandomMerges):
             ("manifest.target-file-size", "2 kb", 0.2),
             ("manifest.full-compaction-threshold-size", "1 kb", 0.2),
             ("manifest.compression", pick(["null", "snappy", "zstd"]), 0.2),
-            ("target-file-row-num", "3", 0.2),
+            ("target-file-row-num", "40" if len(self.pools) > 99 else "3", 0.2),
             ("read.batch-size", "2", 0.2),
         ):
             if chance.random() < luck:
