@@ -1,4 +1,4 @@
-"""A random key table with every option that says where rows go and in what form, by seed."""
+"""Random tables with every option that says where rows go and in what form, by seed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from random_merges import RandomMerges
-from random_values import INDEXED
+from random_merges import PARTITIONS, UNFIT, RandomMerges
+from random_values import INDEXED, value
 
 PLACES = (
     "a=b/c",
@@ -140,7 +140,7 @@ class RandomLives(RandomMerges):
                 options["changelog-file.compression"] = "zstd"
         elif options.get("changelog-file.format") == "avro":
             options["changelog-file.compression"] = "zstd"
-        fit = [n for n, t in self.columns if t in INDEXED]
+        fit = [n for n, t in self.columns if t in INDEXED and n not in self.partitions]
         if fit and chance.random() < 0.3:
             kind = chance.choice(["bloom-filter", "bitmap", "bsi"])
             if kind == "bsi":
@@ -185,3 +185,51 @@ class RandomLives(RandomMerges):
         name = self._add(type_, lambda chance, _: chance.choice([None, *moments]))
         self.options["record-level.expire-time"] = "3650 d"
         self.options["record-level.time-field"] = name
+
+
+class RandomAppends(RandomLives):
+    """A table without key that lives as strangely; its partitions may be NULL."""
+
+    def __post_init__(self) -> None:
+        chance = self.chance = random.Random(f"append {self.seed}")
+        form = chance.choice(["parquet", "parquet", "orc", "avro"])
+        self.avoid, self.columns, self.keys = UNFIT[form], [], []
+        self.options = {"file.format": form, "bucket": "-1"}
+        parts = [f"p{n}" for n in range(chance.choice([0, 0, 1, 2]))]
+        self.partitions = parts
+        self.columns += [(name, chance.choice(PARTITIONS)) for name in parts]
+        self.columns.append(("n", "BIGINT"))
+        self.makers["n"] = lambda chance, _: chance.choice([None, *range(9)])
+        self._plain_columns(chance.randint(1, 4))
+        if chance.random() < 0.4:
+            fit = [n for n, t in self.columns if isinstance(t, str) and n not in parts]
+            self.options["bucket"] = chance.choice(["1", "2", "5"])
+            self.options["bucket-key"] = ",".join(chance.sample(fit, chance.choice([1, len(fit)])))
+        elif chance.random() < 0.3:
+            self.options["clustering.columns"] = "n"
+        if chance.random() < 0.4:
+            self.options["deletion-vectors.enabled"] = "true"
+            if chance.random() < 0.4:
+                self.options["deletion-vectors.bitmap64"] = "true"
+            if chance.random() < 0.3:
+                self.options["deletion-vector.index-file.target-size"] = "1 b"
+        chance.shuffle(self.columns)
+        self.pools = [
+            {name: self._place(self._type(name)) for name in parts}
+            for _ in range(chance.randint(1, 5))
+        ]
+        self.kinds = ("+I",)
+        self.sizes = chance.choice([(1, 3, 8, 14), (1, 30, 300, 1000)])
+        self._forms()
+        for key in ("compaction.min.file-num", "target-file-size"):
+            if chance.random() < 0.3:
+                self.options[key] = {"target-file-size": "4 kb"}.get(key, "2")
+
+    def _place(self, type_: str) -> Any:
+        if self.chance.random() < 0.15:
+            return None
+        if type_ == "STRING":
+            return self.chance.choice(PLACES)
+        while "\0" in str(made := value(self.chance, type_, nulls=0)):
+            pass
+        return made
