@@ -27,7 +27,12 @@ BOTH = ("source.a > target.a", "target.b = 'x'", "source.k % 2 = 0", "source.a I
 VALUES = (
     {"a": "target.a + source.a"},
     {"a": "source.k * 10", "b": "'new'"},
-    {"b": "source.b"},
+    {"b": "CASE WHEN source.a IS NULL THEN 'none' WHEN source.a > 1 THEN source.b END"},
+    {
+        "a": "coalesce(target.a, source.a, 0) + 1",
+        "b": "CASE source.b WHEN 'x' THEN 'z' ELSE 'w' END",
+    },
+    {"a": "CASE WHEN target.a <> 0 THEN 12 % target.a ELSE source.a END"},
 )
 
 
