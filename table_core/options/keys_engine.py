@@ -13,18 +13,37 @@ from table_core.options import parse
 from table_core.options.option import Option
 
 __all__ = [
+    "ASYNC_FILE_WRITE",
     "CACHE_PAGE_SIZE",
     "COMPACTION_FILE_NUM_LIMIT",
+    "CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM",
+    "FILE_READER_ASYNC_THRESHOLD",
+    "LOCAL_KV_DB_BLOCK_SIZE",
     "LOCAL_SORT_MAX_NUM_FILE_HANDLES",
     "LOOKUP_CACHE_HIGH_PRIORITY_POOL_RATIO",
+    "LOOKUP_CACHE_ROWS",
+    "LOOKUP_CONTINUOUS_DISCOVERY_INTERVAL",
     "LOOKUP_MERGE_BUFFER_SIZE",
     "LOOKUP_MERGE_RECORDS_THRESHOLD",
+    "LOOKUP_REMOTE_FILE_ENABLED",
+    "LOOKUP_REMOTE_FILE_LEVEL_THRESHOLD",
+    "MANIFEST_SORT_MAX_REWRITE_SIZE",
+    "MANIFEST_SORT_PARTITION_FIELD",
     "PAGE_SIZE",
+    "PARTITION_IDLE_TIME_TO_REPORT_STATISTIC",
+    "POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM",
+    "SCAN_MANIFEST_PARALLELISM",
+    "SCAN_MAX_SPLITS_PER_TASK",
+    "SINK_PROCESS_TIME_ZONE",
+    "SINK_WATERMARK_TIME_ZONE",
     "SORT_COMPACTION_LOCAL_SAMPLE_MAGNIFICATION",
     "SORT_COMPACTION_RANGE_STRATEGY",
     "SORT_ENGINE",
     "SORT_SPILL_BUFFER_SIZE",
+    "WRITE_BATCH_MEMORY",
+    "WRITE_BUFFER_FOR_APPEND",
     "WRITE_MAX_WRITERS_TO_SPILL",
+    "ZORDER_VAR_LENGTH_CONTRIBUTION",
 ]
 
 SORT_SPILL_BUFFER_SIZE: Final[Option[int]] = Option(
@@ -63,4 +82,82 @@ WRITE_MAX_WRITERS_TO_SPILL: Final[Option[int]] = Option(
 PAGE_SIZE: Final[Option[int]] = Option("page-size", parse.size_bytes, 65536, "memory page")
 CACHE_PAGE_SIZE: Final[Option[int]] = Option(
     "cache-page-size", parse.size_bytes, 65536, "memory page of the cache"
+)
+ASYNC_FILE_WRITE: Final[Option[bool]] = Option(
+    "async-file-write", parse.boolean, True, "files are written by a thread of their own"
+)
+CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM: Final[Option[int]] = Option(
+    "cross-partition-upsert.bootstrap-parallelism",
+    parse.integer,
+    10,
+    "tasks that read the keys of a table",
+)
+FILE_READER_ASYNC_THRESHOLD: Final[Option[int]] = Option(
+    "file-reader-async-threshold",
+    parse.size_bytes,
+    10485760,
+    "files from this size on are read by a thread of their own",
+)
+LOCAL_KV_DB_BLOCK_SIZE: Final[Option[int]] = Option(
+    "local-kv-db.block-size", parse.size_bytes, 4096, "block of the local key-value store"
+)
+LOOKUP_CACHE_ROWS: Final[Option[int]] = Option(
+    "lookup.cache-rows", parse.integer, 10000, "rows that a lookup join keeps"
+)
+LOOKUP_CONTINUOUS_DISCOVERY_INTERVAL: Final[Option[int | None]] = Option(
+    "lookup.continuous.discovery-interval",
+    parse.duration_ms,
+    None,
+    "how often a lookup join looks for changes",
+)
+LOOKUP_REMOTE_FILE_ENABLED: Final[Option[bool]] = Option(
+    "lookup.remote-file.enabled", parse.boolean, False, "lookup files are kept beside the data too"
+)
+LOOKUP_REMOTE_FILE_LEVEL_THRESHOLD: Final[Option[int]] = Option(
+    "lookup.remote-file.level-threshold", parse.integer, -(2**31), "levels above which they are"
+)
+MANIFEST_SORT_MAX_REWRITE_SIZE: Final[Option[int]] = Option(
+    "manifest-sort.max-rewrite-size",
+    parse.size_bytes,
+    268435456,
+    "manifests that are sorted at once",
+)
+MANIFEST_SORT_PARTITION_FIELD: Final[Option[str | None]] = Option(
+    "manifest-sort.partition-field", parse.text, None, "by which partition column they are sorted"
+)
+PARTITION_IDLE_TIME_TO_REPORT_STATISTIC: Final[Option[int]] = Option(
+    "partition.idle-time-to-report-statistic",
+    parse.duration_ms,
+    0,
+    "when a catalog service is told of a partition",
+)
+POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM: Final[Option[int]] = Option(
+    "postpone.batch-write-fixed-bucket.max-parallelism",
+    parse.integer,
+    2048,
+    "tasks of such a write",
+)
+SCAN_MANIFEST_PARALLELISM: Final[Option[int | None]] = Option(
+    "scan.manifest.parallelism", parse.integer, None, "threads that read manifests"
+)
+SCAN_MAX_SPLITS_PER_TASK: Final[Option[int]] = Option(
+    "scan.max-splits-per-task", parse.integer, 10, "splits that wait at a reading task"
+)
+SINK_PROCESS_TIME_ZONE: Final[Option[str | None]] = Option(
+    "sink.process-time-zone", parse.text, None, "time zone of a stream's tags"
+)
+SINK_WATERMARK_TIME_ZONE: Final[Option[str]] = Option(
+    "sink.watermark-time-zone", parse.text, "UTC", "time zone of a stream's watermarks"
+)
+WRITE_BATCH_MEMORY: Final[Option[int]] = Option(
+    "write.batch-memory", parse.size_bytes, 134217728, "memory of a batch of rows that is written"
+)
+WRITE_BUFFER_FOR_APPEND: Final[Option[bool]] = Option(
+    "write-buffer-for-append", parse.boolean, False, "rows without key are buffered too"
+)
+ZORDER_VAR_LENGTH_CONTRIBUTION: Final[Option[int]] = Option(
+    "zorder.var-length-contribution",
+    parse.integer,
+    8,
+    "bytes of a text that count in a Z-order curve; here all do",
 )

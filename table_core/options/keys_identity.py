@@ -58,7 +58,7 @@ BUCKET_APPEND_ORDERED: Final[Option[bool]] = Option(
     "bucket-append-ordered",
     parse.boolean,
     True,
-    "bucketed append keeps order; false allows unordered write-only appends",
+    "accepted: the rows of a bucket always keep their order",
 )
 PRIMARY_KEY: Final[Option[tuple[str, ...]]] = Option(
     "primary-key",

@@ -142,7 +142,7 @@ LOOKUP_WAIT: Final[Option[bool]] = Option(
     "lookup-wait",
     parse.boolean,
     True,
-    "commit waits for lookup compaction",
+    "accepted: a commit always waits for its lookup compaction, as Paimon's batch writes do",
     aliases=("changelog-producer.lookup-wait",),
 )
 FORCE_LOOKUP: Final[Option[bool]] = Option(
@@ -180,14 +180,14 @@ CLUSTERING_COLUMNS: Final[Option[tuple[str, ...]]] = Option(
     "clustering.columns",
     parse.column_list,
     (),
-    "columns of a sort compaction",
+    "a write to an append table without buckets sorts its rows by these",
     aliases=("sink.clustering.by-columns",),
 )
 CLUSTERING_STRATEGY: Final[Option[str]] = Option(
     "clustering.strategy",
     parse.text,
     "auto",
-    "order, zorder or hilbert",
+    "order, zorder or hilbert; auto goes by the number of columns",
     aliases=("sink.clustering.strategy",),
 )
 LOOKUP_CACHE_MAX_MEMORY_SIZE: Final[Option[int]] = Option(
@@ -212,7 +212,7 @@ LOOKUP_CACHE_BLOOM_FILTER_FPP: Final[Option[float]] = Option(
     "lookup.cache.bloom.filter.fpp", parse.number, 0.05, "their false positive rate"
 )
 LOOKUP_HASH_LOAD_FACTOR: Final[Option[float]] = Option(
-    "lookup.hash-load-factor", parse.number, 0.75, "load factor of lookup hash files"
+    "lookup.hash-load-factor", parse.number, 0.75, "accepted, no effect: lookup files are sorted"
 )
 SINK_PARALLELISM: Final[Option[int | None]] = Option(
     "sink.parallelism", parse.integer, None, "number of Spark tasks that write"

@@ -29,6 +29,7 @@ from table_core.predicate.bound import (
     Bound,
     BoundTerm,
     Calc,
+    Choice,
     Cmp,
     Const,
     Conv,
@@ -43,6 +44,7 @@ from table_core.predicate.bound import (
 from table_core.predicate.expression import (
     And,
     Arithmetic,
+    Case,
     Cast,
     Column,
     Compare,
@@ -129,6 +131,8 @@ class _Binder:
                 return self.cast(node, operand, type_)
             case Arithmetic():
                 return self.calc(node)
+            case Case():
+                return self.choice(node)
         raise _refuse(f"{type(node).__name__} is no value", node)
 
     def column(self, path: tuple[str, ...]) -> Ref:
@@ -177,6 +181,20 @@ class _Binder:
         if node.op == "/":
             common = DOUBLE
         return Calc(node.op, _as(left, common), _as(right, common), common)
+
+    def choice(self, node: Case) -> Choice:
+        values = [self.term(value) for value in (*(v for _, v in node.branches), node.default)]
+        known = [v.type for v in values if not _is_null(v)]
+        type_: DataType = known[0] if known else Atomic(Root.BOOLEAN)
+        for other in known[1:]:
+            common = type_ if other == type_ else _common(type_, other)
+            if common is None:
+                raise _refuse(f"{_text(type_)} or {_text(other)}: CAST one of them", node)
+            type_ = common
+        if isinstance(type_, Atomic):
+            values = [v if _is_null(v) else _as(v, type_) for v in values]
+        conditions = [self.condition(condition) for condition, _ in node.branches]
+        return Choice(tuple(zip(conditions, values, strict=False)), values[-1], type_)
 
     def compare(self, op: str, left: Term, right: Term) -> Bound:
         if isinstance(left, Literal) and not isinstance(right, Literal):
@@ -343,6 +361,10 @@ def _as(term: BoundTerm, type_: Atomic) -> BoundTerm:
     if isinstance(inner, Atomic) and {inner.root, type_.root} <= STRINGS | BINARIES:
         return term
     return Conv(term, type_)
+
+
+def _is_null(term: BoundTerm) -> bool:
+    return isinstance(term, Const) and term.value is None
 
 
 def _mismatch(operand: BoundTerm, type_: Atomic, literal: Literal) -> str:

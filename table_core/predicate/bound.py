@@ -21,6 +21,7 @@ __all__ = [
     "Bound",
     "BoundTerm",
     "Calc",
+    "Choice",
     "Cmp",
     "Const",
     "Conv",
@@ -69,7 +70,16 @@ class Calc:
     type: Atomic
 
 
-BoundTerm: TypeAlias = Ref | Const | Conv | Calc
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The value of the first of ``branches`` whose condition is true, else ``default``."""
+
+    branches: tuple[tuple[Bound, BoundTerm], ...]
+    default: BoundTerm
+    type: DataType
+
+
+BoundTerm: TypeAlias = Ref | Const | Conv | Calc | Choice
 
 
 class BoundCondition:
@@ -180,5 +190,10 @@ def _refs(node: BoundCondition | BoundTerm) -> Iterator[Ref]:
             yield from _refs(operand)
         case Conv(operand):
             yield from _refs(operand)
+        case Choice(branches, default):
+            yield from _refs(default)
+            for condition, value in branches:
+                yield from _refs(condition)
+                yield from _refs(value)
         case Const() | Known():
             pass

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "And",
     "Arithmetic",
+    "Case",
     "Cast",
     "Column",
     "Compare",
@@ -182,6 +183,14 @@ class Arithmetic(Term):
     op: str
     left: Term
     right: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case(Term):
+    """The value of the first of ``branches`` whose condition is true, else ``default``."""
+
+    branches: tuple[tuple[Condition, Term], ...]
+    default: Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from table_core.errors import PredicateError, TableError
 from table_core.predicate.expression import (
     And,
     Arithmetic,
+    Case,
     Cast,
     Column,
     Compare,
@@ -217,6 +218,21 @@ class _Reader:
             return Literal(operand.value, type_)
         return Cast(operand, type_)
 
+    def case(self, node: Any) -> Term:
+        """``CASE``, also ``CASE x WHEN``, and ``IF``."""
+        default = node.args.get("default") or node.args.get("false")
+        branches = []
+        for each in node.args.get("ifs") or [node]:
+            met = each.this
+            if node is not each and node.this is not None:
+                met = exp.EQ(this=node.this.copy(), expression=each.this.copy())
+            branches.append((self.condition(met), self.term(each.args["true"])))
+        return Case(tuple(branches), Literal(None) if default is None else self.term(default))
+
+    def coalesce(self, node: Any) -> Term:
+        *values, last = [self.term(part) for part in (node.this, *node.expressions)]
+        return Case(tuple((Not(IsNull(value)), value) for value in values), last)
+
     def type(self, node: Any) -> DataType:
         name = node.this.name
         if name in _TEMPORAL:
@@ -250,4 +266,7 @@ _TERMS: Final[dict[Any, Callable[[_Reader, Any], Term]]] = {
     exp.Concat: _Reader.text_of_parts,
     exp.HexString: _Reader.binary,
     exp.Cast: _Reader.cast,
+    exp.Case: _Reader.case,
+    exp.If: _Reader.case,
+    exp.Coalesce: _Reader.coalesce,
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +26,7 @@ from table_core.predicate.bound import (
     Bound,
     BoundTerm,
     Calc,
+    Choice,
     Cmp,
     Const,
     Conv,
@@ -163,6 +165,8 @@ def _term(term: BoundTerm, batch: Batch) -> Any:
             return _converted(_term(operand, batch), operand.type, type_)
         case Calc():
             return _calculated(term, batch)
+        case Choice():
+            return _chosen(term, batch)
 
 
 def _array(values: Any, type_: DataType) -> Any:
@@ -193,6 +197,23 @@ def _calculated(term: Calc, batch: Batch) -> Any:
         raise DataError(
             f"cannot compute {term.op}: {error}", column="", row=None, value=str(error)
         ) from error
+
+
+def _chosen(term: Choice, batch: Batch) -> Any:
+    """Each value is computed only for the rows that it is chosen for."""
+    kind = arrow_type(term.type)
+    rest, places, parts = np.arange(batch.num_rows), [], []
+    for condition, value in term.branches:
+        met = mask(condition, batch.take(pa.array(rest))).to_numpy(zero_copy_only=False)
+        places.append(rest[met])
+        parts.append(evaluate(value, batch.take(pa.array(rest[met]))))
+        rest = rest[~met]
+    places.append(rest)
+    parts.append(evaluate(term.default, batch.take(pa.array(rest))))
+    whole = pa.concat_arrays(
+        [pa.nulls(len(p), kind) if p.null_count == len(p) else p.cast(kind) for p in parts]
+    )
+    return whole.take(pa.array(np.argsort(np.concatenate(places))))
 
 
 def _has_zero(values: Any) -> bool:

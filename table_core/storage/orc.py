@@ -27,6 +27,7 @@ from table_core.storage.data_format import (
     own_option,
     rows_within,
 )
+from table_core.storage.orc_before_1970 import mend_fractions
 from table_core.storage.orc_chars import has_chars, trimmed
 from table_core.storage.orc_sink import OrcSink
 from table_core.storage.orc_stripes import check_lengths, read_tail
@@ -202,6 +203,7 @@ class _OrcFileWriter:
             batch_size=1024,
         )
         self._empty = True
+        self._mends = False
 
     def write(self, table: pa.Table) -> None:
         """Add rows."""
@@ -212,7 +214,7 @@ class _OrcFileWriter:
 
     def _add(self, rows: pa.Table) -> None:
         for field, column in zip(self._fields, rows.columns, strict=True):
-            _refuse_fractions_before_1970(column.combine_chunks(), field.name)
+            self._mends |= _has_fractions_before_1970(column.combine_chunks(), field.name)
         columns = [
             _storable(column.combine_chunks()).cast(target.type)
             for column, target in zip(rows.columns, self._schema, strict=True)
@@ -236,7 +238,18 @@ class _OrcFileWriter:
             self._writer.close()
             self._sink.check()
             self._sink.file.close()
+            if self._mends:
+                self._mend()
         return self._sink.tell()
+
+    def _mend(self) -> None:
+        """Write the file again, with the fractions before 1970 that Arrow gets wrong."""
+        with self._storage.open_input(self._path) as source:
+            arrows = pa.BufferReader(source.read(self._sink.tell()))
+        self._sink = OrcSink(self._storage.open_output(self._path))
+        mend_fractions(arrows, arrows.size(), self._sink.write)
+        self._sink.check()
+        self._sink.file.close()
 
     def abort(self) -> None:
         """Close and delete the file."""
@@ -279,27 +292,32 @@ def _pushed(array: Any) -> Any:
     return array
 
 
-def _refuse_fractions_before_1970(array: Any, name: str) -> None:
-    """Refuse what Arrow's ORC writer stores wrongly: its negative nanoseconds stop Java's readers.
+def _has_fractions_before_1970(array: Any, name: str) -> bool:
+    """Whether there is a timestamp, however nested, that Arrow's ORC writer stores wrongly.
 
     Raises:
-        UnsupportedFeatureError: there is such a timestamp, however nested.
+        UnsupportedFeatureError: it is in the last second before 1970, where ORC has no room for
+            milliseconds: its readers, Java's as well, take them for those after 1970.
     """
     type_ = array.type
     if pa.types.is_timestamp(type_):
+        second = _PER_SECOND[type_.unit]
         values = array.cast(pa.int64()).fill_null(0).to_numpy()
-        if ((values < 0) & (values % _PER_SECOND[type_.unit] != 0)).any():
+        if ((values < 0) & (values + second >= max(second // 1000, 1)) & (values > -second)).any():
             raise UnsupportedFeatureError(
-                f"column {name!r} holds times before 1970 with a fraction of a second, which this "
-                "release cannot write to ORC so that others can read them; use file.format=parquet",
-                feature="ORC timestamps before 1970 with a fraction",
+                f"column {name!r} holds times in the last second before 1970, which ORC files "
+                "cannot tell from those in the first after; use file.format=parquet",
+                feature="ORC timestamps in the last second before 1970",
                 column=name,
             )
-    elif pa.types.is_struct(type_):
-        for member in array.flatten():
-            _refuse_fractions_before_1970(member, name)
+        return bool(((values < 0) & (values % second != 0)).any())
+    if pa.types.is_struct(type_):
+        parts = array.flatten()
     elif pa.types.is_map(type_):
-        _refuse_fractions_before_1970(array.keys, name)
-        _refuse_fractions_before_1970(array.items, name)
+        parts = [array.keys, array.items]
     elif pa.types.is_list(type_):
-        _refuse_fractions_before_1970(array.flatten(), name)
+        parts = [array.flatten()]
+    else:
+        return False
+    found = [_has_fractions_before_1970(part, name) for part in parts]
+    return any(found)

@@ -1,4 +1,4 @@
-"""Run-length decoders of ORC: integers (version 2) and booleans.
+"""Run-length codings of ORC: integers (version 2) and booleans.
 
 Source: the ORC v1 specification, "Run Length Encoding".
 """
@@ -12,10 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["decode_booleans", "decode_integers"]
+__all__ = ["decode_booleans", "decode_integers", "encode_integers"]
 
 _WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 _MIN_REPEATS: Final = 3
+_RUN: Final = 512
 _MASK: Final = 2**64 - 1
 
 
@@ -147,3 +148,19 @@ def decode_booleans(body: bytes, count: int) -> Any:
         found += len(part)
     bits = np.unpackbits(np.frombuffer(b"".join(parts), np.uint8))
     return bits[:count].astype(bool)
+
+
+def encode_integers(values: Any, *, signed: bool) -> bytes:
+    """A stream of int64 ``values`` as direct runs; those that are not ``signed`` are no negatives."""
+    whole = np.asarray(values, np.int64)
+    whole = ((whole << 1) ^ (whole >> 63)).view(np.uint64) if signed else whole.view(np.uint64)
+    out = []
+    for start in range(0, len(whole), _RUN):
+        run = whole[start : start + _RUN]
+        bits = max(int(run.max()).bit_length(), 1)
+        code = next(code for code, width in enumerate(_WIDTHS) if width >= bits)
+        width, more = _WIDTHS[code], len(run) - 1
+        out.append(bytes([1 << 6 | code << 1 | more >> 8, more & 0xFF]))
+        bytes_of = run.astype(">u8").view(np.uint8).reshape(len(run), 8)
+        out.append(np.packbits(np.unpackbits(bytes_of, axis=1)[:, 64 - width :]).tobytes())
+    return b"".join(out)

@@ -12,12 +12,25 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.storage.orc_messages import decode_message, nested, one, packed
 from table_core.storage.orc_numbers import decode_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["OrcTail", "StripeStreams", "check_lengths", "read_stripe_streams", "read_tail"]
+    from table_core.storage.orc_messages import Message
+
+__all__ = [
+    "OrcTail",
+    "StripeStreams",
+    "check_lengths",
+    "read_ends",
+    "read_part",
+    "read_stripe_streams",
+    "read_tail",
+    "stripe_footer",
+    "unpacked",
+]
 
 _CODECS: Final[Mapping[int, str | None]] = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
 _INDEX_KINDS: Final = frozenset({6, 7, 8})
@@ -25,9 +38,6 @@ _DATA, _LENGTH, _DICTIONARY_DATA = 1, 2, 3
 _VERSION_2: Final = frozenset({2, 3})
 _LONGEST: Final = 2**31 - 1
 _UNPACKED_MAX: Final = 1 << 30
-_VARINT_BYTES_MAX: Final = 10
-
-Message = dict[int, "list[int | bytes]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +81,40 @@ class StripeStreams:
     rows: int
 
 
-def read_tail(file: Any, size: int) -> OrcTail:
-    """Read the end of ``file``.
+def read_ends(file: Any, size: int) -> tuple[Message, Message]:
+    """The postscript and the footer of ``file``.
 
     Raises:
         ValueError, LookupError: no ORC file.
     """
-    end = _read(file, max(0, size - 16_384), min(size, 16_384))
+    end = read_part(file, max(0, size - 16_384), min(size, 16_384))
     script_length = end[-1]
-    script = _message(end[-1 - script_length : -1])
-    codec_number = _one(script, 2)
+    script = decode_message(end[-1 - script_length : -1])
+    codec_number = one(script, 2)
     if codec_number not in _CODECS:
         raise UnsupportedFeatureError(
             f"ORC codec {codec_number} is not supported", feature=f"ORC codec {codec_number}"
         )
-    codec, block_size = _CODECS[codec_number], _one(script, 3) or 262_144
-    footer_length = _one(script, 1)
-    body = _read(file, size - 1 - script_length - footer_length, footer_length)
-    footer = _message(_unpacked(body, codec, block_size))
-    types = tuple(_type(_message(_bytes(t))) for t in footer[4])
+    footer_length = one(script, 1)
+    body = read_part(file, size - 1 - script_length - footer_length, footer_length)
+    return script, decode_message(unpacked(body, *_packing(script)))
+
+
+def read_tail(file: Any, size: int) -> OrcTail:
+    """What the end of ``file`` says; raises as ``read_ends``."""
+    script, footer = read_ends(file, size)
+    types = tuple(_type(decode_message(nested(t))) for t in footer[4])
     stripes = []
     for part in footer.get(3, []):
-        stripe = _message(_bytes(part))
-        offset, index, data, foot, rows = (_one(stripe, n) for n in range(1, 6))
+        stripe = decode_message(nested(part))
+        offset, index, data, foot, rows = (one(stripe, n) for n in range(1, 6))
         stripes.append((offset, index, data, foot, rows))
-    return OrcTail(codec, block_size, types, tuple(stripes))
+    return OrcTail(*_packing(script), types, tuple(stripes))
+
+
+def _packing(script: Message) -> tuple[str | None, int]:
+    """Codec and size of blocks."""
+    return _CODECS[one(script, 2)], one(script, 3) or 262_144
 
 
 def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> StripeStreams:
@@ -104,14 +123,14 @@ def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> S
     Raises:
         ValueError, LookupError: the stripe is damaged.
     """
-    footer = _stripe_footer(file, tail, stripe)
+    footer = stripe_footer(file, tail, stripe)
     streams = {
-        kind: _unpacked(_read(file, offset, length), tail.codec, tail.block_size)
+        kind: unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
         for kind, owner, offset, length in _streams(footer, tail, stripe)
         if owner == column
     }
-    encoding = _one(_message(_bytes(footer[2][column])), 1)
-    zone = _bytes(footer.get(3, [b""])[0]).decode()
+    encoding = one(decode_message(nested(footer[2][column])), 1)
+    zone = nested(footer.get(3, [b""])[0]).decode()
     return StripeStreams(streams, encoding, zone, tail.stripes[stripe][4])
 
 
@@ -123,16 +142,16 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
     Raises:
         ValueError, LookupError: a length is impossible.
     """
-    footer = _stripe_footer(file, tail, stripe)
+    footer = stripe_footer(file, tail, stripe)
     wanted = {number for name in names for number in tail.subtree(tail.column(name)[0])}
     streams = list(_streams(footer, tail, stripe))
     room = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
     for kind, owner, offset, length in streams:
         if kind != _LENGTH or owner not in wanted:
             continue
-        if _one(_message(_bytes(footer[2][owner])), 1) not in _VERSION_2:
+        if one(decode_message(nested(footer[2][owner])), 1) not in _VERSION_2:
             continue  # a version 1 of integers, which only very old writers use
-        body = _unpacked(_read(file, offset, length), tail.codec, tail.block_size)
+        body = unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
         lengths = decode_integers(body, None, signed=False)
         texts = room.get((owner, _DICTIONARY_DATA)) or room.get((owner, _DATA))
         most = _LONGEST if texts is None else _unpacked_most(file, tail, *texts)
@@ -140,18 +159,19 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
             raise ValueError(f"column {owner} holds more than its stripe")
 
 
-def _stripe_footer(file: Any, tail: OrcTail, stripe: int) -> Message:
+def stripe_footer(file: Any, tail: OrcTail, stripe: int) -> Message:
+    """What the end of a stripe says of its streams."""
     offset, index, data, foot, _ = tail.stripes[stripe]
-    packed = _read(file, offset + index + data, foot)
-    return _message(_unpacked(packed, tail.codec, tail.block_size))
+    body = read_part(file, offset + index + data, foot)
+    return decode_message(unpacked(body, tail.codec, tail.block_size))
 
 
 def _streams(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int, int, int, int]]:
     """Kind, column, offset and length of each stream that is no index."""
     offset = tail.stripes[stripe][0]
     for part in footer.get(1, []):
-        stream = _message(_bytes(part))
-        kind, owner, length = _one(stream, 1), _one(stream, 2), _one(stream, 3)
+        stream = decode_message(nested(part))
+        kind, owner, length = one(stream, 1), one(stream, 2), one(stream, 3)
         if kind not in _INDEX_KINDS:
             yield kind, owner, offset, length
         offset += length
@@ -161,7 +181,7 @@ def _unpacked_most(file: Any, tail: OrcTail, offset: int, length: int) -> int:
     """The most bytes that a stream can unpack to."""
     if tail.codec is None:
         return length
-    body, at, most = _read(file, offset, length), 0, 0
+    body, at, most = read_part(file, offset, length), 0, 0
     while at < length:
         header = int.from_bytes(body[at : at + 3], "little")
         at += 3 + (header >> 1)
@@ -169,7 +189,8 @@ def _unpacked_most(file: Any, tail: OrcTail, offset: int, length: int) -> int:
     return most
 
 
-def _read(file: Any, offset: int, length: int) -> bytes:
+def read_part(file: Any, offset: int, length: int) -> bytes:
+    """``length`` bytes of ``file`` from ``offset``; ``ValueError`` if there are fewer."""
     if offset < 0 or length < 0:
         raise ValueError("an offset before the file")
     file.seek(offset)
@@ -179,7 +200,7 @@ def _read(file: Any, offset: int, length: int) -> bytes:
     return body
 
 
-def _unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
+def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
     """Blocks with a header of three bytes: length, and whether it is stored as it is."""
     if codec is None:
         return body
@@ -215,66 +236,5 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
 
 
 def _type(message: Message) -> _Type:
-    names = tuple(_bytes(name).decode() for name in message.get(3, []))
-    return _Type(_one(message, 1), tuple(_packed(message.get(2, []))), names)
-
-
-def _packed(parts: Sequence[int | bytes]) -> list[int]:
-    found = []
-    for part in parts:
-        if isinstance(part, int):
-            found.append(part)
-            continue
-        at = 0
-        while at < len(part):
-            value, at = _varint(part, at)
-            found.append(value)
-    return found
-
-
-def _one(message: Message, number: int) -> int:
-    match message.get(number, [0])[-1]:
-        case int(value):
-            return value
-    raise ValueError(f"member {number} is no number")
-
-
-def _bytes(value: int | bytes) -> bytes:
-    match value:
-        case bytes(body):
-            return body
-    raise ValueError("a number where a message should be")
-
-
-def _message(body: bytes) -> Message:
-    """A Protocol Buffers message: values by member number."""
-    found: Message = {}
-    at = 0
-    while at < len(body):
-        tag, at = _varint(body, at)
-        wire = tag & 7
-        value: int | bytes
-        if wire == 0:
-            value, at = _varint(body, at)
-        elif wire in {1, 5}:
-            width = 8 if wire == 1 else 4
-            value, at = body[at : at + width], at + width
-        elif wire == 2:
-            length, at = _varint(body, at)
-            value, at = body[at : at + length], at + length
-        else:
-            raise ValueError(f"wire type {wire}")
-        if at > len(body):
-            raise ValueError("a message that ends too early")
-        found.setdefault(tag >> 3, []).append(value)
-    return found
-
-
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(_VARINT_BYTES_MAX):
-        byte = body[at + shift]
-        value |= (byte & 0x7F) << (7 * shift)
-        if byte < 0x80:
-            return value, at + shift + 1
-    raise ValueError("a number without an end")
+    names = tuple(nested(name).decode() for name in message.get(3, []))
+    return _Type(one(message, 1), tuple(packed(message.get(2, []))), names)

@@ -18,13 +18,14 @@ from table_core.storage.orc_stripes import read_stripe_streams
 if TYPE_CHECKING:
     from table_core.storage.orc_stripes import OrcTail
 
-__all__ = ["read_timestamps"]
+__all__ = ["BASE", "TIMESTAMPS", "nanoseconds", "read_timestamps"]
 
 _TIMESTAMP: Final = 9
-_TIMESTAMP_INSTANT: Final = 18
+TIMESTAMPS: Final = frozenset({_TIMESTAMP, 18})
+"""Kinds of columns: without and with a time zone."""
 _PRESENT, _DATA, _SECONDARY = 0, 1, 5
 _DIRECT_V2: Final = 2
-_BASE: Final = 1_420_070_400
+BASE: Final = 1_420_070_400
 """2015-01-01 00:00:00 UTC in seconds."""
 _UTC_NAMES: Final = frozenset({"", "UTC", "GMT", "Etc/UTC", "Z"})
 
@@ -42,7 +43,7 @@ def read_timestamps(
     name, type_ = field.name, field.type
     column, kind = tail.column(name)
     is_ours = pa.types.is_timestamp(type_) and type_.unit != "ns"
-    if kind not in {_TIMESTAMP, _TIMESTAMP_INSTANT} or not is_ours:
+    if kind not in TIMESTAMPS or not is_ours:
         raise _unsupported(name, path, "nested, or with more than 6 digits of a second")
     found = read_stripe_streams(file, tail, stripe, column)
     if kind == _TIMESTAMP and found.timezone not in _UTC_NAMES:
@@ -52,8 +53,8 @@ def read_timestamps(
     present = found.streams.get(_PRESENT)
     there = np.ones(found.rows, bool) if present is None else decode_booleans(present, found.rows)
     count = int(there.sum())
-    seconds = _BASE + decode_integers(found.streams.get(_DATA, b""), count, signed=True)
-    nanos = _nanos(decode_integers(found.streams.get(_SECONDARY, b""), count, signed=False))
+    seconds = BASE + decode_integers(found.streams.get(_DATA, b""), count, signed=True)
+    nanos = nanoseconds(decode_integers(found.streams.get(_SECONDARY, b""), count, signed=False))
     # Java truncates towards 1970 and writers keep it so: the fraction then belongs to one less.
     seconds = seconds - ((seconds < 0) & (nanos > 999_999))
     per_second = 1_000 if type_.unit == "ms" else 1_000_000
@@ -62,7 +63,7 @@ def read_timestamps(
     return pa.array(values, mask=~there).cast(type_)
 
 
-def _nanos(stored: Any) -> Any:
+def nanoseconds(stored: Any) -> Any:
     """Nanoseconds, whose trailing zeros are counted in the last three bits."""
     zeros = stored & 7
     return (stored >> 3) * np.where(zeros > 0, 10 ** (zeros + 1), 1)

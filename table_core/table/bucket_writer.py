@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import OptionError
+from table_core.merge.clustering import Clustering
 from table_core.merge.deduplicate import Deduplicate
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
 from table_core.merge.sort import is_retract, runs_of
 from table_core.merge.unmerged import Unmerged
 from table_core.ondisk import layout
-from table_core.options import keys_merge, keys_scan
+from table_core.options import keys_merge, keys_scan, keys_write
 from table_core.table.partition_spec import partition_row
 
 if TYPE_CHECKING:
@@ -56,10 +57,16 @@ class BucketWriter:
     changes: bool = False
     _next: dict[Bucket, int] = field(init=False, default_factory=dict)
     _engine: MergeEngine | None = field(init=False, default=None)
+    _clustering: Clustering | None = field(init=False, default=None)
+    """How the rows of a table without key and buckets are to lie (``clustering.columns``)."""
 
     def __post_init__(self) -> None:
-        if self.access.schema.is_key_table:
-            self._engine = engine_for(self.access.schema)
+        schema = self.access.schema
+        columns = self.access.options.get(keys_write.CLUSTERING_COLUMNS)
+        if schema.is_key_table:
+            self._engine = engine_for(schema)
+        elif columns and schema.bucket < 0:
+            self._clustering = Clustering.of(schema, columns)
 
     @classmethod
     def of(
@@ -79,6 +86,11 @@ class BucketWriter:
             replaces=replaces,
             changes=producer == "input" and not replaces,
         )
+
+    @property
+    def sorts(self) -> bool:
+        """Whether runs are in an order, so that many can be merged to one."""
+        return self._engine is not None or self._clustering is not None
 
     def number_on(self, buckets: Iterable[Bucket]) -> None:
         """Find where the numbering of each bucket goes on: after the largest number in it."""
@@ -126,8 +138,19 @@ class BucketWriter:
             unknown = pa.repeat(pa.scalar(-1, pa.int64()), mine.num_rows)
             return mine.add_column(0, SEQUENCE_COLUMN, unknown), []
         if self._engine is None:
-            return rows if indices is None else rows.take(indices), []
+            mine = rows if indices is None else rows.take(indices)
+            return self._clustered(mine, bucket, whole=whole), []
         return self._keyed(self._engine, rows, bucket, indices, whole=whole)
+
+    def _clustered(self, rows: pa.Table, bucket: Bucket, *, whole: bool) -> pa.Table:
+        """Rows of a table without key as they are to lie; with what orders them, if more follow."""
+        if self._clustering is None:
+            return rows
+        first = self._next.get(bucket, 0)
+        self._next[bucket] = first + rows.num_rows
+        placed, order = self._clustering.placed(rows, first), self._clustering.order
+        ordered = Unmerged(order).fold(placed, runs_of(placed, order))
+        return self._clustering.plain(ordered) if whole else ordered
 
     def _keyed(
         self,
@@ -179,7 +202,7 @@ class BucketWriter:
     def store(self, bucket: Bucket, tables: Iterable[pa.Table]) -> list[DataFile]:
         """Write files of ``tables``, which are in the order of the bucket."""
         ordered = not self.access.schema.is_key_table and self.access.schema.bucket > 0
-        first = self._next.get(bucket, 0) if self._engine is None else 0
+        first = self._next.get(bucket, 0) if not self.sorts else 0
         with self.factory.rolling(*bucket, first_sequence=first, sync=False) as writer:
             for table in tables:
                 writer.write(table)
@@ -192,6 +215,9 @@ class BucketWriter:
         self, bucket: Bucket, runs: Sequence[Iterator[pa.RecordBatch]], *, whole: bool = True
     ) -> Iterator[pa.Table]:
         """Runs of ``bucket``, oldest first, as one: merged if they are the ``whole``."""
+        if self._clustering is not None:
+            ordered = merge_runs(runs, Unmerged(self._clustering.order))
+            return map(self._clustering.plain, ordered) if whole else ordered
         if self._engine is None or bucket[1] == layout.POSTPONE_BUCKET:
             return (pa.Table.from_batches([batch]) for run in runs for batch in run)
         return merge_runs(runs, self._engine if whole else Unmerged(self._engine.order))

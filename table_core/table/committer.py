@@ -17,7 +17,7 @@ from table_core.errors import OutcomeUnknownError, TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.properties import WRITER_PREFIX, carried, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
-from table_core.options import keys_commit
+from table_core.options import keys_commit, keys_retention
 from table_core.table.commit_effects import Performer, snapshots_backwards
 from table_core.table.results import Commit, CommitAs
 from table_core.table.uncommitted import discard, is_certain
@@ -142,12 +142,19 @@ def commit_parts(
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
-    if upkeep and outcome.snapshot_ids:
+    if upkeep and outcome.snapshot_ids and _keeps_itself(access):
         from table_core.table.after_commit import keep_up
 
         written = append.entries if append is not None and not commit_done.replayed else ()
         keep_up(access, frozenset(entry.partition for entry in written))
     return commit_done
+
+
+def _keeps_itself(access: TableAccess) -> bool:
+    """Whether anything can follow a commit; loading what does it takes longer than a small one."""
+    return not access.options.get(keys_commit.WRITE_ONLY) or access.options.get(
+        keys_retention.PARTITION_END_INPUT_TO_DONE
+    )
 
 
 def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:

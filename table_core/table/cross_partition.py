@@ -185,7 +185,9 @@ class CrossPartition:
         access = self.access
         fields = access.schema.select(access.schema.primary_keys)
         reader = SplitReader(access=access, fields=fields)
-        for split in StatePlanner(access=access).plan(access.metadata.head()).splits:
+        # Keys of level 0 count, where batch reads do not see them yet.
+        planner = StatePlanner(access=access, streams=True)
+        for split in planner.plan(access.metadata.head()).splits:
             if not self._is_young(split):
                 continue
             partition = self._number(split.partition)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from table_core.lsm.sorted_run import in_key_order
 from table_core.options import keys_commit
-from table_core.table.compaction import compact_key_bucket, wants_full
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +41,10 @@ class InlineCompaction:
     def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
         """Compact what ``changes`` bring together with what is there."""
         buckets, full = self.due(changes)
+        if not buckets:
+            return ()
+        from table_core.table.compaction import compact_key_bucket
+
         totals = {(c.partition, c.bucket): c.total_buckets for c in changes}
 
         def compact(bucket: Bucket) -> CompactChange | None:
@@ -68,6 +71,8 @@ class InlineCompaction:
             return {}, False
         if self.replaces:
             return {bucket: own for bucket, own in touched.items() if overlap(access, own)}, False
+        from table_core.table.compaction import wants_full
+
         full = wants_full(access)
         live = access.files_by_bucket(
             access.metadata.head(),

@@ -3,8 +3,9 @@
 Rows are buffered across buckets.  When ``write-buffer-size`` is reached every bucket's share goes to
 the local disk as a sorted run, and in the end the runs of a bucket are merged to level-0 files; what
 fits into the buffer is sorted, merged and written at once.  Several buckets at a time.  An append
-table without partitions and buckets needs no buffer: its rows go straight into a file.  Nothing is
-visible before ``commit``; whatever fails before that takes the files of this writer away.
+table without partitions, buckets and ``clustering.columns`` needs no buffer: its rows go straight
+into a file.  Nothing is visible before ``commit``; whatever fails before that takes the files of this
+writer away.
 """
 
 from __future__ import annotations
@@ -225,7 +226,7 @@ class TableWriter:
 
     def _writes_directly(self) -> bool:
         schema = self._access.schema
-        return not schema.is_key_table and not schema.partition_keys and schema.bucket < 0
+        return not self._buckets.sorts and not schema.partition_keys and schema.bucket < 0
 
     def _write_directly(self, rows: pa.Table) -> None:
         if self._direct is None:
@@ -251,7 +252,7 @@ class TableWriter:
             return bucket, [], changelog
 
         self._each_share(put)
-        if self._access.schema.is_key_table:
+        if self._buckets.sorts:
             spilled.join(self._buckets)
         if spilled.is_full:
             self._store_spilled(spilled)

@@ -151,11 +151,13 @@ public final class Judge {
                     return stream(table, ask.get("until").asLong());
                 case "write":
                     JsonNode watermark = ask.get("watermark");
-                    write(table, ask.get("rows"), watermark == null ? null : watermark.asLong());
+                    BatchWriteBuilder into = overwriting(table, ask.path("overwrite").asText());
+                    Long mark = watermark == null ? null : watermark.asLong();
+                    write(table, into, ask.get("rows"), mark);
                     break;
                 case "rounds":
                     for (JsonNode rows : ask.get("rounds")) {
-                        write(table, rows, null);
+                        write(table, table.newBatchWriteBuilder(), rows, null);
                     }
                     break;
                 case "compact":
@@ -365,9 +367,19 @@ public final class Judge {
 
     // ------------------------------------------------------------------ writing
 
-    private static void write(Table table, JsonNode rows, Long watermark) throws Exception {
+    /** A writer that replaces the {@code table}, the {@code partitions} of its rows, or nothing. */
+    private static BatchWriteBuilder overwriting(Table table, String what) {
+        if (what.isEmpty()) {
+            return table.newBatchWriteBuilder();
+        }
+        String dynamic = String.valueOf(what.equals("partitions"));
+        Map<String, String> options = Map.of("dynamic-partition-overwrite", dynamic);
+        return table.copy(options).newBatchWriteBuilder().withOverwrite();
+    }
+
+    private static void write(Table table, BatchWriteBuilder builder, JsonNode rows, Long watermark)
+            throws Exception {
         List<DataType> types = table.rowType().getFieldTypes();
-        BatchWriteBuilder builder = table.newBatchWriteBuilder();
         FileStoreTable store = (FileStoreTable) table;
         boolean dynamic = store.bucketMode() == BucketMode.HASH_DYNAMIC;
         BucketAssigner assigner = dynamic ? assigner(store) : null;

@@ -149,9 +149,15 @@ class JudgedTable:
         named = {k.replace("__", ".").replace("_", "-"): v for k, v in options.items()}
         return list(self._ask("stream", until=until, options=named))
 
-    def write(self, rows: Rows, watermark: int | None = None) -> int | None:
-        """Commit rows; the newest snapshot then, None without any.  So do the other verbs."""
-        more = {} if watermark is None else {"watermark": watermark}
+    def write(
+        self, rows: Rows, watermark: int | None = None, overwrite: str | None = None
+    ) -> int | None:
+        """Commit rows; the newest snapshot then, None without any.  So do the other verbs.
+
+        ``overwrite``: ``"partitions"`` (those that occur in the rows) or ``"table"``.
+        """
+        given = {"watermark": watermark, "overwrite": overwrite}
+        more = {name: value for name, value in given.items() if value is not None}
         return self._newest("write", rows=rows, **more)
 
     def rounds(self, rounds: Sequence[Rows]) -> int | None:

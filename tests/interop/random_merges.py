@@ -133,6 +133,8 @@ class RandomMerges:
     loose: dict[str, Callable[[Any], Any]] = field(init=False, default_factory=dict)
     """What of a cell must be equal, of columns whose stored form nobody promises."""
     kinds: tuple[str, ...] = field(init=False, default=("+I", "+I", "+U"))
+    sizes: tuple[int, ...] = field(init=False, default=(1, 3, 8, 8, 14))
+    """Rows of a batch."""
     makers: dict[str, Callable[[random.Random, Any], Any]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -405,7 +407,7 @@ class RandomMerges:
         """Rows with keys that repeat, in the batch too; with kinds unless a column has them."""
         chance = self.chance
         data = []
-        for _ in range(chance.choice([1, 3, 8, 8, 14])):
+        for _ in range(chance.choice(self.sizes)):
             row = dict(chance.choice(self.pools))
             for name, type_ in self.columns:
                 if name not in row:

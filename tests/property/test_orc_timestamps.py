@@ -12,16 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.datatypes.kinds import Atomic, Field, Root
+from table_core.datatypes.kinds import Array, Atomic, Field, Root, Row
 from table_core.errors import UnsupportedFeatureError
 from table_core.storage.formats import WriterSettings, format_for
 from table_core.storage.memory import MemoryStorage
-from table_core.storage.orc_numbers import decode_booleans, decode_integers
+from table_core.storage.orc_numbers import decode_booleans, decode_integers, encode_integers
 from table_core.storage.orc_stripes import read_stripe_streams, read_tail
 
 YEAR_1, YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
-near = st.integers(0, 2**50) | st.integers(-(2**30), -1).map(lambda seconds: seconds * 10**6)
-far = st.integers(0, YEAR_9999) | st.integers(YEAR_1 // 10**6, -1).map(lambda s: s * 10**6)
+SECOND = 10**6
+early = st.integers(-(2**21), -2).flatmap(  # fractions below a millisecond are stored otherwise
+    lambda second: st.integers(0, 2000).map(lambda part: second * SECOND + part)
+)
+near = st.integers(0, 2**50) | st.integers(-(2**50), -SECOND) | early
+far = st.integers(0, YEAR_9999) | st.integers(YEAR_1, -SECOND)
 
 
 def through_orc(values, field, **settings):
@@ -32,7 +36,10 @@ def through_orc(values, field, **settings):
     writer.write(table)
     size = writer.close()
     batches = format_for("orc").read(storage, "f", size, fields, batch_rows=100)
-    return [value for batch in batches for value in batch.column("t").cast(pa.int64()).to_pylist()]
+    columns = [batch.column("t") for batch in batches]
+    if pa.types.is_timestamp(values.type):
+        columns = [column.cast(pa.int64()) for column in columns]
+    return [value for column in columns for value in column.to_pylist()]
 
 
 @pytest.mark.parametrize("root", [Root.TIMESTAMP, Root.TIMESTAMP_LTZ])
@@ -45,13 +52,28 @@ def test_instants_of_any_year_survive(root, compression, values):
     assert through_orc(array, field, compression=compression) == values
 
 
-@pytest.mark.parametrize("value", [-1, -999_999, YEAR_1 + 1])
-def test_fractions_before_1970_are_refused_by_name(value):
-    """Arrow's writer stores negative nanoseconds, which Java refuses to read."""
+@given(values=st.lists(st.none() | near, min_size=1, max_size=60), size=st.integers(0, 3))
+def test_instants_in_nested_columns_survive(values, size):
+    type_ = Row((Field(2, "a", Array(Atomic(Root.TIMESTAMP, precision=6))),))
+    rows = [None if v is None else {"a": [v, None, *[v] * size]} for v in values]
+    array = pa.array(rows, pa.struct([("a", pa.list_(pa.timestamp("us")))]))
+    assert through_orc(array, Field(1, "t", type_), block_size=1000) == array.to_pylist()
+
+
+@pytest.mark.parametrize("value", [-1, -999_000])
+def test_the_last_second_before_1970_is_refused_by_name(value):
+    """Every reader of ORC takes it for the first one after."""
     field = Field(1, "t", Atomic(Root.TIMESTAMP, precision=6))
     with pytest.raises(UnsupportedFeatureError) as caught:
         through_orc(pa.array([0, None, value], pa.timestamp("us")), field)
     assert caught.value.facts["column"] == "t"
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=1200), st.booleans())
+def test_integers_come_back_from_their_runs(values, signed):
+    values = values if signed else [abs(v) % 2**63 for v in values]
+    body = encode_integers(np.array(values, np.int64), signed=signed)
+    assert decode_integers(body, None, signed=signed).tolist() == values
 
 
 def test_nanoseconds_outside_their_years_are_refused_by_name():

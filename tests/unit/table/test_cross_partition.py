@@ -143,3 +143,24 @@ def test_overwriting_one_partition_is_refused_and_the_whole_table_is_not(tmp_pat
         writer.commit()
     assert state_of(table) == expected("deduplicate", rows)
     assert len(table.read().splits()) == 1
+
+
+@pytest.mark.parametrize("marks", ["false", "true"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_keys_that_no_read_shows_yet_are_known(tmp_path: Path, engine: str, marks: str) -> None:
+    """Beside deletion vectors, and of first-row, level 0 waits for a compaction."""
+    if engine == "first-row" and marks == "true":
+        return  # there is no such table
+    options = {"merge-engine": engine, "deletion-vectors.enabled": marks, **ENGINES[engine]}
+    draw, history = random.Random(engine), []
+    table = made(tmp_path, **options)
+    waiting = tc.open_table(table.uri, options={"write-only": "true"})
+    for _ in range(4):
+        rows = some(draw, deletes=engine == "deduplicate")
+        history += rows
+        with waiting.write() as writer:
+            writer.write(arrow(rows))
+            writer.commit()
+    table.compact("minor")
+    table.compact()
+    assert state_of(table) == expected(engine, history)

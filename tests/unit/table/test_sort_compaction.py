@@ -1,4 +1,4 @@
-"""``compact(order_by=...)``: the same rows, in order, whatever fits in memory."""
+"""``compact(order_by=...)`` and ``clustering.columns``: the same rows, in order, whatever memory there is."""
 
 from __future__ import annotations
 
@@ -110,3 +110,36 @@ def test_what_is_in_the_order_of_its_key_is_not_sorted(tmp_path: Path) -> None:
     table = catalog.create_table("d.k", schema, primary_key=("id",), options={"bucket": "1"})
     with pytest.raises(UnsupportedFeatureError, match="order_by"):
         table.compact(order_by=["id"])
+
+
+@pytest.mark.parametrize("buffer", ["256 mb", "20 kb"])
+@pytest.mark.parametrize("partitions", [(), ("p",)])
+@pytest.mark.parametrize("strategy", ["auto", "order"])
+def test_a_write_brings_its_rows_in_the_order_that_the_table_wants(
+    tmp_path: Path, strategy: str, partitions: tuple[str, ...], buffer: str
+) -> None:
+    columns = "x" if strategy == "auto" else "x,id"
+    options = {"sink.clustering.by-columns": columns, "clustering.strategy": strategy}
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table(
+        "d.t", SCHEMA, partition_by=partitions, options={"bucket": "-1", **options}
+    )
+    chance = np.random.default_rng(3)
+    with catalog.table("d.t", options={"write-buffer-size": buffer}).write() as writer:
+        for start in range(0, 4000, 500):
+            ids = np.arange(start, start + 500)
+            x = chance.integers(0, 100, 500)
+            data = {
+                "id": ids,
+                "x": pa.array(x, pa.int32(), mask=x == 13),
+                "y": pa.array(x, pa.int32()),
+                "p": ["a" if n % 3 else "b" for n in ids],
+            }
+            writer.write(pa.table(data, schema=SCHEMA))
+        writer.commit()
+    assert rows_of(table)["id"].to_pylist() == list(range(4000))
+    for where in [f"p = '{name}'" for name in ("a", "b")] if partitions else [None]:
+        rows = table.read(where=where).to_arrow().to_pylist()
+        keys = [(row["x"] is not None, row["x"] or 0, row["id"]) for row in rows]
+        assert keys == sorted(keys)  # rows that are alike stay in the order in which they came

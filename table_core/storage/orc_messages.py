@@ -1,0 +1,102 @@
+"""Protocol Buffers messages, as ORC keeps its structure in: values by member number.
+
+Source: the ORC v1 specification; the encoding of Protocol Buffers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Message", "decode_message", "encode_message", "nested", "one", "packed"]
+
+_VARINT_BYTES_MAX: Final = 10
+
+Message = dict[int, "list[int | bytes]"]
+
+
+def packed(parts: Sequence[int | bytes]) -> list[int]:
+    """The numbers of a repeated member, however they are stored."""
+    found = []
+    for part in parts:
+        if isinstance(part, int):
+            found.append(part)
+            continue
+        at = 0
+        while at < len(part):
+            value, at = _varint(part, at)
+            found.append(value)
+    return found
+
+
+def one(message: Message, number: int) -> int:
+    """The member ``number``, 0 without one; ``ValueError`` if it is no number."""
+    match message.get(number, [0])[-1]:
+        case int(value):
+            return value
+    raise ValueError(f"member {number} is no number")
+
+
+def nested(value: int | bytes) -> bytes:
+    """``value``, which is a message or text; ``ValueError`` if it is a number."""
+    match value:
+        case bytes(body):
+            return body
+    raise ValueError("a number where a message should be")
+
+
+def decode_message(body: bytes) -> Message:
+    """A Protocol Buffers message: values by member number."""
+    found: Message = {}
+    at = 0
+    while at < len(body):
+        tag, at = _varint(body, at)
+        wire = tag & 7
+        value: int | bytes
+        if wire == 0:
+            value, at = _varint(body, at)
+        elif wire in {1, 5}:
+            width = 8 if wire == 1 else 4
+            value, at = body[at : at + width], at + width
+        elif wire == 2:
+            length, at = _varint(body, at)
+            value, at = body[at : at + length], at + length
+        else:
+            raise ValueError(f"wire type {wire}")
+        if at > len(body):
+            raise ValueError("a message that ends too early")
+        found.setdefault(tag >> 3, []).append(value)
+    return found
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(_VARINT_BYTES_MAX):
+        byte = body[at + shift]
+        value |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return value, at + shift + 1
+    raise ValueError("a number without an end")
+
+
+def encode_message(message: Message) -> bytes:
+    """The bytes of ``message``, members by number.  Its numbers are varints, none of fixed width."""
+    out = bytearray()
+    for number in sorted(message):
+        for value in message[number]:
+            if isinstance(value, int):
+                out += _encoded(number << 3) + _encoded(value)
+            else:
+                out += _encoded(number << 3 | 2) + _encoded(len(value)) + value
+    return bytes(out)
+
+
+def _encoded(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
