@@ -254,7 +254,7 @@ def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping
     found: dict[Any, int] = {}
     metadata, head = access.metadata, access.metadata.head()
     for meta in metadata.data_manifests(head) if head else []:
-        for entry in metadata.manifest(meta.file_name):
+        for entry in metadata.manifest(meta):
             made = entry.file.creation_time_ms
             if made is not None:
                 found[key(entry)] = max(found.get(key(entry), made), made)
