@@ -107,14 +107,14 @@ def deletion_refs(entries: Iterable[IndexEntry]) -> dict[str, DeletionRef]:
 def by_bucket(
     entries: Iterable[ManifestEntry],
 ) -> dict[tuple[bytes, int], list[ManifestEntry]]:
-    """Entries by partition and bucket: partitions in order of first appearance, buckets by number."""
+    """Entries by partition and bucket, partitions together, in order of first appearance."""
     partitions: dict[bytes, dict[int, list[ManifestEntry]]] = {}
     for entry in entries:
         partitions.setdefault(entry.partition, {}).setdefault(entry.bucket, []).append(entry)
     return {
         (partition, bucket): group
         for partition, buckets in partitions.items()
-        for bucket, group in sorted(buckets.items())
+        for bucket, group in buckets.items()
     }
 
 
