@@ -22,7 +22,7 @@ import table_core as tc
 
 pytestmark = pytest.mark.interop
 
-FIRST = int(os.environ.get("DIFFS_SEED", "1"))
+FIRST = int(os.environ.get("DIFFS_SEED", "100"))
 TABLES = int(os.environ.get("DIFFS_TABLES", "4"))
 
 
