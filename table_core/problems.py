@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from table_core.errors import CorruptFileError
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["Problems", "json_object"]
 
 T = TypeVar("T")
+_BITS: Final = 63
+"""Of a number without its sign."""
 
 
 class Problems:
@@ -38,6 +40,9 @@ class Problems:
             return default
         if type(value) is not want:  # `is`: JSON true must not pass as an int
             self.add(key, f"expected {want.__name__}, got {value!r}")
+            return default
+        if isinstance(value, int) and value.bit_length() > _BITS:
+            self.add(key, f"expected a number of 64 bits, got {value}")
             return default
         return value
 

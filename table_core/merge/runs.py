@@ -141,20 +141,15 @@ class Groups:
 
     def last(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Position of the last value of each group in ``mask``, or -1."""
-        if self.count == 0:
-            return np.full(len(self.starts), -1, np.int64)
-        seen = np.maximum.accumulate(np.where(mask, np.arange(self.count), -1))
-        at_end = seen[np.maximum(self.stops - 1, 0)]
-        return np.where((at_end >= self.starts) & (self.stops > self.starts), at_end, -1)
+        before, hits = _ranked(mask)
+        at = np.append(hits, -1)[before[self.stops] - 1]
+        return np.where(at >= self.starts, at, -1)
 
     def first(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Position of the first value of each group in ``mask``, or -1."""
-        count = self.count
-        if count == 0:
-            return np.full(len(self.starts), -1, np.int64)
-        ahead = np.where(mask, np.arange(count), count)[::-1]
-        at_start = np.minimum.accumulate(ahead)[::-1][np.minimum(self.starts, count - 1)]
-        return np.where((at_start < self.stops) & (self.stops > self.starts), at_start, -1)
+        before, hits = _ranked(mask)
+        at = np.append(hits, len(mask))[before[self.starts]]
+        return np.where(at < self.stops, at, -1)
 
     def reduce(self, operation: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
         """``operation`` over the values of each group; ``empty`` where there are none."""
@@ -166,6 +161,15 @@ class Groups:
         if filled.any():
             result[filled] = operation.reduceat(values, self.starts[filled])
         return result
+
+
+def _ranked(
+    mask: npt.NDArray[np.bool_],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """How many values before each position are in ``mask``, and which are."""
+    before = np.zeros(len(mask) + 1, np.int64)
+    np.cumsum(mask, out=before[1:])
+    return before, np.flatnonzero(mask)
 
 
 def joined(

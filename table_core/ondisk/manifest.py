@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
 from table_core.ondisk.avro import (
     Container,
+    block_records,
     corrupt,
     open_container,
     read_records,
@@ -28,9 +29,12 @@ from table_core.ondisk.avro_schemas import (
 from table_core.ondisk.avro_shape import mismatches, plain_schema
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
 from table_core.ondisk.file_columns import FileColumns
+from table_core.ondisk.manifest_heads import find_heads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from table_core.ondisk.manifest_heads import Heads
 
 __all__ = [
     "FoldedEntries",
@@ -139,18 +143,47 @@ def decode_manifest(
         UnsupportedFeatureError: a version other than 2.
     """
     container, unknown = _opened(body, path)
+    if keep is not None:
+        heads = find_heads(container)
+        if heads is not None and _are_plain(heads):
+            return _kept(container, heads, keep, unknown, path)
     entries = []
     records = read_records(container, path=path)
     while some := list(islice(records, _AT_ONCE)):
-        heads = [(r["_PARTITION"], r["_BUCKET"], r["_TOTAL_BUCKETS"]) for r in some]
-        wanted = keep(heads) if keep else repeat(True, len(some))
-        for record, head, kept in zip(some, heads, wanted, strict=True):
+        told = [(r["_PARTITION"], r["_BUCKET"], r["_TOTAL_BUCKETS"]) for r in some]
+        wanted = keep(told) if keep else repeat(True, len(some))
+        for record, head, kept in zip(some, told, wanted, strict=True):
             kind = _kind(record, path)
             if kept:
                 found = record["_FILE"]
                 file = _lean_file(found, path) if lean else _file_from_record(found, unknown, path)
                 entries.append(ManifestEntry(kind, *head, file))
     return entries
+
+
+def _are_plain(heads: Heads) -> bool:
+    """Whether all entries are of our version, and of kinds that we know."""
+    return bool((heads.version == VERSION).all() and ((heads.kind == 0) | (heads.kind == 1)).all())
+
+
+def _kept(
+    container: Container,
+    heads: Heads,
+    keep: Callable[[Sequence[Head]], Iterable[bool]],
+    unknown: Iterable[str],
+    path: str,
+) -> list[ManifestEntry]:
+    """The entries that ``keep`` wants; only those are decoded."""
+    told = list(heads)
+    which = [at for at, wanted in enumerate(keep(told)) if wanted]
+    payload = heads.payload(container.payload, which)
+    records = block_records(container.plain, len(which), payload, path=path)
+    return [
+        ManifestEntry(
+            _kind(record, path), *told[at], _file_from_record(record["_FILE"], unknown, path)
+        )
+        for at, record in zip(which, records, strict=True)
+    ]
 
 
 def decode_file_columns(body: bytes, *, path: str) -> FileColumns:

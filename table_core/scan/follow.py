@@ -60,6 +60,8 @@ class Deliver:
     """Read the ADD entries of ``manifest_list``; with ``with_deleted`` its DELETE entries as -D."""
 
     manifest_list: str
+    size: int | None = None
+    """Bytes of the list, None where the snapshot does not say."""
     with_deleted: bool = False
 
 
@@ -258,10 +260,14 @@ class Follower:
                     option=option.key,
                     value="true",
                 )
-            return Deliver(snapshot.delta_manifest_list, with_deleted=self.is_key_table)
+            name, size = snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
+            return Deliver(name, size, with_deleted=self.is_key_table)
         if self.options.get(keys_scan.CHANGELOG_PRODUCER) != "none":
-            changelog = snapshot.changelog_manifest_list
-            return Skip() if changelog is None else Deliver(changelog)
+            changelog, size = (
+                snapshot.changelog_manifest_list,
+                snapshot.changelog_manifest_list_size,
+            )
+            return Skip() if changelog is None else Deliver(changelog, size)
         if snapshot.commit_kind is CommitKind.APPEND:
-            return Deliver(snapshot.delta_manifest_list)
+            return Deliver(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
         return Skip()

@@ -107,15 +107,18 @@ def change_mode(mode: str, options: TableOptions) -> ChangeMode:
         ) from error
 
 
-def reads_of(snapshot: Snapshot, mode: ChangeMode) -> str | None:
-    """The manifest list of ``snapshot`` whose ADD entries are its changes, None if it has none."""
+def reads_of(snapshot: Snapshot, mode: ChangeMode) -> tuple[str | None, int | None]:
+    """The manifest list of ``snapshot`` whose ADD entries are its changes, and its bytes.
+
+    None for the list if it has none, and for the bytes where the snapshot does not say.
+    """
     if mode is ChangeMode.CHANGELOG:
         if snapshot.commit_kind is CommitKind.OVERWRITE:
-            return None
-        return snapshot.changelog_manifest_list
+            return None, None
+        return snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
     if mode is ChangeMode.DELTA and snapshot.commit_kind is CommitKind.APPEND:
-        return snapshot.delta_manifest_list
-    return None
+        return snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
+    return None, None
 
 
 def changed_buckets(

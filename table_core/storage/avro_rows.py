@@ -21,6 +21,7 @@ from table_core.ondisk.avro import (
     codec_named,
     container_blocks,
     container_head,
+    corrupt,
     open_blocks,
 )
 from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
@@ -60,7 +61,7 @@ class AvroFormat:
         self,
         storage: Storage,
         path: str,
-        file_size: int,  # noqa: ARG002
+        file_size: int,
         fields: Sequence[Field],
         *,
         batch_rows: int,
@@ -68,8 +69,13 @@ class AvroFormat:
         keep: Keep | None = None,  # noqa: ARG002
         probe: Probe | None = None,  # noqa: ARG002
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``."""
+        """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``.
+
+        A file that was cut between two blocks looks whole, so it must have ``file_size`` bytes.
+        """
         with storage.open_input(path) as source, decoding(storage, path):
+            if (size := source.size()) < file_size:
+                raise corrupt(path, f"cut short: {size} bytes of {file_size}")
             yield from _batches(source, path, fields, batch_rows, batch_bytes)
 
 

@@ -81,7 +81,7 @@ class TableAccess:
             entry
             for meta in metas
             if keep_manifest is None or keep_manifest(meta)
-            for entry in self.metadata.manifest(meta.file_name)
+            for entry in self.metadata.manifest(meta)
             if keep is None or keep(entry)
         )
         return list(fold_entries(entries).live.values())

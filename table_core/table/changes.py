@@ -30,10 +30,12 @@ from table_core.table.tags import tag_names, tagged
 from table_core.table.timeline import TableTimeline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.predicate.bound import Bound
     from table_core.predicate.expression import Expression
+    from table_core.scan.follow import Deliver
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
@@ -172,15 +174,16 @@ class ChangePlanner:
         timeline = TableTimeline(self.access)
         splits: list[Split] = []
         for id in range(asked.after + 1, asked.to + 1):
-            manifest_list = reads_of(timeline.delivered(id), asked.mode)
-            if manifest_list is not None:
-                splits += self._splits(pruner, id, manifest_list, with_deleted=False)
+            name, size = reads_of(timeline.delivered(id), asked.mode)
+            metas = self.access.metadata.manifest_list(name, size)
+            splits += self._splits(pruner, id, metas, with_deleted=False)
         return ScanPlan(tuple(splits), pruner.explain())
 
-    def one(self, id: int, manifest_list: str, *, with_deleted: bool) -> ScanPlan:
-        """The splits of one manifest list of snapshot ``id``."""
+    def one(self, id: int, step: Deliver) -> ScanPlan:
+        """The splits of what is delivered of snapshot ``id``."""
         pruner = self._pruner()
-        splits = self._splits(pruner, id, manifest_list, with_deleted=with_deleted)
+        metas = self.access.metadata.manifest_list(step.manifest_list, step.size)
+        splits = self._splits(pruner, id, metas, with_deleted=step.with_deleted)
         return ScanPlan(tuple(splits), pruner.explain())
 
     def _pruner(self) -> Pruner:
@@ -194,14 +197,13 @@ class ChangePlanner:
         )
 
     def _splits(
-        self, pruner: Pruner, id: int, manifest_list: str, *, with_deleted: bool
+        self, pruner: Pruner, id: int, metas: Iterable[ManifestMeta], *, with_deleted: bool
     ) -> list[Split]:
-        metadata = self.access.metadata
         entries = [
             entry
-            for meta in metadata.manifest_list(manifest_list)
+            for meta in metas
             if pruner.keep_manifest(meta)
-            for entry in metadata.manifest(meta.file_name)
+            for entry in self.access.metadata.manifest(meta)
             if pruner.keep_entry(entry)
         ]
         return change_splits(entries, snapshot_id=id, with_deleted=with_deleted)

@@ -133,7 +133,7 @@ class _Planner:
             for entry in live_entries(
                 pruner,
                 metadata.data_manifests(snapshot),
-                lambda meta, keep: metadata.manifest(meta.file_name, keep),
+                metadata.manifest,
             )
             if entry.kind is EntryKind.ADD and entry.bucket >= 0
         ]

@@ -149,7 +149,7 @@ class Performer:
 
     def _streamed(self, metas: list[ManifestMeta]) -> Iterator[ManifestEntry]:
         for meta in metas:
-            yield from self.access.metadata.read_manifest(meta.file_name)
+            yield from self.access.metadata.read_manifest(meta)
 
     @perform.register(fx.ReadKept)
     def _kept(self, effect: fx.ReadKept) -> frozenset[fx.FileKey]:
@@ -191,7 +191,7 @@ class Performer:
         metadata = self.access.metadata
         live = snapshot_files(metadata, effect.snapshot, identity_of)
         for meta in metadata.data_manifests(effect.snapshot):
-            entries = metadata.read_manifest(meta.file_name)
+            entries = metadata.read_manifest(meta)
             added = {e.identity: e for e in entries if e.kind is EntryKind.ADD}
             there = live.among(added)
             yield from (entry for identity, entry in added.items() if identity in there)

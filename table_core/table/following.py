@@ -127,7 +127,7 @@ class _Following:
         planner = ChangePlanner(self.access)
         return Scan(
             self._reader(RowForm.CHANGES),
-            lambda: planner.one(id, step.manifest_list, with_deleted=step.with_deleted),
+            lambda: planner.one(id, step),
         )
 
     def _delivered(self, timeline: TableTimeline, id: int) -> Snapshot | None:

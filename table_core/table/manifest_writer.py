@@ -150,7 +150,7 @@ class ManifestWriter:
         return False
 
     def _entries(self, meta: ManifestMeta) -> list[ManifestEntry]:
-        return self.access.metadata.manifest(meta.file_name)
+        return self.access.metadata.manifest(meta)
 
     def _sizes(self) -> manifest_merge.MergeSizes:
         return manifest_merge.MergeSizes.of(self.access.options)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import FilesExpiredError, NotFoundError
+from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.file_columns import live_columns
 from table_core.ondisk.hints import decode_hint
@@ -204,79 +204,92 @@ class Metadata:
         return self._hint("EARLIEST")
 
     # ----------------------------------------------------------------------------- manifests
-    def manifest_list(self, name: str | None) -> list[ManifestMeta]:
-        """The lines of a manifest list; none for an absent name."""
+    def manifest_list(self, name: str | None, size: int | None = None) -> list[ManifestMeta]:
+        """The lines of a manifest list of ``size`` bytes; none for an absent name."""
         if name is None:
             return []
         path = layout.manifest_path(name)
         found: list[ManifestMeta] = _MANIFESTS.get(
-            (self.storage.uri, path), lambda: decode_manifest_list(self._read(path), path=path)
+            (self.storage.uri, path),
+            lambda: decode_manifest_list(self._read(path, size), path=path),
         )
         return found
 
     def manifest(
-        self, name: str, keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None
+        self, meta: ManifestMeta, keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None
     ) -> list[ManifestEntry]:
         """The entries of a manifest; with ``keep`` perhaps only those.
 
         A manifest that is asked for again is decoded whole, and remembered.
         """
-        path = layout.manifest_path(name)
+        path, size = layout.manifest_path(meta.file_name), meta.file_size
         key = (self.storage.uri, path)
         if keep is not None and _MANIFESTS.is_new(key):
-            return decode_manifest(self._read(path), path=path, keep=keep)
+            return decode_manifest(self._read(path, size), path=path, keep=keep)
         found: list[ManifestEntry] = _MANIFESTS.get(
-            key, lambda: decode_manifest(self._read(path), path=path)
+            key, lambda: decode_manifest(self._read(path, size), path=path)
         )
         return found
 
-    def read_manifest(self, name: str) -> list[ManifestEntry]:
+    def read_manifest(self, meta: ManifestMeta) -> list[ManifestEntry]:
         """The entries of a manifest that nobody will ask for again, so it is not remembered.
 
         Files may lack keys, bounds and statistics.
         """
-        path = layout.manifest_path(name)
+        path = layout.manifest_path(meta.file_name)
         known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
-        return decode_manifest(self._read(path), path=path, lean=True) if known is None else known
+        if known is not None:
+            return known
+        return decode_manifest(self._read(path, meta.file_size), path=path, lean=True)
 
-    def file_columns(self, name: str) -> FileColumns:
+    def file_columns(self, meta: ManifestMeta) -> FileColumns:
         """The entries of a manifest as columns."""
-        path = layout.manifest_path(name)
+        path, size = layout.manifest_path(meta.file_name), meta.file_size
         found: FileColumns = _COLUMNS.get(
-            (self.storage.uri, path), lambda: decode_file_columns(self._read(path), path=path)
+            (self.storage.uri, path), lambda: decode_file_columns(self._read(path, size), path=path)
         )
         return found
 
     def live_files(self, snapshot: Snapshot | None) -> FileColumns:
         """The live files of ``snapshot`` as columns: cheap where there are many."""
         metas = [] if snapshot is None else self.data_manifests(snapshot)
-        return live_columns([self.file_columns(meta.file_name) for meta in metas])
+        return live_columns([self.file_columns(meta) for meta in metas])
 
     def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
         """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""
-        base = self.manifest_list(snapshot.base_manifest_list)
-        return [*base, *self.manifest_list(snapshot.delta_manifest_list)]
+        base = self.manifest_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+        return [*base, *self.delta_manifests(snapshot)]
+
+    def delta_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
+        """The manifests of what ``snapshot`` itself adds and deletes."""
+        return self.manifest_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
 
     def delta(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
         """What ``snapshot`` itself adds and deletes."""
-        for meta in self.manifest_list(snapshot.delta_manifest_list):
-            yield from self.manifest(meta.file_name)
+        for meta in self.delta_manifests(snapshot):
+            yield from self.manifest(meta)
 
     def changelog(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
         """The changelog files of ``snapshot``."""
-        for meta in self.manifest_list(snapshot.changelog_manifest_list):
-            yield from self.manifest(meta.file_name)
+        name, size = snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
+        for meta in self.manifest_list(name, size):
+            yield from self.manifest(meta)
 
     # --------------------------------------------------------------------------------- parts
-    def _read(self, path: str) -> bytes:
+    def _read(self, path: str, size: int | None = None) -> bytes:
+        """The bytes of ``path``, of which there must be ``size``: Avro may be cut between blocks."""
         try:
-            return self.storage.read(path)
+            body = self.storage.read(path)
         except NotFoundError as error:
             raise FilesExpiredError(
                 f"{path} is gone: the snapshot that names it was expired while it was read; read "
                 "a newer snapshot, or raise 'snapshot.time-retained' or create a tag",
                 path=path,
             ) from error
+        if size is not None and len(body) < size:
+            problem = f"cut short: {len(body)} bytes of {size}"
+            raise CorruptFileError(f"{path}: {problem}", path=path, problems=[problem])
+        return body
 
     def _exists(self, id: int) -> bool:
         return self.storage.exists(layout.snapshot_path(id, self.branch))

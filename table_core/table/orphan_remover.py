@@ -236,9 +236,7 @@ class _Named:
             if meta.file_name in self._manifests:
                 continue
             # What is only taken out, no state and no change brings back.
-            files = (
-                e.file for e in metadata.read_manifest(meta.file_name) if e.kind is EntryKind.ADD
-            )
+            files = (e.file for e in metadata.read_manifest(meta) if e.kind is EntryKind.ADD)
             self.names.add(name for file in files for name in (file.file_name, *file.extra_files))
             self._manifests.add(meta.file_name)
 

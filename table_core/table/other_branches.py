@@ -55,7 +55,7 @@ def snapshot_files(
     """The data files of ``snapshot`` by ``key``; what is read is not remembered."""
     found = LiveKeys(key)
     for meta in metadata.data_manifests(snapshot):
-        found.take(metadata.read_manifest(meta.file_name))
+        found.take(metadata.read_manifest(meta))
     found.end_of_state()
     return found
 
@@ -144,7 +144,7 @@ class OtherBranches:
         states = [*tags, *(metadata.snapshot(id) for id in ids[:1])]
         for state in states:
             for meta in metadata.data_manifests(state):
-                files.take(metadata.read_manifest(meta.file_name))
+                files.take(metadata.read_manifest(meta))
             files.end_of_state()
         for tag in tags:
             paths |= self._named(metadata, replace(tag, changelog_manifest_list=None))
@@ -171,7 +171,7 @@ class OtherBranches:
     ) -> None:
         for meta in metas:
             if meta.file_name not in self._read and meta.num_added_files:
-                files.take_added(metadata.read_manifest(meta.file_name))
+                files.take_added(metadata.read_manifest(meta))
                 self._read.add(meta.file_name)
 
     def _changelogs(self, branch: str) -> Iterator[Snapshot]:

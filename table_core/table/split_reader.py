@@ -26,6 +26,7 @@ from table_core.lsm.overlap import sections
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
+from table_core.merge.sort import is_retract
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
 from table_core.options import keys_files, keys_merge
@@ -325,6 +326,6 @@ def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Iterator[pa
 
 
 def _adds(rows: pa.Table) -> pa.Table:
-    if KIND_COLUMN not in rows.column_names:
+    if KIND_COLUMN not in rows.column_names or not bool(is_retract(rows).any()):
         return rows
     return rows.filter(pc.is_in(rows[KIND_COLUMN], value_set=_ADDS))

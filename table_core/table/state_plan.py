@@ -87,12 +87,10 @@ class StatePlanner:
     def _entries(self, pruner: Pruner, snapshot: Snapshot) -> list[ManifestEntry]:
         metadata = self.access.metadata
         if self.delta_only:
-            manifests = metadata.manifest_list(snapshot.delta_manifest_list)
+            manifests = metadata.delta_manifests(snapshot)
         else:
             manifests = metadata.data_manifests(snapshot)
-        found = live_entries(
-            pruner, manifests, lambda meta, keep: metadata.manifest(meta.file_name, keep)
-        )
+        found = live_entries(pruner, manifests, metadata.manifest)
         return [e for e in found if e.kind is EntryKind.ADD and self._wants(e)]
 
     def _index_of(self, entry: ManifestEntry) -> bytes | None:

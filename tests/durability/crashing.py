@@ -129,7 +129,7 @@ def files_of(metadata: Metadata, snapshot: Snapshot, lists: Sequence[str | None]
         yield name
         for meta in metadata.manifest_list(name):
             yield meta.file_name
-            yield from (entry.file.file_name for entry in metadata.manifest(meta.file_name))
+            yield from (entry.file.file_name for entry in metadata.manifest(meta))
 
 
 def unnamed(catalog: Catalog) -> set[str]:

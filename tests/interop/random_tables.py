@@ -105,7 +105,8 @@ class RandomTable:
                 self.pools[name] = self._texts()
             if not keyed:
                 self.pools[name].append(None)
-            self.pools[name] = chance.sample(self.pools[name], 3)
+            named = [v for v in self.pools[name] if "\0" not in str(v)]  # Java names files so
+            self.pools[name] = chance.sample(named, 3)
 
     def _texts(self) -> list[str]:
         """Values of a text partition; Paimon cannot look up old rows where one has a slash."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,13 @@ def assert_same(
     question: Any,
     seen: Callable[[Any, Any], Any] | None = None,
     loose: Mapping[str, Callable[[Any], Any]] | None = None,
+    *,
+    ordered_within: Sequence[str] | None = None,
 ) -> None:
     """Assert that rows are equal in any order, their cells as ``seen`` (default ``canonical``).
 
-    ``loose`` says for some columns what of a cell must be equal.
+    ``loose`` says for some columns what of a cell must be equal.  The order counts too among rows
+    that are equal in the columns ``ordered_within``.
     """
     see = seen or canonical
     values = [f for f in rows.schema if f.name != KIND]
@@ -42,6 +45,18 @@ def assert_same(
             print(side, rest.total(), *sorted(rest)[:8], sep="\n  ")
         names = [f"{f.name} {f.type}" for f in rows.schema]
         pytest.fail(f"{question}: {have.total()} rows, {want.total()} theirs; {names}")
+    if ordered_within is not None:
+        at = [
+            rows.schema.names.index(name) - (KIND in rows.schema.names) for name in ordered_within
+        ]
+        groups = [
+            sorted(map(text, side), key=lambda row: [str(json.loads(row)[1 + i]) for i in at])
+            for side in (judged(rows), wanted)
+        ]
+        ours, theirs = groups
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        first = next((at for at, (one, other) in pairs if one != other), None)
+        assert first is None, (question, first, ours[first:][:4], theirs[first:][:4])
 
 
 def roughly(cell: Any, kind: pa.DataType) -> Any:

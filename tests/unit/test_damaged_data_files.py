@@ -97,6 +97,23 @@ def test_flipped_bits_in_parquet_pages_are_found_by_checksum():
         assert pa.Table.from_batches(batches).to_pylist() == rows
 
 
+def test_an_avro_file_that_is_cut_between_two_blocks_is_corrupt():
+    """Found by cutting: what is left is a whole file of fewer rows."""
+    storage = MemoryStorage()
+    writer = format_for("avro").open_writer(
+        storage, "f", FIELDS[:1], WriterSettings(compression="none")
+    )
+    writer.write(pa.table({"n": pa.array(range(100_000), pa.int64())}))
+    size = writer.close()
+    body = storage.read("f")
+    ends = [at + 16 for at in range(size) if body.startswith(body[-16:], at)]
+    assert len(ends) > 3
+    for end in ends[:-1]:
+        storage.write("cut", body[:end])
+        with pytest.raises(CorruptFileError, match="cut: cut short"):
+            list(format_for("avro").read(storage, "cut", size, FIELDS[:1], batch_rows=1000))
+
+
 def test_text_that_is_no_utf8_is_corrupt():
     """Found by flipping bytes: Arrow's ORC reader does not look, and every later reader fails."""
     name = "orc"

@@ -303,11 +303,12 @@ def test_which_snapshots_deliver_changes() -> None:
 
 def test_where_changes_are_read_from() -> None:
     with_log = snapshot(2, "COMPACT", changelog_manifest_list="c")
-    assert reads_of(with_log, ChangeMode.CHANGELOG) == "c"
+    assert reads_of(with_log, ChangeMode.CHANGELOG)[0] == "c"
     assert (
-        reads_of(replace(with_log, commit_kind=CommitKind.OVERWRITE), ChangeMode.CHANGELOG) is None
+        reads_of(replace(with_log, commit_kind=CommitKind.OVERWRITE), ChangeMode.CHANGELOG)[0]
+        is None
     )
-    assert [reads_of(snapshot(2, k), ChangeMode.DELTA) for k in ("APPEND", "COMPACT", "OVERWRITE")] == ["d2", None, None]  # fmt: skip
+    assert [reads_of(snapshot(2, k), ChangeMode.DELTA)[0] for k in ("APPEND", "COMPACT", "OVERWRITE")] == ["d2", None, None]  # fmt: skip
     assert change_mode("auto", options_of["none"]) is ChangeMode.DELTA
     assert change_mode("auto", options_of["lookup"]) is ChangeMode.CHANGELOG
     with pytest.raises(ArgumentError):

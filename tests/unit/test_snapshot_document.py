@@ -46,5 +46,7 @@ def test_every_problem_is_reported_at_once() -> None:
 def test_a_version_newer_than_ours_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedFeatureError, match="version 4"):
         Snapshot.from_json(json.dumps(JAVA | {"version": 4}).encode(), path="snapshot-4")
+    with pytest.raises(CorruptFileError, match="timeMillis: expected a number of 64 bits"):
+        Snapshot.from_json(json.dumps(JAVA | {"timeMillis": 1 << 63}).encode(), path="snapshot-4")
     with pytest.raises(CorruptFileError, match="expected >= 1"):
         Snapshot.from_json(json.dumps(JAVA | {"id": 0}).encode(), path="snapshot-0")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from table_core.errors import NotFoundError
+from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_identity
 from table_core.table.scan import MemoryScan
 from table_core.table.system_tables.documents import rows_table
@@ -15,6 +16,7 @@ from table_core.table.system_tables.files import partitions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from table_core.table.access import TableAccess
     from table_core.table.catalog import Catalog
     from table_core.table.scan import Scan
     from table_core.table.table import Table
@@ -54,7 +56,7 @@ def _all_table_options(catalog: Catalog) -> pa.Table:
         (
             (database, name, key, value)
             for database, name, table in _all(catalog)
-            for key, value in table.options.items()
+            for key, value in {**table.options, "path": table.uri}.items()
         ),
     )
 
@@ -81,29 +83,19 @@ def _tables(catalog: Catalog) -> pa.Table:
         ("file_count", _LONG, True),
         ("last_file_creation_time", _LONG, True),
     ]
-    rows = []
-    for database, name, table in _all(catalog):
-        options = table.access.options
-        files = [e.file for e in table.access.live_entries(table.latest_snapshot())]
-        times = [_instant(table, t) for f in files if (t := f.creation_time_ms) is not None]
-        rows.append(
-            (
-                database,
-                name,
-                options.get(keys_identity.TYPE),
-                bool(table.partition_by),
-                bool(table.primary_key),
-                options.get(keys_identity.OWNER),
-                None,
-                None,
-                None,
-                None,
-                sum(f.row_count for f in files),
-                sum(f.file_size for f in files),
-                len(files),
-                max(times, default=None),
-            )
+    unknown = [None] * 8  # what only a catalog with a server keeps
+    rows = [
+        (
+            database,
+            name,
+            table.access.options.get(keys_identity.TYPE),
+            bool(table.partition_by),
+            bool(table.primary_key),
+            table.access.options.get(keys_identity.OWNER),
+            *unknown,
         )
+        for database, name, table in _all(catalog)
+    ]
     return rows_table(columns, rows)
 
 
@@ -122,7 +114,7 @@ def _partitions(catalog: Catalog) -> pa.Table:
     for database, name, table in _all(catalog):
         if not table.partition_by:
             continue
-        for row in partitions(table.access).to_pylist():
+        for row in partitions(table.access, _folder_name).to_pylist():
             at = row["last_update_time"]
             at_ms = None if at is None else pa.scalar(at, pa.timestamp("ms")).value
             rows.append(
@@ -138,6 +130,11 @@ def _partitions(catalog: Catalog) -> pa.Table:
                 )
             )
     return rows_table(columns, rows)
+
+
+def _folder_name(access: TableAccess, partition: bytes) -> str:
+    """``k1=v1/k2=v2`` as its folders are called, not escaped."""
+    return "/".join(f"{k}={text}" for k, text in partition_text(access.schema, partition).items())
 
 
 def _instant(table: Table, local_ms: int) -> int:

@@ -173,8 +173,11 @@ def manifests(access: TableAccess) -> pa.Table:
     )
 
 
-def partitions(access: TableAccess) -> pa.Table:
-    """``$partitions``: every partition with live files."""
+def partitions(
+    access: TableAccess, named: Callable[[TableAccess, bytes], str] | None = None
+) -> pa.Table:
+    """``$partitions``: every partition with live files; ``named`` says how they are called."""
+    name = named or _partition_name
     columns = [
         ("partition", _TEXT, True),
         ("record_count", _LONG, False),
@@ -195,7 +198,7 @@ def partitions(access: TableAccess) -> pa.Table:
     for partition, group in _grouped(live_files(access), lambda e: e.partition).items():
         rows.append(
             (
-                _partition_name(access, partition),
+                name(access, partition),
                 *_sums(group),
                 times.get(partition),
                 None,
@@ -254,7 +257,7 @@ def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping
     found: dict[Any, int] = {}
     metadata, head = access.metadata, access.metadata.head()
     for meta in metadata.data_manifests(head) if head else []:
-        for entry in metadata.manifest(meta.file_name):
+        for entry in metadata.manifest(meta):
             made = entry.file.creation_time_ms
             if made is not None:
                 found[key(entry)] = max(found.get(key(entry), made), made)
