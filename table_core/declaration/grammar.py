@@ -109,6 +109,7 @@ UPKEEP_ACTIONS: Final[dict[str, Shape]] = {
     "expire-partitions": Record(members={"expiration_time": Text(about="e.g. 7 d")}),
     "expire-tags": Record(members={}),
     "rewrite-manifests": Record(members={}),
+    "remove-orphan-files": Record(members={}, about="Files of more than a day that nothing names."),
 }
 _POLICY_MEMBERS: Final = {
     name: OneOf(what="settings or false", shapes=[Flag(), shape])

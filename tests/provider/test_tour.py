@@ -6,11 +6,14 @@ import ast
 import importlib
 import inspect
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from paimon_provider import get_provider_info as info
 from table_core.table.catalog import Catalog, open_catalog
@@ -37,10 +40,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
 @pytest.fixture
 def tour(airflow_home: Path, shop: Catalog) -> Callable[..., Any]:
     text = TOUR.read_text()
-    asked = "approval(orphans, defaults="
-    assert asked in text
-    text = text.replace(asked, "(orphans if dict(defaults=")  # nobody is there to be asked
-    text = text.replace("response_timeout=PATIENCE)", "response_timeout=PATIENCE) else orphans)")
 
     def run(dag_id: str, **conf: Any) -> Any:
         return run_text(airflow_home, text, dag_id, **conf)
@@ -121,11 +120,43 @@ def test_tables_are_fed_and_copied(tour: Callable[..., Any], shop: Catalog, tmp_
     assert shop.table("tour_raw.synced").options["bucket"] == "2"
 
 
-def test_upkeep_does_what_is_due(tour: Callable[..., Any], shop: Catalog) -> None:
-    ran = tour("tour_upkeep")
+def approve(dag_id: str, over: threading.Event) -> None:
+    """Say yes to the first task of the Dag that asks, as the API does it."""
+    from airflow.api_fastapi.core_api.datamodels.hitl import UpdateHITLDetailPayload
+    from airflow.api_fastapi.core_api.routes.public.hitl import update_hitl_detail
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+    from airflow.utils.state import TaskInstanceState
+
+    yes = UpdateHITLDetailPayload(chosen_options=["Approve"], params_input={})
+    ada: Any = SimpleNamespace(get_id=lambda: "ada", get_name=lambda: "ada")
+    while not over.wait(0.2):
+        with create_session() as session:
+            asking = session.scalar(
+                sa.select(TaskInstance).where(
+                    TaskInstance.dag_id == dag_id,
+                    TaskInstance.state == TaskInstanceState.AWAITING_INPUT,
+                )
+            )
+            if asking is not None:
+                task, run = asking.task_id, asking.run_id
+                update_hitl_detail(dag_id, run, task, yes, user=ada, session=session)
+                return
+
+
+def test_upkeep_does_what_is_due_and_asks_first(tour: Callable[..., Any], shop: Catalog) -> None:
+    over = threading.Event()
+    answering = threading.Thread(target=approve, args=("tour_upkeep", over), daemon=True)
+    answering.start()
+    try:
+        ran = tour("tour_upkeep")
+    finally:
+        over.set()
+        answering.join()
     found = states(ran)
     skipped = {name for name, state in found.items() if state == "skipped"}
     assert skipped == {"tags", "changelogs"}, found
     assert set(found.values()) == {"success", "skipped"}, found
     assert xcom(ran, "health")["actions"]["compact"]["verdict"] in {"due", "urgent"}
     assert len(shop.table("tour.upkeep").snapshots()) == 1
+    assert xcom(ran, "remove")["action"] == "remove-orphan-files"
