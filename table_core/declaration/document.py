@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.change_sources import source_faults
 from table_core.declaration.columns import column_faults
 from table_core.declaration.cron import schedule_faults
 from table_core.declaration.grammar import DECLARATION, TABLE, VERBS
@@ -61,7 +62,7 @@ def faults_of(text: str, file: str = "<declaration>") -> list[Fault]:
     if root is not None and isinstance(root.value, dict):
         faults += schedule_faults(root, file)
     if root is not None and found is not None:
-        faults += column_faults(found, root, file)
+        faults += [*column_faults(found, root, file), *source_faults(found, root, file)]
     tables = root.value.get("tables") if root and isinstance(root.value, dict) else None
     if tables is not None and isinstance(tables.value, dict):
         for place in tables.value.values():

@@ -38,6 +38,7 @@ DEEP = (
     "  a.b: {columns: {x: INT",
     "checks:\n  c:",
     "flows:\n  f: {table: a.orders, reads",
+    "sources:",
     "pipeline:",
 )
 """Beginnings of what ``validate`` alone looks at: reading the file is quicker without."""
@@ -145,6 +146,23 @@ def told(text: str) -> list[str]:
                 "f:9:20: schedule 'H 2 * *': a cron expression has 5 fields, this has 4",
             ],
             id="schedules",
+        ),
+        pytest.param(
+            "sources:\n  f: {table: a.orders, sync: {kind: mysql, table: o}}\n"
+            "  g: {table: a.orders, sync: {kind: msql}}\n"
+            "  h: {table: a.orders, sync: {kind: kafka, topic: o}, source_connection: k}\n"
+            "  i: {table: a.orders, sync: {kind: postgres}, source_connection: k}\n"
+            "  j: {table: a.orders, sync: {kind: mysql, password: x}, source_connection: k}\n",
+            [
+                "f:9:24: a source of kind mysql needs 'host'",
+                "f:9:24: a source of kind mysql needs 'user'",
+                "f:9:44: a source of kind mysql has no member 'table'; did you mean 'tables'?",
+                "f:10:31: no kind of source 'msql'; there are files, kafka, mysql, postgres",
+                "f:11:24: a source of kind kafka needs 'topics'",
+                "f:11:44: a source of kind kafka has no member 'topic'; did you mean 'topics'?",
+                "f:13:44: a password belongs into the connection that source_connection names",
+            ],
+            id="sources",
         ),
     ],
 )

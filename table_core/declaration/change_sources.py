@@ -1,0 +1,77 @@
+"""Sources of change events in a declaration, held against what each kind of source takes.
+
+Looked at by ``validate`` only, as sources bring their clients along.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.declaration.located import Fault, Located, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from table_core.declaration.model import Declaration
+
+__all__ = ["source_faults"]
+
+_FROM_CONNECTION: Final = {"host", "user", "database", "servers"}
+"""What an Airflow connection may give."""
+
+
+def source_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+    """Kinds and members of sources that do not exist, and members that are missing."""
+    given = {step.name: step.arguments for step in found.steps if step.verb == "sync"}
+    faults = []
+    for name, arguments in given.items():
+        group = "sources" if name in _names(root, "sources") else "flows"
+        connected = bool(arguments.get("source_connection"))
+        for member, told in _problems(arguments["sync"], connected=connected):
+            place = place_of(root, (group, name, "sync", member))
+            faults.append(Fault(file, *place, told))
+    return faults
+
+
+def _names(root: Located, group: str) -> Mapping[str, Any]:
+    found = root.value.get(group)
+    return found.value if found is not None and isinstance(found.value, dict) else {}
+
+
+def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[str, str]]:
+    """Each with the member that it is about."""
+    kinds = _kinds()
+    kind = source.get("kind", "files")
+    if kind not in kinds:
+        yield "kind", f"no kind of source {kind!r}; there are {', '.join(kinds)}"
+        return
+    fields = {field.name: field for field in dataclasses.fields(kinds[kind])}
+    for name in source:
+        if name == "password" and isinstance(source[name], str):
+            yield name, "a password belongs into the connection that source_connection names"
+        if name != "kind" and name not in fields:
+            near = difflib.get_close_matches(name, fields, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(fields)}"
+            yield name, f"a source of kind {kind} has no member {name!r}; {hint}"
+    for name, field in fields.items():
+        needed = (
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        )
+        if needed and name not in source and not (connected and name in _FROM_CONNECTION):
+            yield "", f"a source of kind {kind} needs {name!r}"
+
+
+def _kinds() -> dict[str, type[Any]]:
+    from table_core.sources.files import FilesSource
+    from table_core.sources.kafka import KafkaSource
+    from table_core.sources.mysql import MySqlSource
+    from table_core.sources.postgres import PostgresSource
+
+    return {
+        "files": FilesSource,
+        "kafka": KafkaSource,
+        "mysql": MySqlSource,
+        "postgres": PostgresSource,
+    }
