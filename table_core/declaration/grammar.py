@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, Final
 
 from table_core.declaration.shape import (
@@ -15,8 +16,9 @@ from table_core.declaration.shape import (
     Shape,
     Text,
 )
+from table_core.health.verdict import Thresholds
 
-__all__ = ["DECLARATION", "TABLE", "UPKEEP_ACTIONS", "VERBS", "json_schema"]
+__all__ = ["DECLARATION", "RUN_ACTIONS", "TABLE", "UPKEEP_ACTIONS", "VERBS", "json_schema"]
 
 _TEXT: Final = Text()
 _TEXTS: Final = ListOf(item=_TEXT)
@@ -68,6 +70,12 @@ _PIPELINE: Final = Record(
         ),
     }
 )
+RUN_ACTIONS: Final = (
+    *("analyze", "compact", "create-tag", "delete", "delete-tag", "drop-partitions"),
+    *("expire-changelogs", "expire-partitions", "expire-snapshots", "expire-tags", "mark-done"),
+    *("remove-orphan-files", "rescale", "rewrite-manifests", "update"),
+)
+"""What the verb ``run`` may name."""
 VERBS: Final = ("sync", "sql", "rows_uri", "merge", "run")
 """What a source or flow does: exactly one."""
 _STEP: Final = Record(
@@ -89,7 +97,7 @@ _STEP: Final = Record(
             },
             required=["source", "on", "when"],
         ),
-        "run": Text(about="Another action, e.g. compact or expire-partitions."),
+        "run": Text(about="Another action.", one_of=RUN_ACTIONS),
         "with": MapOf(item=AnyValue(), about="Arguments of the action."),
         "after": _TEXTS,
         "engine": Text(one_of=("spark", "local")),
@@ -115,7 +123,11 @@ _POLICY_MEMBERS: Final = {
     name: OneOf(what="settings or false", shapes=[Flag(), shape])
     for name, shape in UPKEEP_ACTIONS.items()
 }
-_RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": MapOf(item=Number())})
+_THRESHOLDS: Final = Record(
+    about="From where on an action is due or urgent.",
+    members={field.name: Number() for field in fields(Thresholds)},
+)
+_RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": _THRESHOLDS})
 _UPKEEP: Final = Record(
     members={
         "schedule": Text(about="A cron expression; H: a minute or hour by the name."),

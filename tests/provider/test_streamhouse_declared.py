@@ -84,3 +84,10 @@ def test_it_equals_an_independent_computation_however_often_it_runs(
     done = states(dags["streamhouse_upkeep"].test())
     assert done["due-1"] == "success"
     assert set(done.values()) <= {"success", "skipped"}
+
+
+def test_each_action_that_a_flow_may_run_has_an_operator() -> None:
+    from paimon_provider import declaration
+    from table_core.declaration.grammar import RUN_ACTIONS
+
+    assert set(declaration._RUN) == set(RUN_ACTIONS)

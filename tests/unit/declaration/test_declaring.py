@@ -100,6 +100,15 @@ def told(text: str) -> list[str]:
             ["f:8:1: these wait for each other: f, g"],
             id="cycle",
         ),
+        pytest.param(
+            "flows:\n  f: {table: a.orders, run: compct}\n"
+            "upkeep: {policy: {thresholds: {small_files: 3}}}\n",
+            [
+                "f:9:29: expected one of analyze, compact",
+                "f:10:32: unknown member 'small_files'; did you mean 'small_files_due'?",
+            ],
+            id="actions and thresholds",
+        ),
         pytest.param("  a.b: [\n", ["f:9:1: no YAML"], id="no YAML"),
         pytest.param("name: again\n", ["f:8:1: 'name' is there twice"], id="twice"),
         pytest.param(
