@@ -60,10 +60,16 @@ class Projection:
     """The file field of each read field, None where the file has none."""
 
     @property
-    def is_identity(self) -> bool:
-        """Whether ``apply`` only picks columns."""
+    def keeps_values(self) -> bool:
+        """Whether ``apply`` only picks and renames columns, and adds those of NULLs."""
         pairs = zip(self.read_fields, self._sources, strict=True)
-        return all(s is not None and s.name == r.name and _same(s.type, r.type) for r, s in pairs)
+        return all(source is None or _same(source.type, field.type) for field, source in pairs)
+
+    @property
+    def stored_names(self) -> dict[str, str | None]:
+        """What the file calls each of ``read_fields``, None where it has no such column."""
+        pairs = zip(self.read_fields, self._sources, strict=True)
+        return {field.name: None if source is None else source.name for field, source in pairs}
 
     def apply(self, batch: pa.RecordBatch | pa.Table) -> Any:
         """``batch`` as read from the file, as rows of ``read_fields``; other columns are left out.

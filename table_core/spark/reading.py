@@ -1,24 +1,35 @@
-"""Tables as DataFrames: planned here, read by tasks, never through rows of Python."""
+"""Tables as DataFrames: planned here, read by tasks, never through rows of Python.
+
+What needs no merge is scanned by Spark itself (``native``), the rest by the merging reader in tasks;
+the two are one DataFrame.  Its snapshot is pinned when it is made.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
+from table_core.errors import ArgumentError
+from table_core.options import keys_scan
+from table_core.spark.failures import translated
+from table_core.spark.native import native_scan
+from table_core.spark.schema_bridge import arrow_for_spark, in_micros, spark_schema
 from table_core.spark.session import parallelism
 from table_core.spark.tasks import distribute, groups_of
 from table_core.table.scan import MemoryScan
+from table_core.table.split_reader import SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from table_core.options.table import TableOptions
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
     from table_core.table.flow import View
@@ -26,7 +37,9 @@ if TYPE_CHECKING:
     from table_core.table.table import Table
     from table_core.table.times import PointInTime
 
-__all__ = ["frame_of", "read", "read_splits", "result_fields", "view_frame"]
+__all__ = ["changes", "frame_of", "read", "read_splits", "result_fields", "view_frame"]
+
+_NANOSECONDS: Final = ("refuse", "truncate")
 
 
 def read(
@@ -37,35 +50,103 @@ def read(
     snapshot: int | None = None,
     tag: str | None = None,
     timestamp: PointInTime | None = None,
+    watermark: int | None = None,
     limit: int | None = None,
+    nanoseconds: str = "refuse",
 ) -> DataFrame:
-    """The rows of one state of ``table``, pinned now; arguments as for ``Table.read``."""
+    """The rows of one state of ``table``, pinned now; arguments as for ``Table.read``.
+
+    ``table`` may be a branch or a system table, whatever ``Catalog.table`` gives.  ``nanoseconds``:
+    ``refuse`` columns that are finer than Spark's microseconds, or ``truncate`` their values.
+    """
     scan = table.read(
-        columns=columns, where=where, snapshot=snapshot, tag=tag, timestamp=timestamp, limit=limit
+        columns=columns,
+        where=where,
+        snapshot=snapshot,
+        tag=tag,
+        timestamp=timestamp,
+        watermark=watermark,
+        limit=limit,
     )
-    frame = frame_of(spark, scan)
+    frame = frame_of(spark, scan, nanoseconds)
     return frame if limit is None else frame.limit(limit)
 
 
-def frame_of(spark: SparkSession, scan: Scan) -> DataFrame:
-    """The rows of ``scan``, but for its limit.
+def changes(
+    spark: SparkSession,
+    table: Table,
+    after: int | None = None,
+    to: int | None = None,
+    columns: Sequence[str] | None = None,
+    where: str | Expression | None = None,
+    mode: str = "auto",
+    nanoseconds: str = "refuse",
+) -> DataFrame:
+    """The changes of the snapshots in (``after``, ``to``], with ``_ROW_KIND``; as ``Table.changes``."""
+    scan = table.changes(after=after, to=to, columns=columns, where=where, mode=mode)
+    return frame_of(spark, scan, nanoseconds)
 
-    Every split goes through the merging reader.  Those that need no merge could be handed to
-    Spark's own Parquet scan here, and the two united.
-    """
+
+def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> DataFrame:
+    """The rows of ``scan``, but for its limit."""
+    if nanoseconds not in _NANOSECONDS:
+        raise ArgumentError(
+            f"nanoseconds={nanoseconds!r}: use one of {', '.join(_NANOSECONDS)}",
+            argument="nanoseconds",
+            value=nanoseconds,
+        )
     if isinstance(scan, MemoryScan):
         return spark.createDataFrame(scan.to_arrow())
-    return _merging_frame(spark, scan.reader, scan.splits())
+    fields = result_fields(scan.reader)
+    fields = in_micros(fields) if nanoseconds == "truncate" else fields
+    shape = spark_schema(fields)
+    own, splits = scan.own_reader, scan.splits()
+    if not isinstance(own, SplitReader):
+        groups = groups_of(splits, lambda split: split.size, parallelism(spark))
+        return distribute(spark, groups, read_splits(scan.reader, fields), shape)
+    with translated():
+        native, rest = native_scan(own, splits)
+        tasks = distribute(
+            spark,
+            _groups(rest, own.access.options, spark),
+            read_splits(scan.reader, fields),
+            shape,
+        )
+        frame = tasks
+        if not native.is_empty:
+            scanned = native.frame(spark)
+            frame = scanned.unionAll(tasks) if rest else scanned
+        return _as_parallel_as_asked(frame, own.access.options, spark)
 
 
-def _merging_frame(spark: SparkSession, reader: RowReader, splits: Sequence[Split]) -> DataFrame:
-    groups = groups_of(splits, lambda split: split.size, parallelism(spark))
-    return distribute(spark, groups, read_splits(reader), spark_schema(result_fields(reader)))
+def _groups(
+    splits: Sequence[Split], options: TableOptions, spark: SparkSession
+) -> list[list[Split]]:
+    """The splits of each task: as many as there are where somebody asks for a size or a number."""
+    asked = (
+        keys_scan.SOURCE_SPLIT_TARGET_SIZE,
+        keys_scan.SOURCE_SPLIT_OPEN_FILE_COST,
+        keys_scan.SCAN_PARALLELISM,
+    )
+    if any(options.is_set(option) for option in asked):
+        return [[split] for split in splits]
+    return groups_of(splits, lambda split: split.size, parallelism(spark))
 
 
-def read_splits(reader: RowReader) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
+def _as_parallel_as_asked(
+    frame: DataFrame, options: TableOptions, spark: SparkSession
+) -> DataFrame:
+    tasks = options.get(keys_scan.SCAN_PARALLELISM)
+    if tasks is None and not options.get(keys_scan.SCAN_INFER_PARALLELISM):
+        tasks = parallelism(spark)
+    return frame if tasks is None else frame.coalesce(max(tasks, 1))
+
+
+def read_splits(
+    reader: RowReader, fields: Sequence[Field] | None = None
+) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
     """What a task does with its splits; the batches have the types in which Spark takes rows."""
-    schema = arrow_for_spark(result_fields(reader))
+    schema = arrow_for_spark(result_fields(reader) if fields is None else fields)
 
     def run(splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
         for split in splits:
@@ -86,14 +167,21 @@ def result_fields(reader: RowReader) -> tuple[Field, ...]:
 def _as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:
     if rows.schema.equals(schema):
         return rows
-    return pa.table([rows[f.name].cast(f.type) for f in schema], schema=schema)
+    return pa.table([_cast(rows[each.name], each.type) for each in schema], schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    fine = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+    if fine and pa.types.is_timestamp(type_):  # towards the past, before 1970 too
+        return pc.floor_temporal(column, unit="microsecond").cast(type_)
+    return column.cast(type_)
 
 
 def view_frame(spark: SparkSession, view: View) -> DataFrame:
     """A source of a flow: a state, or the changes after one."""
     table = view.table
     if view.after is not None:
-        return frame_of(spark, table.changes(after=view.after, to=view.snapshot))
+        return changes(spark, table, after=view.after, to=view.snapshot)
     if view.snapshot is None:
         rows = spark.createDataFrame([], spark_schema(table.definition.fields))
     else:

@@ -1,16 +1,18 @@
 """The type tree to and from Spark's types, and the Arrow types in which rows cross.
 
-Spark keeps microseconds: a TIMESTAMP(9) is refused by name instead of losing digits.  TIMESTAMP is
-Spark's TIMESTAMP_NTZ and TIMESTAMP_LTZ its TIMESTAMP; neither ever becomes the other.
+Spark keeps microseconds: a TIMESTAMP(9) is refused by name instead of losing digits, unless the
+reader says ``nanoseconds="truncate"``.  TIMESTAMP is Spark's TIMESTAMP_NTZ and TIMESTAMP_LTZ its TIMESTAMP; neither ever becomes the other.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import types as spark
 
+from table_core.datatypes.castable import TIMESTAMPS
 from table_core.datatypes.kinds import (
     MAX_LENGTH,
     STRING,
@@ -29,7 +31,14 @@ from table_core.errors import UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["arrow_for_spark", "fields_of", "spark_schema", "spark_type", "table_type"]
+__all__ = [
+    "arrow_for_spark",
+    "fields_of",
+    "in_micros",
+    "spark_schema",
+    "spark_type",
+    "table_type",
+]
 
 _TO_SPARK: Final[dict[Root, spark.DataType]] = {
     Root.BOOLEAN: spark.BooleanType(),
@@ -136,13 +145,25 @@ def _arrow(type_: DataType, column: str) -> pa.DataType:
     raise _refused(type_, column)
 
 
+def in_micros(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """``fields`` with timestamps that lose what is finer than a microsecond; nested ones do not."""
+    return tuple(
+        replace(f, type=replace(f.type, precision=6))
+        if isinstance(f.type, Atomic) and f.type.root in TIMESTAMPS and f.type.precision > 6
+        else f
+        for f in fields
+    )
+
+
 def _refused(type_: DataType, column: str) -> UnsupportedFeatureError:
     name = type_.root.value if isinstance(type_, Atomic) else type(type_).__name__.upper()
-    if isinstance(type_, Atomic) and type_.root in {Root.TIMESTAMP, Root.TIMESTAMP_LTZ}:
+    how = ""
+    if isinstance(type_, Atomic) and type_.root in TIMESTAMPS:
         name = f"{name}({type_.precision}): nanoseconds"
+        how = "cut it off with nanoseconds='truncate', "
     return UnsupportedFeatureError(
-        f"column {column!r}: Spark has no type for {name}; leave it out with columns=[…], or read "
-        "the table without Spark",
+        f"column {column!r}: Spark has no type for {name}; leave it out with columns=[…], "
+        f"{how}or read the table without Spark",
         feature=f"{name} on Spark",
         column=column,
     )

@@ -124,6 +124,11 @@ class Scan:
         """The part that reads splits; picklable, and small where the plan is large."""
         return self._reader
 
+    @property
+    def own_reader(self) -> RowReader:
+        """The reader of the splits of the branch itself, without those of a fallback branch."""
+        return self._reader.own
+
     def splits(self) -> list[Split]:
         """The units of reading, in order; picklable, see ``read_split``."""
         return list(self._plan.splits)
