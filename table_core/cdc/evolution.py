@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from table_core.cdc.type_mapping import TypeMapping
     from table_core.schema.change import SchemaChange
 
-__all__ = ["evolved", "schema_changes"]
+__all__ = ["evolved", "schema_changes", "wider"]
 
 _INTEGERS: Final = (Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT)
 _DIGITS: Final = {Root.TINYINT: 3, Root.SMALLINT: 5, Root.INT: 10, Root.BIGINT: 19}
@@ -53,7 +53,7 @@ def schema_changes(
             field = by_name.get(name)
             if field is None:
                 continue
-            wider = None if mapping.no_change else _wider(field.type, declared.type, mapping)
+            wider = None if mapping.no_change else wider(field.type, declared.type, mapping)
             if name in key and not (isinstance(wider, Atomic) and wider.root in _TEXTS):
                 wider = None  # other types of a key decide where its rows are
             if wider is not None:
@@ -108,7 +108,7 @@ def _null_in_rows(column: object, rows: object) -> bool:
     return bool(pc.any(pc.and_(pc.is_null(column), rows)).as_py())
 
 
-def _wider(table: DataType, source: DataType, mapping: TypeMapping) -> Atomic | None:
+def wider(table: DataType, source: DataType, mapping: TypeMapping) -> Atomic | None:
     """The type that the column of the table should get; None if it can stay as it is."""
     if not isinstance(table, Atomic) or not isinstance(source, Atomic):
         return None

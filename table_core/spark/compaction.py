@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.spark.failures import translated
-from table_core.spark.session import parallelism
+from table_core.spark.session import parallelism as slots_of
+from table_core.spark.session import started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
+from table_core.table import database_upkeep as upkeep
 from table_core.table.committer import find_commit
-from table_core.table.compact import choose, commit_compaction, compact_bucket
+from table_core.table.compact import choose, clustering_of, commit_compaction, compact_bucket
 from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 from table_core.table.results import CommitAs
+from table_core.table.sort_compaction import sort_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,15 +24,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from table_core.merge.clustering import Clustering
     from table_core.ondisk.data_file import DataFile
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
+    from table_core.table.catalog import Catalog
     from table_core.table.compactor import CompactChange
     from table_core.table.results import ResultDocument
     from table_core.table.table import Table
     from table_core.table.writer import BucketChange
 
-__all__ = ["compact", "compact_due"]
+__all__ = ["compact", "compact_database", "compact_due"]
 
 
 def compact(
@@ -40,23 +46,34 @@ def compact(
     order_by: Sequence[str] | None = None,
     dry_run: bool = False,
     commit: CommitAs | None = None,
+    rows: frozenset[bytes] | None = None,
 ) -> ResultDocument:
     """``Table.compact`` with a task for every few buckets; no session is needed if none is due.
+
+    ``rows``: serialized partitions, those alone.
 
     Raises:
         TableError: as for ``Table.compact``; nothing is visible.
         JobFailedError: Spark gave up; nothing is visible.
     """
     access, commit = table.access, commit or CommitAs()
-    # The first is refused, the second needs no task, the third spreads rows with one writer.
-    if order_by or dry_run or access.schema.bucket == POSTPONE_BUCKET:
+    # The first needs no task, the second spreads rows with one writer.
+    if dry_run or access.schema.bucket == POSTPONE_BUCKET:
         return table.compact(strategy, partitions, where, order_by, dry_run, commit)
     started_ms = access.clock.now_ms()
-    choice = choose(access, strategy=strategy, partitions=partitions, where=where)
+    clustering = clustering_of(access, order_by, strategy)
+    choice = choose(
+        access,
+        strategy=strategy,
+        partitions=partitions,
+        where=where,
+        rows=rows,
+        everything=clustering is not None,
+    )
     changes: tuple[CompactChange, ...] = ()
     if choice.buckets and find_commit(access, commit) is None:
-        session = spark() if callable(spark) else spark
-        changes = _by_tasks(session, access, choice.buckets, full=choice.full)
+        work = partial(_compacted, access, choice.full, clustering)
+        changes = _by_tasks(started(spark), access, choice.buckets, work)
     return commit_compaction(access, choice, changes, commit, started_ms=started_ms, dry_run=False)
 
 
@@ -66,15 +83,57 @@ def compact_due(
     """The compaction that goes along with a write of ``changes``."""
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     buckets, full = InlineCompaction(access, factory).due(changes)
-    return _by_tasks(spark, access, buckets, full=full)
+    return _by_tasks(spark, access, buckets, partial(_compacted, access, full, None))
+
+
+def compact_database(
+    spark: SparkSession | Callable[[], SparkSession],
+    catalog: Catalog,
+    database: str,
+    including: str = ".*",
+    excluding: str = "",
+    strategy: str = "minor",
+    idle_time: str | None = None,
+    parallelism: int = 1,
+    dry_run: bool = False,
+    commit: CommitAs | None = None,
+) -> ResultDocument:
+    """``Catalog.compact_database`` by tasks, ``parallelism`` tables at a time."""
+    return upkeep.compact_database(
+        catalog,
+        upkeep.Choice(
+            database=database,
+            including=including,
+            excluding=excluding,
+            parallelism=parallelism,
+        ),
+        strategy=strategy,
+        idle_time=idle_time,
+        dry_run=dry_run,
+        commit=commit or CommitAs(),
+        compact=lambda table, **args: compact(spark, table, **args),
+    )
+
+
+def _compacted(
+    access: TableAccess,
+    full: bool,
+    clustering: Clustering | None,
+    factory: FileFactory,
+    bucket: Bucket,
+    files: Sequence[DataFile],
+) -> list[CompactChange]:
+    """What a task does with one bucket."""
+    if clustering is not None:
+        return [sort_bucket(access, factory, bucket, files, clustering)]
+    return compact_bucket(access, factory, bucket, files, full=full)
 
 
 def _by_tasks(
     spark: SparkSession,
     access: TableAccess,
     buckets: Mapping[Bucket, Sequence[DataFile]],
-    *,
-    full: bool,
+    work: Callable[[FileFactory, Bucket, Sequence[DataFile]], list[CompactChange]],
 ) -> tuple[CompactChange, ...]:
     if not buckets:
         return ()
@@ -84,15 +143,14 @@ def _by_tasks(
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
         factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
-        yield packed(
-            [
-                change
-                for bucket, files in group
-                for change in compact_bucket(access, factory, bucket, files, full=full)
-            ]
-        )
+        try:
+            changes = [change for item in group for change in work(factory, *item)]
+        except BaseException:
+            factory.discard()
+            raise
+        yield packed(changes)
 
     with translated():
-        groups = groups_of(list(buckets.items()), weight, parallelism(spark))
+        groups = groups_of(list(buckets.items()), weight, slots_of(spark))
         results = unpacked(distribute(spark, groups, run, RESULT_TYPE))
     return tuple(change for result in results for change in result)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.bound import Bound, BoundTerm
 
-__all__ = ["spark_condition"]
+__all__ = ["named", "spark_condition"]
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # its text gets a zone where it needs one
 _MICROS_OF: Final = 1_000
@@ -48,6 +48,11 @@ _PLAIN: Final = frozenset(
         *(Root.CHAR, Root.VARCHAR, Root.BINARY, Root.VARBINARY),
     }
 )
+
+
+def named(name: str) -> Column:
+    """The column ``name``, whatever characters it has."""
+    return f.col(f"`{name.replace('`', '``')}`")
 
 
 def spark_condition(bound: Bound, columns: Mapping[str, Column]) -> Column | None:

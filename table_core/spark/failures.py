@@ -8,6 +8,7 @@ wrong is told apart by class: SQL that does not analyse is ``invalid``, a lost w
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,9 @@ from pyspark import errors as spark
 
 from table_core.errors import (
     ArgumentError,
+    CorruptFileError,
     DataError,
+    FilesExpiredError,
     JobFailedError,
     TableError,
     error_from_document,
@@ -26,11 +29,16 @@ from table_core.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SPARK_ERRORS", "TaskFailedError", "carried", "explained", "translated"]
+__all__ = ["MARK", "SPARK_ERRORS", "TaskFailedError", "carried", "explained", "translated"]
 
 SPARK_ERRORS: Final = (spark.PySparkException, Py4JError)
-_MARK: Final = "TABLE_ERROR="
+MARK: Final = "TABLE_ERROR="
+"""What a ``TableError`` as a document follows, in whatever text it travels."""
 _TAIL_MAX: Final = 8_000
+_UNREAD: Final = re.compile(
+    r"\[(FAILED_READ_FILE|PATH_NOT_FOUND)(?P<why>[.A-Z_]*)\].*?(?P<path>(?:file|hdfs):[^\s,]*[^\s,.])"
+)
+"""How Spark says that its own scan failed at a file."""
 _SQL_ERRORS: Final = (spark.AnalysisException, spark.ParseException, spark.IllegalArgumentException)
 _VALUE_ERRORS: Final = (
     spark.ArithmeticException,
@@ -44,7 +52,7 @@ class TaskFailedError(Exception):
     """A ``TableError`` in a task, as text that survives the JVM."""
 
     def __init__(self, error: TableError) -> None:
-        super().__init__(_MARK + json.dumps(error_to_document(error)))
+        super().__init__(MARK + json.dumps(error_to_document(error)))
 
 
 @contextmanager
@@ -68,11 +76,14 @@ def translated() -> Iterator[None]:
 def explained(error: Exception) -> TableError:
     """What went wrong, as the error that a caller can act upon."""
     text = str(error)
-    at = text.find(_MARK)
+    at = text.find(MARK)
     if at >= 0:
-        document, _ = json.JSONDecoder().raw_decode(text, at + len(_MARK))
+        document, _ = json.JSONDecoder().raw_decode(text, at + len(MARK))
         return error_from_document(document)
     head = text.partition("JVM stacktrace:")[0].strip()
+    unread = _UNREAD.search(text)
+    if unread is not None:
+        return _of_file(unread["path"], unread[1] + unread["why"], head)
     if isinstance(error, _VALUE_ERRORS) or _is_about_data(error):
         return DataError(f"Spark cannot compute a value: {head}", column=None, row=None, value=None)
     if isinstance(error, _SQL_ERRORS):
@@ -80,6 +91,18 @@ def explained(error: Exception) -> TableError:
     return JobFailedError(
         f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:]
     )
+
+
+def _of_file(path: str, why: str, head: str) -> TableError:
+    """What it means that Spark's own scan could not read the file at ``path``."""
+    if "NOT_EXIST" in why or "NOT_FOUND" in why:
+        return FilesExpiredError(
+            f"{path} is gone: its snapshot was expired while it was read; read a newer snapshot, "
+            "or raise 'snapshot.time-retained', or create a tag or a consumer",
+            path=path,
+        )
+    problem = head[:_TAIL_MAX]
+    return CorruptFileError(f"Spark cannot read {path}: {problem}", path=path, problems=[problem])
 
 
 def _is_about_data(error: Exception) -> bool:

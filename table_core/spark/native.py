@@ -24,7 +24,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_files, keys_scan
 from table_core.schema.projection import project
-from table_core.spark.conditions import spark_condition
+from table_core.spark.conditions import named, spark_condition
 from table_core.spark.schema_bridge import spark_type
 from table_core.table.split_reader import RowForm
 
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile
     from table_core.scan.split import Split
     from table_core.schema.projection import Projection
-    from table_core.schema.table_schema import TableSchema
     from table_core.table.split_reader import SplitReader
 
-__all__ = ["NativeScan", "named", "native_scan"]
+__all__ = ["NativeScan", "native_scan"]
 
 _Alike: TypeAlias = "tuple[str, int]"
 """Format and schema of files that one scan reads."""
@@ -61,11 +60,6 @@ _PARQUET: Final = {
 }
 
 
-def named(name: str) -> Column:
-    """The column ``name``, whatever characters it has."""
-    return f.col(f"`{name.replace('`', '``')}`")
-
-
 def native_scan(reader: SplitReader, splits: Iterable[Split]) -> tuple[NativeScan, list[Split]]:
     """What Spark reads of ``splits``, and what is left to ``reader``."""
     scan = NativeScan(reader)
@@ -79,9 +73,7 @@ class NativeScan:
     """The files of one read that Spark scans itself."""
 
     reader: SplitReader
-    _paths: dict[_Alike, list[str]] = field(
-        init=False, default_factory=lambda: defaultdict(list)
-    )
+    _paths: dict[_Alike, list[str]] = field(init=False, default_factory=lambda: defaultdict(list))
     _projections: dict[_Alike, Projection | None] = field(init=False, default_factory=dict)
     """How files of a schema give the columns; None if their types differ."""
     _partitions: dict[bytes, bool] = field(init=False, default_factory=dict)

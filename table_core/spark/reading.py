@@ -37,12 +37,20 @@ if TYPE_CHECKING:
     from table_core.table.table import Table
     from table_core.table.times import PointInTime
 
-__all__ = ["changes", "frame_of", "read", "read_splits", "result_fields", "view_frame"]
+__all__ = [
+    "as_spark_takes",
+    "changes",
+    "frame_of",
+    "read",
+    "read_splits",
+    "result_fields",
+    "view_frame",
+]
 
 _NANOSECONDS: Final = ("refuse", "truncate")
 
 
-def read(
+def read(  # noqa: PLR0913 - the public signature
     spark: SparkSession,
     table: Table,
     columns: Sequence[str] | None = None,
@@ -151,7 +159,7 @@ def read_splits(
     def run(splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
         for split in splits:
             for rows in reader.read(split):
-                yield from _as_spark_takes(rows, schema).to_batches(max_chunksize=1 << 16)
+                yield from as_spark_takes(rows, schema).to_batches(max_chunksize=1 << 16)
 
     return run
 
@@ -164,7 +172,8 @@ def result_fields(reader: RowReader) -> tuple[Field, ...]:
     )
 
 
-def _as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:
+def as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:
+    """``rows`` with the types of ``schema``; nanoseconds are cut off where it has none."""
     if rows.schema.equals(schema):
         return rows
     return pa.table([_cast(rows[each.name], each.type) for each in schema], schema=schema)

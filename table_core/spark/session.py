@@ -17,9 +17,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["SQL_DEFAULTS", "open_session", "parallelism"]
+__all__ = ["SQL_DEFAULTS", "open_session", "parallelism", "started"]
 
 SQL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
@@ -68,6 +68,11 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
     for key, value in given.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def started(session: SparkSession | Callable[[], SparkSession]) -> SparkSession:
+    """The session, or the one that is made now."""
+    return session() if callable(session) else session
 
 
 def parallelism(session: SparkSession) -> int:

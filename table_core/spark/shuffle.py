@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as f
 
 from table_core.bucketing.fixed import bucket_ids
+from table_core.bucketing.hash import row_hash
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.options import keys_identity
+from table_core.spark.conditions import named
 from table_core.spark.failures import carried
+from table_core.table.assigning import crosses_partitions
 from table_core.table.coerce import cast_column
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pyspark.sql import Column, DataFrame
 
+    from table_core.datatypes.kinds import DataType, Field
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["by_bucket"]
+__all__ = ["assigners", "by_bucket"]
 
 _TASK: Final = "__task"
 _ORDER: Final = "__order"
@@ -31,42 +38,71 @@ _ORDER: Final = "__order"
 def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
     """``frame`` with every bucket inside one partition; for about ``slots`` tasks at once.
 
-    Rows of a key table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
+    Where buckets are dynamic, every key is inside one instead (see ``assigners``).  Rows of a key
+    table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
     """
-    if schema.bucket == -1 and schema.is_key_table:
-        return frame.coalesce(1)  # dynamic buckets know one writer
-    if schema.bucket < 0:
+    if crosses_partitions(schema):
+        return frame.coalesce(1)  # where keys are is in no file: one writer looks them all up
+    keyed = schema.is_key_table
+    if schema.bucket < 0 and not (keyed and schema.bucket == -1):
         return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame
-    keeps_order = schema.is_key_table and ROW_KIND_COLUMN in frame.columns
+    keeps_order = keyed and ROW_KIND_COLUMN in frame.columns
     columns = frame.columns
     if keeps_order:
         frame = frame.withColumn(_ORDER, f.monotonically_increasing_id())
-    if schema.partition_keys:
-        spread = f.hash(*(_named(name) for name in schema.partition_keys))
-        task = f.pmod(spread.cast("bigint") + _bucket(schema), f.lit(slots)).cast("int")
-        frame = frame.withColumn(_TASK, task).repartitionById(slots, f.col(_TASK))
-    elif schema.bucket == 1:
+    tasks, task = _tasks(schema, slots)
+    if task is None:
         frame = frame.repartition(1)
     else:
-        tasks = min(slots, schema.bucket)
-        task = f.pmod(_bucket(schema), f.lit(tasks)).cast("int")
-        frame = frame.withColumn(_TASK, task).repartitionById(tasks, f.col(_TASK))
+        frame = frame.withColumn(_TASK, task.cast("int")).repartitionById(tasks, f.col(_TASK))
     if keeps_order:
         frame = frame.sortWithinPartitions(_ORDER)
-    return frame.select(*(_named(name) for name in columns))
+    return frame.select(*(named(name) for name in columns))
 
 
-def _named(name: str) -> Column:
-    return f.col(f"`{name.replace('`', '``')}`")
+def assigners(schema: TableSchema, slots: int) -> int:
+    """How many tasks deal out dynamic buckets.
+
+    Each has the keys whose hash is its own, and puts new ones into buckets of its own: an index file
+    has one writer.
+    """
+    asked = schema.options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM) or slots
+    most = schema.options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS)
+    return max(1, min(asked, most) if most > 0 else asked)
 
 
-def _bucket(schema: TableSchema) -> Column:
-    """The bucket of each row, by the table's own hash."""
-    if schema.bucket == 1:
-        return f.lit(0)
-    fields = schema.select(schema.bucket_keys)
-    function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
+def _tasks(schema: TableSchema, slots: int) -> tuple[int, Column | None]:
+    """Into how many tasks rows go, and which; None for one task."""
+    if schema.bucket == -1:
+        tasks = assigners(schema, slots)
+        return tasks, _of_keys(schema.trimmed_key_fields, _owner, tasks)
     count = schema.bucket
+    function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
+
+    def bucket(columns: Sequence[Any], types: Sequence[DataType], count: int) -> Any:
+        return bucket_ids(columns, types, count, function)
+
+    found = f.lit(0)
+    if count > 1:
+        found = _of_keys(schema.select(schema.bucket_keys), bucket, count)
+    if schema.partition_keys:
+        spread = f.hash(*(named(name) for name in schema.partition_keys))
+        return slots, f.pmod(spread.cast("bigint") + found, f.lit(slots))
+    tasks = min(slots, count)
+    return tasks, f.pmod(found, f.lit(tasks)) if tasks > 1 else None
+
+
+def _owner(columns: Sequence[Any], types: Sequence[DataType], count: int) -> Any:
+    """Whose keys these are: as ``HashIndex`` has it."""
+    return (np.abs(row_hash(columns, types).astype(np.int64)) % count).astype(np.int32)
+
+
+def _of_keys(
+    fields: Sequence[Field],
+    function: Callable[[Sequence[Any], Sequence[DataType], int], Any],
+    count: int,
+) -> Column:
+    """The number that ``function`` gives each row by its key, by the table's own hash."""
 
     def number(keys: pa.Array) -> pa.Array:
         with carried():
@@ -74,8 +110,8 @@ def _bucket(schema: TableSchema) -> Column:
                 cast_column(field, pa.chunked_array([column]))
                 for field, column in zip(fields, keys.flatten(), strict=True)
             ]
-            return pa.array(bucket_ids(columns, [field.type for field in fields], count, function))
+            return pa.array(function(columns, [field.type for field in fields], count))
 
     udf: Any = f.arrow_udf(number, "int")  # type: ignore[attr-defined]  # 4.1's stubs lack it
-    found: Column = udf(f.struct(*(_named(field.name) for field in fields)))
+    found: Column = udf(f.struct(*(named(field.name) for field in fields)))
     return found

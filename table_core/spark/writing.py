@@ -5,39 +5,57 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from pyspark import TaskContext
 from pyspark.sql.types import NullType, StructField, StructType
 
 from table_core.datatypes.arrow import arrow_schema
-from table_core.errors import ArgumentError, TableError
+from table_core.errors import AlreadyExistsError, ArgumentError, TableError
+from table_core.options import keys_identity, keys_write
 from table_core.spark.compaction import compact_due
 from table_core.spark.failures import carried, translated
 from table_core.spark.schema_bridge import fields_of
 from table_core.spark.session import parallelism
-from table_core.spark.shuffle import by_bucket
+from table_core.spark.shuffle import assigners, by_bucket
 from table_core.spark.tasks import RESULT_TYPE, packed, unpacked
+from table_core.table.assigning import crosses_partitions
 from table_core.table.coerce import coerce
 from table_core.table.committer import find_commit, parts_of
 from table_core.table.overwriting import overwrite_selection
-from table_core.table.results import CommitAs
+from table_core.table.results import Commit, CommitAs
+from table_core.table.table import Table
 from table_core.table.uncommitted import discard
+from table_core.table.widening import widened
 from table_core.table.writer import Numbering, TableWriter, WriteResult, refuse_unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-    from table_core.table.access import TableAccess
-    from table_core.table.results import Commit
-    from table_core.table.table import Table
+    from table_core.table.access import Bucket, TableAccess
 
-__all__ = ["prepared", "table_names", "write", "write_frame"]
+__all__ = [
+    "compacted_along",
+    "prepared",
+    "prepared_by_share",
+    "shared_out",
+    "table_names",
+    "write",
+    "write_frame",
+    "written",
+]
 
+_ASSIGNERS: Final = (
+    keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.key,
+    keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS.key,
+)
 _MODES: Final[Mapping[str, str | None]] = {
     "append": None,
     "overwrite": "table",
     "overwrite-partitions": "partitions",
+    "error": None,
+    "ignore": None,
 }
 
 
@@ -46,13 +64,17 @@ def write(
     table: Table,
     mode: str | Mapping[str, Any] = "append",
     commit: CommitAs | None = None,
+    merge_schema: bool = False,
 ) -> Commit:
     """Write ``df`` into ``table`` with one commit, shuffled by bucket first, and compact.
 
     ``mode``: ``append``, ``overwrite`` (the table), ``overwrite-partitions`` (those that occur in
-    ``df``), or one partition as ``{"dt": "…"}``.
+    ``df``), one partition as ``{"dt": "…"}``, ``error`` (refuse a table that has rows) or ``ignore``
+    (leave it alone).  ``merge_schema``: columns that the table lacks are added first, those whose
+    type is too narrow are widened.
 
     Raises:
+        AlreadyExistsError: the table has rows, and ``mode`` is ``error``.
         DataError: a column is unknown or a value does not fit; nothing is visible.
         JobFailedError: Spark gave up; nothing is visible.
         TableError: as for ``TableWriter.commit``.
@@ -63,9 +85,21 @@ def write(
             argument="mode",
             value=mode,
         )
-    return write_frame(
-        df, table, commit or CommitAs(), _MODES[mode] if isinstance(mode, str) else mode
-    )
+    commit = commit or CommitAs()
+    if mode in ("error", "ignore"):
+        landed = find_commit(table.access, commit)
+        if landed is not None:
+            return landed
+        if table.access.live_entries(table.latest_snapshot()):
+            if mode == "ignore":
+                return Commit()
+            raise AlreadyExistsError(
+                f"{table.name} has rows, and mode='error' writes into empty tables only",
+                name=table.name,
+            )
+    if merge_schema:
+        table = Table(widened(table.access, fields_of(df.schema)))
+    return write_frame(df, table, commit, _MODES[mode] if isinstance(mode, str) else mode)
 
 
 def write_frame(
@@ -78,16 +112,49 @@ def write_frame(
     found = find_commit(access, commit)
     if found is not None:
         return found
+    results = written(df, access, replaces=overwrite is not None)
+    if overwrite is None:
+        results.append(compacted_along(df.sparkSession, access, results))
+    return table.commit(results, commit, overwrite)
+
+
+def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[WriteResult]:
+    """Write ``df``, shuffled by bucket; what the commit needs."""
     with translated():
         df = df.toDF(*table_names(df.schema, access))
-        session = df.sparkSession
-        rows = by_bucket(df, access.schema, parallelism(session))
-        results = unpacked(
-            rows.mapInArrow(_write_rows(access, replaces=overwrite is not None), RESULT_TYPE)
-        )
-    if overwrite is None:
-        results.append(_compacted(session, access, results))
-    return table.commit(results, commit, overwrite)
+        shared, shares, slots = shared_out(access, df.sparkSession)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield packed(prepared_by_share(shared, batches, shares, replaces=replaces))
+
+        return unpacked(by_bucket(df, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+
+
+def shared_out(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:
+    """The table as a task of a write sees it, how many tasks may share a bucket, and how many write."""
+    slots = access.options.get(keys_write.SINK_PARALLELISM) or parallelism(session)
+    schema, shares = access.schema, 1
+    if schema.is_key_table and schema.bucket == -1 and not crosses_partitions(schema):
+        shares = assigners(schema, slots)
+        access = access.with_options(dict.fromkeys(_ASSIGNERS, str(shares)))
+    return access, shares, slots
+
+
+def prepared_by_share(
+    access: TableAccess,
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    shares: int,
+    *,
+    replaces: bool = False,
+) -> WriteResult:
+    """``prepared`` in one of the tasks of a write, of which ``shares`` may share a bucket."""
+    with carried():
+        numbering = None
+        if shares > 1:
+            context = TaskContext.get()
+            task = 0 if context is None else context.partitionId()
+            numbering = Numbering(offset=task % shares, step=shares)
+        return prepared(access, batches, numbering, replaces=replaces)
 
 
 def table_names(schema: StructType, access: TableAccess) -> list[str]:
@@ -117,13 +184,19 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
 
 def prepared(
     access: TableAccess,
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[pa.RecordBatch | pa.Table],
     numbering: Numbering | None = None,
     *,
     replaces: bool = False,
+    bucket: Bucket | None = None,
 ) -> WriteResult:
-    """Write ``batches`` inside a task; whatever fails takes the files of this attempt away."""
-    writer = TableWriter(access, _never, compact=False, replaces=replaces, numbering=numbering)
+    """Write ``batches`` inside a task; whatever fails takes the files of this attempt away.
+
+    ``bucket``: where all rows belong, if that is known.
+    """
+    writer = TableWriter(
+        access, _never, compact=False, replaces=replaces, numbering=numbering, bucket=bucket
+    )
     try:
         for batch in batches:
             writer.write(batch)
@@ -133,24 +206,16 @@ def prepared(
         raise
 
 
-def _compacted(session: Any, access: TableAccess, results: Sequence[WriteResult]) -> WriteResult:
-    """The compaction that goes along with this write, by tasks of its own."""
+def compacted_along(
+    session: SparkSession, access: TableAccess, results: Sequence[WriteResult]
+) -> WriteResult:
+    """The compaction that goes along with a write of ``results``, by tasks of its own."""
     changes = [change for result in results for change in result.changes]
     try:
         return WriteResult(compactions=compact_due(session, access, changes))
     except TableError:
         discard(access, parts_of(results))
         raise
-
-
-def _write_rows(
-    access: TableAccess, *, replaces: bool
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with carried():
-            yield packed(prepared(access, batches, replaces=replaces))
-
-    return run
 
 
 def _never(_: WriteResult) -> NoReturn:

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.table.access import Bucket, TableAccess
 
-__all__ = ["Assigner", "Dealt", "DynamicBuckets", "FixedBuckets", "grouped", "partitions_of"]
+__all__ = [
+    "Assigner",
+    "Dealt",
+    "DynamicBuckets",
+    "FixedBuckets",
+    "KnownBucket",
+    "grouped",
+    "partitions_of",
+]
 
 _RADIX_MAX: Final = 1 << 15
 Dealt: TypeAlias = "tuple[pa.Table, list[tuple[Bucket, pa.Array | None]]]"
@@ -66,6 +74,24 @@ class FixedBuckets:
             ((partition, bucket + first), positions)
             for (partition, bucket), positions in grouped(partitions, codes, buckets)
         ]
+
+    def index_changes(
+        self, bucket: Bucket
+    ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
+        """None."""
+        del bucket
+        return (), ()
+
+
+class KnownBucket:
+    """All in one bucket, where they are already: new versions of rows that were read from it."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    def deal(self, rows: pa.Table) -> Dealt:
+        """See ``Assigner``."""
+        return rows, [(self._bucket, None)]
 
     def index_changes(
         self, bucket: Bucket

@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from table_core.table.compactor import CompactChange
     from table_core.table.results import CommitAs
 
-__all__ = ["Choice", "choose", "commit_compaction", "compact", "compact_bucket"]
+__all__ = [
+    "Choice",
+    "choose",
+    "clustering_of",
+    "commit_compaction",
+    "compact",
+    "compact_bucket",
+]
 
 _THREADS: Final = 2
 
@@ -63,7 +70,7 @@ def compact(
 ) -> ResultDocument:
     """See ``Table.compact``.  ``rows``: serialized partitions, those alone."""
     started_ms = access.clock.now_ms()
-    clustering = _clustering(access, order_by, strategy) if order_by else None
+    clustering = clustering_of(access, order_by, strategy)
     choice = choose(
         access,
         strategy=strategy,
@@ -81,7 +88,17 @@ def compact(
     )
 
 
-def _clustering(access: TableAccess, order_by: Sequence[str], strategy: str) -> Clustering:
+def clustering_of(
+    access: TableAccess, order_by: Sequence[str] | None, strategy: str
+) -> Clustering | None:
+    """The order in which rows are to be written, None for none.
+
+    Raises:
+        UnsupportedFeatureError: the order of rows is not free.
+        ArgumentError: ``strategy`` does not write every file anew.
+    """
+    if not order_by:
+        return None
     refuse_unsortable(access)
     if strategy != "full":
         raise ArgumentError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError, TableError
 from table_core.options.parse import duration_ms
-from table_core.table.compact import compact
+from table_core.table.compact import compact as compact_table
 from table_core.table.expire_partitions import partitions_of
 from table_core.table.results import ResultDocument
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.catalog import Catalog
     from table_core.table.results import CommitAs
+    from table_core.table.table import Table
 
 __all__ = ["Choice", "chosen_tables", "clone_database", "compact_database"]
 
@@ -71,8 +72,9 @@ def compact_database(
     idle_time: str | None,
     dry_run: bool,
     commit: CommitAs,
+    compact: Callable[..., ResultDocument] | None = None,
 ) -> ResultDocument:
-    """See ``Catalog.compact_database``.
+    """See ``Catalog.compact_database``.  ``compact`` does one table, by default in this process.
 
     Raises:
         TableError: of the first table that failed, when the others are done; it notes which.
@@ -84,19 +86,20 @@ def compact_database(
     idle_ms = None if idle_time is None else _idle_ms(idle_time)
 
     def one(name: str) -> ResultDocument:
-        access = catalog.table(f"{choice.database}.{name}").access
-        return compact(
-            access,
+        table = catalog.table(f"{choice.database}.{name}")
+        return (compact or _compact_here)(
+            table,
             strategy=strategy,
-            partitions=None,
-            where=None,
-            order_by=None,
             dry_run=dry_run,
             commit=commit,
-            rows=None if idle_ms is None else _idle(access, idle_ms),
+            rows=None if idle_ms is None else _idle(table.access, idle_ms),
         )
 
     return _all(catalog, "compact-database", choice, one, choice.database, dry_run)
+
+
+def _compact_here(table: Table, **args: Any) -> ResultDocument:
+    return compact_table(table.access, partitions=None, where=None, order_by=None, **args)
 
 
 def clone_database(

@@ -31,6 +31,7 @@ from table_core.table.scan import batch_scan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit, CommitAs
 
@@ -41,7 +42,13 @@ __all__ = [
     "NotMatchedBySourceDelete",
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
+    "columns_of",
+    "deletes",
+    "described",
     "merge_into",
+    "needs_source",
+    "needs_target",
+    "refuse_no_clause",
 ]
 
 
@@ -94,7 +101,6 @@ MergeClause: TypeAlias = (
     | NotMatchedBySourceUpsert
     | NotMatchedBySourceDelete
 )
-_MATCHED: Final = (MatchedUpsert, MatchedDelete)
 _DELETES: Final = (MatchedDelete, NotMatchedBySourceDelete)
 _ONLY_TARGET: Final = (NotMatchedBySourceUpsert, NotMatchedBySourceDelete)
 
@@ -113,18 +119,49 @@ def merge_into(
         ArgumentError: no clause, or ``on`` names an unknown column.
     """
     started_ms = access.clock.now_ms()
-    if not when:
-        raise ArgumentError("merge_into without a clause changes nothing", argument="when")
+    refuse_no_clause(when)
     head = access.metadata.head()
     landed = find_commit(access, commit)
     counts: dict[str, int] = {}
     done = landed
     if landed is None:
-        columns, rows = _columns(access, on), _source_table(source)
+        columns, rows = columns_of(access, on), _source_table(source)
         if access.schema.is_key_table:
             done = _write_versions(access, rows, columns, when, commit, counts)
         else:
             done = _rewrite(access, rows, columns, when, commit, counts)
+    return described(access, head, done, counts, started_ms)
+
+
+def refuse_no_clause(when: Sequence[MergeClause]) -> None:
+    """Refuse a merge that cannot change anything."""
+    if not when:
+        raise ArgumentError("merge_into without a clause changes nothing", argument="when")
+
+
+def needs_target(clause: MergeClause) -> bool:
+    """Whether there must be a target row."""
+    return not isinstance(clause, NotMatchedInsert)
+
+
+def needs_source(clause: MergeClause) -> bool:
+    """Whether there must be a source row."""
+    return not isinstance(clause, _ONLY_TARGET)
+
+
+def deletes(clause: MergeClause) -> bool:
+    """Whether the target row goes."""
+    return isinstance(clause, _DELETES)
+
+
+def described(
+    access: TableAccess,
+    head: Snapshot | None,
+    done: Commit | None,
+    counts: Mapping[str, int],
+    started_ms: int,
+) -> ResultDocument:
+    """What a merge did; ``counts`` are rows by clause."""
     return ResultDocument(
         action="merge-into",
         table=access.name,
@@ -132,7 +169,7 @@ def merge_into(
         snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
         rows_written=sum(counts.values()),
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        details={"rows_by_clause": counts, "replayed": bool(done and done.replayed)},
+        details={"rows_by_clause": dict(counts), "replayed": bool(done and done.replayed)},
     )
 
 
@@ -198,7 +235,7 @@ def _source_table(source: Any) -> pa.Table:
     return pa.concat_tables(tables) if tables else pa.table({})
 
 
-def _columns(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
+def columns_of(access: TableAccess, on: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
     """Target column to source column."""
     pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     if not pairs:
@@ -269,11 +306,8 @@ class _Pairs:
         return found
 
     def _case(self, clause: MergeClause) -> Any:
-        if isinstance(clause, _MATCHED):
-            return (self.target_at >= 0) & (self.source_at >= 0)
-        if isinstance(clause, _ONLY_TARGET):
-            return self.source_at < 0
-        return self.target_at < 0
+        there = (self.target_at >= 0) == needs_target(clause)
+        return there & ((self.source_at >= 0) == needs_source(clause))
 
     def _both(self, chosen: Any) -> dict[str, pa.Table]:
         """The two sides of pairs, as tables of one length; nulls where there is no partner."""
@@ -286,10 +320,10 @@ class _Pairs:
 
     def rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
         """What ``clause`` writes for the pairs ``chosen``, with ``_ROW_KIND``."""
-        if isinstance(clause, _DELETES):
+        if deletes(clause):
             rows = self.target.take(pa.array(self.target_at[chosen]))
             return _with_kind(deletes_of(self.access.schema, rows), "-D")
-        updates = not isinstance(clause, NotMatchedInsert)
+        updates = needs_target(clause)
         both = self._both(chosen)
         columns: dict[str, Any] = {}
         for field in self.access.schema.fields:

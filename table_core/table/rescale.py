@@ -22,13 +22,18 @@ from table_core.table.state_plan import StatePlanner
 from table_core.table.writer import TableWriter, WriteResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit
 
-__all__ = ["rescale"]
+    Rewrite: TypeAlias = Callable[
+        [TableAccess, Snapshot | None, frozenset[bytes], CommitAs], Commit
+    ]
+
+__all__ = ["guarded", "rescale"]
 
 
 def rescale(
@@ -36,8 +41,9 @@ def rescale(
     buckets: int | None,
     partitions: Sequence[Mapping[str, object]] | None,
     commit: CommitAs,
+    rewrite: Rewrite | None = None,
 ) -> ResultDocument:
-    """See ``Table.rescale``."""
+    """See ``Table.rescale``.  ``rewrite`` moves the rows, by default in this process."""
     started_ms = access.clock.now_ms()
     before = access.schema.bucket
     wanted = before if buckets is None else buckets
@@ -59,7 +65,7 @@ def rescale(
         _show_all(access, old)
     head = access.metadata.head()
     if old:
-        done = _written_anew(access, head, frozenset(old), commit)
+        done = (rewrite or _written_anew)(access, head, frozenset(old), commit)
     return ResultDocument(
         action="rescale",
         table=access.name,
@@ -104,12 +110,17 @@ def _show_all(access: TableAccess, partitions: Mapping[bytes, int]) -> None:
         )
 
 
+def guarded(access: TableAccess, head: Snapshot | None) -> TableAccess:
+    """Rows that another writer adds after ``head`` are a conflict: they would be overwritten."""
+    if head is None:
+        return access
+    return access.with_options({"commit.strict-mode.last-safe-snapshot": str(head.id)})
+
+
 def _written_anew(
     access: TableAccess, head: Snapshot | None, partitions: frozenset[bytes], commit: CommitAs
 ) -> Commit:
-    """Rows that another writer adds meanwhile are a conflict: they would be overwritten."""
-    if head is not None:
-        access = access.with_options({"commit.strict-mode.last-safe-snapshot": str(head.id)})
+    access = guarded(access, head)
     selection = Selection.static(partitions.__contains__)
 
     def replace(result: WriteResult) -> Commit:

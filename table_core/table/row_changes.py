@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from table_core.commit.request import CommitPart
+from table_core.ondisk import layout
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_write
@@ -26,14 +27,35 @@ from table_core.table.state_plan import StatePlanner
 from table_core.table.writer import TableWriter, refuse_unwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.bound import Bound
+    from table_core.scan.split import Split
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.writer import WriteResult
 
-__all__ = ["RowChanges"]
+__all__ = ["PreparedChange", "RowChanges", "change_part", "entries_of", "marks_rows"]
+
+
+_FileKey: TypeAlias = "tuple[bytes, int, str]"
+"""Partition, bucket and name of a data file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedChange:
+    """Rows that go and come, and the files written for that.  Picklable."""
+
+    positions: Mapping[_FileKey, Any]
+    """Rows that go, by file."""
+    entries: Mapping[_FileKey, ManifestEntry]
+    """Those files."""
+    added: tuple[ManifestEntry, ...] = ()
+
+    @property
+    def gone(self) -> int:
+        """How many rows go."""
+        return sum(len(each) for each in self.positions.values())
 
 
 @dataclass(slots=True)
@@ -44,8 +66,8 @@ class RowChanges:
     head: Snapshot | None
     gone: int = field(init=False, default=0)
     """Rows that were taken out."""
-    _entries: dict[tuple[bytes, int, str], ManifestEntry] = field(init=False)
-    _positions: dict[tuple[bytes, int, str], list[Any]] = field(init=False)
+    _entries: dict[_FileKey, ManifestEntry] = field(init=False, default_factory=dict)
+    _positions: dict[_FileKey, list[Any]] = field(init=False)
     _added: list[ManifestEntry] = field(init=False, default_factory=list)
     _new: TableWriter = field(init=False)
     _factory: FileFactory = field(init=False)
@@ -53,20 +75,25 @@ class RowChanges:
 
     def __post_init__(self) -> None:
         refuse_unwritable(self.access)
-        live = self.access.live_entries(self.head)
-        self._entries = {(e.partition, e.bucket, e.file.file_name): e for e in live}
         self._positions = defaultdict(list)
         access = self.access
         self._new = TableWriter(access, _never, compact=False)
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
         self._vectors = AppendVectors(access, self.head)
 
-    def rows(self, where: Bound | None = None) -> Iterator[tuple[Bucket, str, pa.Table]]:
-        """The rows that ``where`` holds for, with ``_POSITION``: bucket, file, rows."""
-        plan = StatePlanner(access=self.access, where=where).plan(self.head)
-        for split in plan.splits:
+    def rows(
+        self, where: Bound | None = None, splits: Iterable[Split] | None = None
+    ) -> Iterator[tuple[Bucket, str, pa.Table]]:
+        """The rows that ``where`` holds for, with ``_POSITION``: bucket, file, rows.
+
+        ``splits``: those alone, of a plan of ``head``.
+        """
+        if splits is None:
+            splits = StatePlanner(access=self.access, where=where).plan(self.head).splits
+        for split in splits:
             bucket = (split.partition, split.bucket)
             reader = self._reader(bucket, positions=True)
+            self._entries.update(entries_of(split))
             for file in split.files:
                 for batch in reader.read(file):
                     table = pa.Table.from_batches([batch])
@@ -86,10 +113,17 @@ class RowChanges:
 
     def part(self) -> CommitPart | None:
         """Write the files; what to commit, None if nothing changes."""
+        return change_part(self.access, self.head, [self.prepared()])
+
+    def prepared(self, *, keeps: bool = True) -> PreparedChange:
+        """Write the files of the rows that come, and where rows are not marked, of those that stay.
+
+        Not the latter without ``keeps``: others change the same files.
+        """
         try:
-            entries = self._marked() if self._marks else self._written_anew()
+            if keeps and not marks_rows(self.access):
+                self._keep_the_others()
             result: WriteResult = self._new.prepare()
-            index_added, index_deleted = self._vectors.store()
         except BaseException:
             self.abort()
             raise
@@ -98,52 +132,23 @@ class RowChanges:
             for c in result.changes
             for file in c.added
         ]
-        entries += self._added
-        if not entries and not index_added:
-            return None
-        return CommitPart(
-            kind=CommitKind.APPEND,
-            entries=tuple(entries),
-            index_added=index_added,
-            index_deleted=index_deleted,
+        return PreparedChange(
+            positions={key: np.concatenate(each) for key, each in self._positions.items()},
+            entries={key: self._entries[key] for key in self._positions},
+            added=tuple(self._added),
         )
+
+    def rewritten(self, change: PreparedChange) -> PreparedChange:
+        """Write what stays of the files of ``change``, which has all rows that go."""
+        self._entries.update(change.entries)
+        for key, positions in change.positions.items():
+            self._positions[key].append(positions)
+        return self.prepared()
 
     def abort(self) -> None:
         """Take away what was written."""
         self._new.abort()
         self._factory.discard()
-        self._vectors.discard()
-
-    @property
-    def _marks(self) -> bool:
-        return self.access.options.get(keys_write.DELETION_VECTORS_ENABLED)
-
-    def _marked(self) -> list[ManifestEntry]:
-        """Mark the rows that go; the files that go, because all of their rows do."""
-        gone = []
-        for key in self._positions:
-            bucket, entry = key[:2], self._entries[key]
-            positions = self._gone(key)
-            if len(positions) == entry.file.row_count:
-                gone.append(entry.deleted())
-                self._vectors.forget(bucket, key[2])
-            else:
-                self._vectors.mark(bucket, key[2], positions)
-        return gone
-
-    def _written_anew(self) -> list[ManifestEntry]:
-        """Write the rows that stay anew; the files that go."""
-        self._keep_the_others()
-        for key in self._positions:
-            self._vectors.forget(key[:2], key[2])
-        return [self._entries[key].deleted() for key in self._positions]
-
-    def _gone(self, key: tuple[bytes, int, str]) -> Any:
-        """Positions of the rows of a file that are gone after this, those before it too."""
-        before = self._vectors.of(key[:2], key[2])
-        return np.unique(
-            np.concatenate([*self._positions[key], *([] if before is None else [before])])
-        )
 
     def _keep_the_others(self) -> None:
         """Write the rows that stay.  Files of a bucket with an order are not joined."""
@@ -168,6 +173,10 @@ class RowChanges:
                 ManifestEntry(EntryKind.ADD, *bucket, first.total_buckets, file) for file in files
             ]
 
+    def _gone(self, key: _FileKey) -> Any:
+        """Positions of the rows of a file that are gone after this, those before it too."""
+        return _all_gone(self._vectors, key, np.concatenate(self._positions[key]))
+
     def _kept(self, bucket: Bucket, file: DataFile) -> Iterator[pa.Table]:
         gone = self._gone((*bucket, file.file_name))
         if len(gone) == file.row_count:
@@ -187,6 +196,77 @@ class RowChanges:
             deletions=self._vectors.within(bucket),
             positions=positions,
         )
+
+
+def entries_of(split: Split) -> dict[_FileKey, ManifestEntry]:
+    """The files of ``split`` as the manifests have them."""
+    bucket = (split.partition, split.bucket)
+    return {
+        (*bucket, file.file_name): ManifestEntry(EntryKind.ADD, *bucket, split.total_buckets, file)
+        for file in split.files
+    }
+
+
+def change_part(
+    access: TableAccess, head: Snapshot | None, prepared: Sequence[PreparedChange]
+) -> CommitPart | None:
+    """What to commit for all of ``prepared``, None if nothing changes.
+
+    A file may lose rows to one of them only, unless rows are marked.
+    """
+    vectors = AppendVectors(access, head)
+    try:
+        entries = _taken_out(access, vectors, prepared)
+        index_added, index_deleted = vectors.store()
+    except BaseException:
+        vectors.discard()
+        access.storage.delete(
+            layout.data_file_path(access.schema, e.partition, e.bucket, e.file)
+            for each in prepared
+            for e in each.added
+        )
+        raise
+    entries += [entry for each in prepared for entry in each.added]
+    if not entries and not index_added:
+        return None
+    return CommitPart(
+        kind=CommitKind.APPEND,
+        entries=tuple(entries),
+        index_added=index_added,
+        index_deleted=index_deleted,
+    )
+
+
+def _taken_out(
+    access: TableAccess, vectors: AppendVectors, prepared: Sequence[PreparedChange]
+) -> list[ManifestEntry]:
+    """The files that go; rows of others are marked where the table marks rows."""
+    entries = {key: entry for each in prepared for key, entry in each.entries.items()}
+    positions: dict[_FileKey, list[Any]] = defaultdict(list)
+    for each in prepared:
+        for key, found in each.positions.items():
+            positions[key].append(found)
+    gone = []
+    for key, parts in positions.items():
+        entry, bucket = entries[key], key[:2]
+        if marks_rows(access):
+            all_gone = _all_gone(vectors, key, np.concatenate(parts))
+            if len(all_gone) != entry.file.row_count:
+                vectors.mark(bucket, key[2], all_gone)
+                continue
+        gone.append(entry.deleted())
+        vectors.forget(bucket, key[2])
+    return gone
+
+
+def marks_rows(access: TableAccess) -> bool:
+    """Whether rows that go are marked, instead of their files written anew."""
+    return access.options.get(keys_write.DELETION_VECTORS_ENABLED)
+
+
+def _all_gone(vectors: AppendVectors, key: _FileKey, positions: Any) -> Any:
+    before = vectors.of(key[:2], key[2])
+    return np.unique(positions if before is None else np.concatenate([positions, before]))
 
 
 def _never(_: WriteResult) -> NoReturn:

@@ -83,7 +83,7 @@ class TableWriter:
     """Writes rows and commits them once.  Use it as a context manager.
 
     ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
-    ``replaces``: it takes out what is there (overwrite).
+    ``replaces``: it takes out what is there (overwrite).  ``bucket``: where all rows belong.
     """
 
     def __init__(
@@ -95,13 +95,14 @@ class TableWriter:
         replaces: bool = False,
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
+        bucket: Bucket | None = None,
     ) -> None:
         refuse_unwritable(access, adds_only=True)
         self._found = landed()
         self._access = access
         self._commit = commit
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
-        self._assigner = assigner_for(access, replaces=replaces)
+        self._assigner = assigner_for(access, replaces=replaces, bucket=bucket)
         self._buffer: list[pa.Table] = []
         self._buffered_bytes = 0
         self._rows = 0

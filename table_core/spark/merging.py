@@ -1,0 +1,369 @@
+"""MERGE INTO on Spark: it joins and computes, tasks write what the clauses say.
+
+    target rows, with their places ─┐
+                                    ├─ join ─ first clause that holds ─ shuffle by bucket ─ files
+    source: DataFrame, SQL, table ──┘
+
+Conditions and values are Spark SQL over ``source.x`` and ``target.x``.  Each row crosses to Python once,
+and only rows that change.  In a key table they are new versions; of a table without key the files
+of rows that go are then written anew, or the rows marked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Window
+from pyspark.sql import functions as f
+from pyspark.sql import types as spark
+
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import ArgumentError, DataError, error_to_document
+from table_core.spark.conditions import named
+from table_core.spark.failures import MARK, carried, translated
+from table_core.spark.reading import as_spark_takes, read
+from table_core.spark.schema_bridge import arrow_for_spark, spark_schema, spark_type
+from table_core.spark.session import parallelism, started
+from table_core.spark.shuffle import by_bucket
+from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
+from table_core.spark.writing import compacted_along, prepared_by_share, shared_out
+from table_core.table import merge_into as clauses
+from table_core.table.committer import commit_parts, find_commit
+from table_core.table.file_reader import POSITION_COLUMN
+from table_core.table.overwriting import commit_results
+from table_core.table.results import CommitAs
+from table_core.table.row_changes import (
+    PreparedChange,
+    RowChanges,
+    change_part,
+    entries_of,
+    marks_rows,
+)
+from table_core.table.row_deletes import carried_by_deletes
+from table_core.table.state_plan import StatePlanner
+from table_core.table.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+    from table_core.table.merge_into import MergeClause
+    from table_core.table.results import Commit, ResultDocument
+
+__all__ = ["merge_into"]
+
+_CLAUSE: Final = "__clause"
+_FILE: Final = "__file"
+_TARGET: Final = "__in_target"
+_SOURCE: Final = "__in_source"
+_COUNT: Final = "__count"
+
+
+def merge_into(
+    spark: SparkSession | Callable[[], SparkSession],
+    table: Table,
+    source: DataFrame | Table | str,
+    on: Sequence[str] | Mapping[str, str],
+    when: Sequence[MergeClause],
+    commit: CommitAs | None = None,
+) -> ResultDocument:
+    """``Table.merge_into`` by Spark; ``source`` is a DataFrame, a table, or SQL.
+
+    Raises:
+        DataError: several source rows match one target row, or a value does not fit.
+        ArgumentError: no clause, ``on`` names an unknown column, or Spark refuses an expression.
+        JobFailedError: Spark gave up; nothing is visible.
+    """
+    access, commit, when = table.access, commit or CommitAs(), tuple(when)
+    started_ms, head = access.clock.now_ms(), access.metadata.head()
+    clauses.refuse_no_clause(when)
+    columns = clauses.columns_of(access, on)
+    done, counts = find_commit(access, commit), Counter[str]()
+    if done is None:
+        session = started(spark)
+        with translated():
+            pairs = _Pairs(access, _frame(session, source), columns, when)
+            by_kind = _write_versions if access.schema.is_key_table else _rewrite
+            done = by_kind(session, pairs, head, commit, counts)
+    return clauses.described(access, head, done, counts, started_ms)
+
+
+def _frame(session: SparkSession, source: DataFrame | Table | str) -> DataFrame:
+    if isinstance(source, str):
+        return session.sql(source)
+    return read(session, source) if isinstance(source, Table) else source
+
+
+class _Pairs:
+    """The join of source and target, and what the clauses make of it."""
+
+    def __init__(
+        self,
+        access: TableAccess,
+        source: DataFrame,
+        on: Mapping[str, str],
+        when: tuple[MergeClause, ...],
+    ) -> None:
+        missing = [name for name in on.values() if name not in source.columns]
+        if missing:
+            raise ArgumentError(
+                f"on: the source has no column {missing}; it has {source.columns}",
+                argument="on",
+                value=missing,
+            )
+        self.access, self.on, self.when = access, on, when
+        self._source_columns = source.columns
+        alike = Window.partitionBy(*(named(name) for name in on.values()))
+        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
+
+    def rows(self, target: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
+        """Rows to write, with ``_ROW_KIND``, the number of the clause, and ``extra`` of the target.
+
+        Rows of deletes are among them.
+        """
+        left = target.withColumn(_TARGET, f.lit(True)).alias("target")
+        right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
+        alike = [
+            f.col(f"target.`{mine}`") == f.col(f"source.`{theirs}`")
+            for mine, theirs in self.on.items()
+        ]
+        joined = left.join(right, alike, self._how()).withColumn(_CLAUSE, self._decided())
+        kinds = [
+            "-D" if clauses.deletes(one) else "+U" if clauses.needs_target(one) else "+I"
+            for one in self.when
+        ]
+        return joined.where(f.col(_CLAUSE).isNotNull()).select(
+            self._by_clause([f.lit(kind) for kind in kinds]).alias(ROW_KIND_COLUMN),
+            *(self._column(each.name).alias(each.name) for each in self.access.schema.fields),
+            f.col(_CLAUSE),
+            *(f.col(f"target.{name}").alias(name) for name in extra),
+        )
+
+    def _how(self) -> str:
+        alone = any(not clauses.needs_source(clause) for clause in self.when)
+        inserts = any(not clauses.needs_target(clause) for clause in self.when)
+        if alone:
+            return "full" if inserts else "left"
+        return "right" if inserts else "inner"
+
+    def _decided(self) -> Column:
+        """The number of the first clause that holds; an error where partners are not unique."""
+        there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
+        here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
+        several = there[True] & here[True] & (f.col(_COUNT) > 1)
+        found = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
+        for number, clause in enumerate(self.when):
+            holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
+            if clause.condition is not None:
+                holds = holds & f.expr(clause.condition)
+            found = found.when(holds, f.lit(number))
+        return found
+
+    def _ambiguous(self) -> Column:
+        """The error that ``Table.merge_into`` raises, its key filled in by Spark."""
+        fields = list(self.on.values())
+        error = DataError(
+            f"several source rows match one target row; make the source unique on {fields}",
+            column=next(iter(self.on)),
+            row=None,
+            value=_COUNT,
+        )
+        before, after = (MARK + json.dumps(error_to_document(error))).split(json.dumps(_COUNT))
+        key = f.struct(*(f.col(f"target.`{name}`").alias(name) for name in self.on))
+        return f.concat(f.lit(before), f.to_json(key), f.lit(after))
+
+    def _column(self, name: str) -> Column:
+        return self._by_clause([self._value(clause, name) for clause in self.when])
+
+    def _by_clause(self, values: Sequence[Column]) -> Column:
+        found = f.when(f.col(_CLAUSE) == f.lit(0), values[0])
+        for number, value in enumerate(values[1:], 1):
+            found = found.when(f.col(_CLAUSE) == f.lit(number), value)
+        return found
+
+    def _value(self, clause: MergeClause, name: str) -> Column:
+        """What ``clause`` writes into the column ``name``."""
+        schema = self.access.schema
+        nothing = f.lit(None).cast(spark_type(schema.field(name).type, name))
+        kept = f.col(f"target.`{name}`")
+        if clauses.deletes(clause):
+            carried = not schema.is_key_table or name in carried_by_deletes(schema)
+            return kept if carried else nothing
+        values: Mapping[str, str] | None = getattr(clause, "values", None)
+        if values is not None and name in values:
+            return f.expr(values[name])
+        if values is None and name in self._source_columns:
+            return f.col(f"source.`{name}`")
+        return kept if clauses.needs_target(clause) else nothing
+
+
+def _write_versions(
+    session: SparkSession,
+    pairs: _Pairs,
+    head: Snapshot | None,
+    commit: CommitAs,
+    counts: Counter[str],
+) -> Commit | None:
+    access = pairs.access
+    if head is None:
+        target = session.createDataFrame([], spark_schema(access.schema.fields))
+    else:
+        target = read(session, Table(access), snapshot=head.id)
+    rows = pairs.rows(target)
+    shared, shares, slots = shared_out(access, session)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        decided: Counter[int] = Counter()
+        result = prepared_by_share(shared, _without_clause(batches, decided), shares)
+        yield packed((result, decided))
+
+    found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    _count(counts, pairs.when, [decided for _, decided in found])
+    results = [result for result, _ in found]
+    results.append(compacted_along(session, access, results))
+    return commit_results(access, tuple(results), commit, None)
+
+
+def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) -> Iterator[pa.Table]:
+    for batch in batches:
+        rows = pa.Table.from_batches([batch])
+        _count_batch(decided, rows)
+        yield rows.drop_columns([_CLAUSE])
+
+
+def _rewrite(
+    session: SparkSession,
+    pairs: _Pairs,
+    head: Snapshot | None,
+    commit: CommitAs,
+    counts: Counter[str],
+) -> Commit | None:
+    access = pairs.access
+    splits = StatePlanner(access=access).plan(head).splits
+    entries = {key: entry for split in splits for key, entry in entries_of(split).items()}
+    files = {key: number for number, key in enumerate(entries)}
+    columns = spark_schema(access.schema.fields)
+    places = [
+        spark.StructField(_FILE, spark.IntegerType()),
+        spark.StructField(POSITION_COLUMN, spark.LongType()),
+    ]
+    shape = spark.StructType([*columns.fields, *places])
+    groups = groups_of(splits, lambda split: split.size, parallelism(session))
+    target = distribute(session, groups, partial(_placed, access, head, files), shape)
+    rows = pairs.rows(target, (_FILE, POSITION_COLUMN))
+    _, _, slots = shared_out(access, session)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carried():
+            change = RowChanges(access, head)
+            decided: Counter[int] = Counter()
+            gone: dict[int, list[Any]] = defaultdict(list)
+            try:
+                for batch in batches:
+                    _take(pa.Table.from_batches([batch]), change, decided, gone)
+            except BaseException:
+                change.abort()
+                raise
+            positions = {number: np.concatenate(parts) for number, parts in gone.items()}
+            yield packed((change.prepared(keeps=False).added, positions, decided))
+
+    found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    _count(counts, pairs.when, [decided for *_, decided in found])
+    came = PreparedChange(
+        positions={}, entries={}, added=tuple(e for added, *_ in found for e in added)
+    )
+    changes = _changes(entries, [positions for _, positions, _ in found])
+    if changes and not marks_rows(access):
+        changes = _kept(session, access, head, changes)
+    part = change_part(access, head, [came, *changes])
+    return None if part is None else commit_parts(access, commit, append=part)
+
+
+def _placed(
+    access: TableAccess, head: Snapshot | None, files: Mapping[Any, int], splits: Any
+) -> Iterator[pa.RecordBatch]:
+    """The rows of ``splits``, each with the number of its file and its position in it."""
+    schema = arrow_for_spark(access.schema.fields)
+    for bucket, file_name, found in RowChanges(access, head).rows(None, splits):
+        rows = as_spark_takes(found.drop_columns([POSITION_COLUMN]), schema)
+        number = pa.scalar(files[(*bucket, file_name)], pa.int32())
+        rows = rows.append_column(_FILE, pa.repeat(number, rows.num_rows))
+        rows = rows.append_column(POSITION_COLUMN, found[POSITION_COLUMN])
+        yield from rows.to_batches(max_chunksize=1 << 16)
+
+
+def _take(
+    rows: pa.Table, change: RowChanges, decided: Counter[int], gone: dict[int, list[Any]]
+) -> None:
+    """Put in what comes, note what goes."""
+    _count_batch(decided, rows)
+    old = rows.filter(pc.is_valid(rows[_FILE]))
+    numbers, positions = old[_FILE].to_numpy(), old[POSITION_COLUMN].to_numpy()
+    for number in np.unique(numbers).tolist():
+        gone[number].append(positions[numbers == number])
+    new = rows.filter(pc.not_equal(rows[ROW_KIND_COLUMN], "-D"))
+    if new.num_rows:
+        change.put_in(new.drop_columns([ROW_KIND_COLUMN, _CLAUSE, _FILE, POSITION_COLUMN]))
+
+
+def _changes(
+    entries: Mapping[Any, ManifestEntry], gone: Sequence[Mapping[int, Any]]
+) -> list[PreparedChange]:
+    """Which rows of which files go, all tasks together; a change for each file."""
+    keys = list(entries)
+    together: dict[int, list[Any]] = defaultdict(list)
+    for positions in gone:
+        for number, found in positions.items():
+            together[number].append(found)
+    return [
+        PreparedChange(
+            positions={keys[number]: np.unique(np.concatenate(parts))},
+            entries={keys[number]: entries[keys[number]]},
+        )
+        for number, parts in sorted(together.items())
+    ]
+
+
+def _kept(
+    session: SparkSession,
+    access: TableAccess,
+    head: Snapshot | None,
+    changes: Sequence[PreparedChange],
+) -> list[PreparedChange]:
+    """``changes`` with the rows that stay written anew, by tasks."""
+
+    def size(change: PreparedChange) -> int:
+        return sum(entry.file.file_size for entry in change.entries.values())
+
+    def run(group: Any) -> Iterator[pa.RecordBatch]:
+        together = PreparedChange(
+            positions={k: v for change in group for k, v in change.positions.items()},
+            entries={k: v for change in group for k, v in change.entries.items()},
+        )
+        yield packed(RowChanges(access, head).rewritten(together))
+
+    groups = groups_of(changes, size, parallelism(session))
+    return unpacked(distribute(session, groups, run, RESULT_TYPE))
+
+
+def _count_batch(decided: Counter[int], rows: pa.Table) -> None:
+    for pair in rows[_CLAUSE].value_counts():
+        decided[pair["values"].as_py()] += pair["counts"].as_py()
+
+
+def _count(
+    counts: Counter[str], when: Sequence[MergeClause], decided: Sequence[Counter[int]]
+) -> None:
+    for each in decided:
+        for number, rows in each.items():
+            counts[type(when[number]).__name__] += rows

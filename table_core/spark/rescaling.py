@@ -1,0 +1,56 @@
+"""Another number of buckets: Spark moves the rows, each crosses to Python once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.commit.overwrite import Selection
+from table_core.spark.reading import frame_of
+from table_core.spark.session import started
+from table_core.spark.writing import written
+from table_core.table import rescale as decided
+from table_core.table.overwriting import commit_replacing
+from table_core.table.results import CommitAs
+from table_core.table.scan import Scan
+from table_core.table.split_reader import SplitReader
+from table_core.table.state_plan import StatePlanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit, ResultDocument
+    from table_core.table.table import Table
+
+__all__ = ["rescale"]
+
+
+def rescale(
+    spark: SparkSession | Callable[[], SparkSession],
+    table: Table,
+    buckets: int | None = None,
+    partitions: Sequence[Mapping[str, object]] | None = None,
+    commit: CommitAs | None = None,
+) -> ResultDocument:
+    """``Table.rescale`` by Spark; no session is needed where every partition fits already.
+
+    Raises:
+        CommitConflictError: another writer changed one of the partitions meanwhile.
+        JobFailedError: Spark gave up; nothing is visible.
+    """
+
+    def rewrite(
+        access: TableAccess, head: Snapshot | None, old: frozenset[bytes], commit: CommitAs
+    ) -> Commit:
+        access = decided.guarded(access, head)
+        planner = StatePlanner(access=access, keeps_partition=old.__contains__)
+        reader = SplitReader(access=access, fields=access.schema.fields)
+        rows = frame_of(started(spark), Scan(reader, lambda: planner.plan(head)))
+        results = written(rows, access, replaces=True)
+        selection = Selection.static(old.__contains__)
+        return commit_replacing(access, tuple(results), commit, selection)
+
+    return decided.rescale(table.access, buckets, partitions, commit or CommitAs(), rewrite)
