@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["compact", "compact_database", "compact_due"]
 
 
-def compact(
+def compact(  # noqa: PLR0913 - as the verb on a table
     spark: SparkSession | Callable[[], SparkSession],
     table: Table,
     strategy: str = "full",
@@ -86,7 +86,7 @@ def compact_due(
     return _by_tasks(spark, access, buckets, partial(_compacted, access, full, None))
 
 
-def compact_database(
+def compact_database(  # noqa: PLR0913 - as the verb on a catalog
     spark: SparkSession | Callable[[], SparkSession],
     catalog: Catalog,
     database: str,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from table_core.spark.compaction import compact
+from table_core.spark.compaction import compact, compact_database
 from table_core.spark.failures import translated
+from table_core.spark.merging import merge_into
 from table_core.spark.reading import view_frame
+from table_core.spark.rescaling import rescale
+from table_core.spark.statements import delete, update
 from table_core.spark.writing import write_frame
 from table_core.table.embedded import quiet
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from table_core.table.catalog import Catalog
     from table_core.table.flow import View
     from table_core.table.results import Commit, CommitAs, ResultDocument
     from table_core.table.table import Table
@@ -73,3 +77,30 @@ class SparkEngine:
         """``Table.compact`` by tasks."""
         self.progress("compact", table=table.name)
         return compact(lambda: self.session, table, commit=commit, **args)
+
+    def compact_database(
+        self, catalog: Catalog, database: str, *, commit: CommitAs, **args: Any
+    ) -> ResultDocument:
+        """``Catalog.compact_database`` by tasks."""
+        self._progress("compact-database", database=database)
+        return compact_database(lambda: self.session, catalog, database, commit=commit, **args)
+
+    def delete(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
+        """``Table.delete`` by tasks."""
+        self._progress("delete", table=table.name)
+        return delete(lambda: self.session, table, commit=commit, **args)
+
+    def update(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
+        """``Table.update`` by tasks."""
+        self._progress("update", table=table.name)
+        return update(lambda: self.session, table, commit=commit, **args)
+
+    def rescale(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
+        """``Table.rescale`` by tasks."""
+        self._progress("rescale", table=table.name)
+        return rescale(lambda: self.session, table, commit=commit, **args)
+
+    def merge_into(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
+        """``Table.merge_into`` by Spark; ``source`` is a table, or what ``query`` gave."""
+        self._progress("merge-into", table=table.name)
+        return merge_into(lambda: self.session, table, commit=commit, **args)

@@ -98,7 +98,7 @@ def write(
                 name=table.name,
             )
     if merge_schema:
-        table = Table(widened(table.access, fields_of(df.schema)))
+        table = Table(widened(table.access, fields_of(_typed(df.schema))))
     return write_frame(df, table, commit, _MODES[mode] if isinstance(mode, str) else mode)
 
 
@@ -173,13 +173,17 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
         name if name in known or len(by_lower[name.lower()]) != 1 else by_lower[name.lower()][0]
         for name in schema.fieldNames()
     ]
-    typed = [
-        StructField(name, field.dataType)
-        for name, field in zip(names, schema.fields, strict=True)
-        if not isinstance(field.dataType, NullType)
+    renamed = [
+        StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)
     ]
-    coerce(access.schema, arrow_schema(fields_of(StructType(typed))).empty_table())
+    typed = fields_of(_typed(StructType(renamed)))
+    coerce(access.schema, arrow_schema(typed).empty_table())
     return names
+
+
+def _typed(schema: StructType) -> StructType:
+    """``schema`` without the columns that are NULL whatever their type is."""
+    return StructType([f for f in schema.fields if not isinstance(f.dataType, NullType)])
 
 
 def prepared(

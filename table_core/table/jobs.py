@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Field
@@ -10,7 +11,7 @@ from table_core.errors import ArgumentError
 from table_core.schema import change as changes
 from table_core.table import merge_into as clauses
 from table_core.table import state_jobs
-from table_core.table.catalog import open_catalog
+from table_core.table.catalog import open_catalog, open_table
 from table_core.table.embedded import EmbeddedEngine, quiet
 from table_core.table.file_rows import append_files
 from table_core.table.flow import run_flow, views_of
@@ -117,11 +118,13 @@ def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
     rows: Any
     if source.get("sql"):
         rows = engine.query(source["sql"], views_of(catalog, source.get("sources") or {}))
-        rows = rows.toArrow() if hasattr(rows, "toArrow") else rows
+    elif source.get("path"):
+        rows = open_table(source["path"], storage_options=_storage_options(spec))
     else:
         rows = catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
-    return catalog.table(spec.table).merge_into(rows, args["on"], when, commit=commit)
+    table = catalog.table(spec.table)
+    return _verb(engine, "merge_into", table)(source=rows, on=args["on"], when=when, commit=commit)
 
 
 def _clause(document: Mapping[str, Any]) -> Any:
@@ -135,11 +138,16 @@ def _clause(document: Mapping[str, Any]) -> Any:
 
 
 def _compact(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
-    table = _table(catalog, spec)
-    distributed: Callable[..., ResultDocument] | None = getattr(engine, "compact", None)
-    if distributed is not None and not spec.args.get("dry_run"):
-        return distributed(table, commit=commit, **_given(spec))
-    return table.compact(commit=commit, **_given(spec))
+    return _verb(engine, "compact", _table(catalog, spec))(commit=commit, **_given(spec))
+
+
+def _verb(engine: Engine, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
+    """``name`` as the engine does it by tasks, or else as the handle does it in this process."""
+    by_tasks = getattr(engine, name, None)
+    found: Callable[..., ResultDocument] = (
+        getattr(handle, name) if by_tasks is None else partial(by_tasks, handle)
+    )
+    return found
 
 
 def _expire_snapshots(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
@@ -172,20 +180,21 @@ def _analyze(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> Re
     return _table(catalog, spec).analyze(commit=commit, **_given(spec))
 
 
-def _delete(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    return _table(catalog, spec).delete(commit=commit, **_given(spec))
+def _delete(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    return _verb(engine, "delete", _table(catalog, spec))(commit=commit, **_given(spec))
 
 
-def _update(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    return _table(catalog, spec).update(commit=commit, **_given(spec))
+def _update(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    return _verb(engine, "update", _table(catalog, spec))(commit=commit, **_given(spec))
 
 
 def _compact_database(
-    catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
+    catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine
 ) -> ResultDocument:
     """Its ``table`` is a database."""
     assert spec.table is not None
-    return catalog.compact_database(spec.table, commit=commit, **_given(spec))
+    compact = _verb(engine, "compact_database", catalog)
+    return compact(spec.table, commit=commit, **_given(spec))
 
 
 def _clone(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
@@ -203,8 +212,8 @@ def _rewrite_manifests(
     return _table(catalog, spec).rewrite_manifests(commit=commit, **_given(spec))
 
 
-def _rescale(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    return _table(catalog, spec).rescale(commit=commit, **_given(spec))
+def _rescale(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    return _verb(engine, "rescale", _table(catalog, spec))(commit=commit, **_given(spec))
 
 
 def _health(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Health:

@@ -1,0 +1,198 @@
+"""Goal: statements by tasks change a table as the embedded engine does, and touch nothing else.
+
+Method: the same statement on two equal tables, one by each engine; rows and counts must agree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+import table_core.spark as tcs
+from table_core import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COLUMNS = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("dt", pa.string(), nullable=False),
+        ("v", pa.string()),
+        ("n", pa.int64()),
+    ]
+)
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "key": {"options": {"bucket": "3"}, "primary_key": ("id", "dt"), "partition_by": ("dt",)},
+    "dynamic": {"options": {"bucket": "-1"}, "primary_key": ("id",)},
+    "cross-partition": {
+        "options": {"bucket": "-1"},
+        "primary_key": ("id",),
+        "partition_by": ("dt",),
+    },
+    "append": {"options": {"bucket": "-1"}, "partition_by": ("dt",)},
+    "append by bucket": {"options": {"bucket": "2", "bucket-key": "id"}},
+    "marked": {"options": {"bucket": "-1", "deletion-vectors.enabled": "true"}},
+}
+
+
+def twins(catalog: tc.Catalog, layout: str, **options: str) -> tuple[tc.Table, tc.Table]:
+    how = LAYOUTS[layout]
+    how = {**how, "options": {**how["options"], "write-only": "true", **options}}
+    tables = tuple(catalog.create_table(f"d.{name}", COLUMNS, **how) for name in ("one", "two"))
+    for table in tables:
+        for start in (0, 20):
+            ids = range(start, start + 20)
+            rows = {
+                "id": ids,
+                "dt": [f"d{id % 2}" for id in ids],
+                "v": [f"v{id}" for id in ids],
+                "n": [None if id % 5 == 0 else id for id in ids],
+            }
+            with table.write() as writer:
+                writer.write(pa.table(rows, schema=COLUMNS))
+                writer.commit()
+    return tables[0], tables[1]
+
+
+def rows_of(table: tc.Table) -> list[tuple[Any, ...]]:
+    rows = table.read().to_arrow().to_pylist()
+    return sorted((tuple(row.values()) for row in rows), key=repr)
+
+
+def files_of(table: tc.Table) -> set[str]:
+    live = table.access.live_entries(table.latest_snapshot())
+    return {entry.file.file_name for entry in live}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_delete_and_update_are_those_of_the_embedded_engine(
+    spark: Any, catalog: tc.Catalog, layout: str
+) -> None:
+    one, two = twins(catalog, layout)
+    steps: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = (
+        (one.delete, lambda **how: tcs.delete(spark, two, **how)),
+        (
+            lambda **how: one.update({"n": "n + 1", "v": "'new'"}, **how),
+            lambda **how: tcs.update(spark, two, {"n": "n + 1", "v": "'new'"}, **how),
+        ),
+    )
+    commit = tc.CommitAs(user="job", identifier=7)
+    for (ours, by_tasks), where in zip(steps, ("id % 7 = 0", "n > 10 AND id < 30"), strict=True):
+        expected, found = ours(where=where).to_document(), by_tasks(where=where).to_document()
+        assert found["details"]["rows"] == expected["details"]["rows"] > 0
+        assert rows_of(two) == rows_of(one)
+    assert tcs.delete(spark, two, "id = 1", commit).details["rows"] == 1
+    assert tcs.delete(spark, two, "true", commit).details["replayed"]
+    assert tcs.delete(spark, two, "id > 1000").snapshot_after == two.latest_snapshot().id
+
+
+CLAUSES: tuple[Any, ...] = (
+    tc.MatchedDelete(condition="source.n < 0"),
+    tc.MatchedUpsert(values={"v": "source.v", "n": "target.n + source.n"}),
+    tc.NotMatchedInsert(condition="source.n IS NOT NULL"),
+    tc.NotMatchedBySourceDelete(condition="target.id < 3"),
+    tc.NotMatchedBySourceUpsert(values={"v": "'alone'"}, condition="target.id > 37"),
+)
+SOURCE = pa.table(
+    {
+        "id": [4, 5, 6, 100, 101],
+        "dt": ["d0", "d1", "d0", "d1", "d0"],
+        "v": ["four", "five", "six", "hundred", None],
+        "n": [-1, 1, 1, 7, None],
+    },
+    schema=COLUMNS,
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("chosen", [slice(0, 5), slice(1, 2)], ids=["five", "one"])
+def test_merge_into_is_that_of_the_embedded_engine(
+    spark: Any, catalog: tc.Catalog, layout: str, chosen: slice
+) -> None:
+    one, two = twins(catalog, layout)
+    before = files_of(two)
+    expected = one.merge_into(SOURCE, ["id", "dt"], CLAUSES[chosen])
+    found = tcs.merge_into(spark, two, spark.createDataFrame(SOURCE), ["id", "dt"], CLAUSES[chosen])
+    assert found.details["rows_by_clause"] == expected.details["rows_by_clause"]
+    assert rows_of(two) == rows_of(one)
+    if chosen.start and layout in ("append", "append by bucket"):
+        assert before & files_of(two), "files without a changed row stay"
+
+
+def test_several_source_rows_for_one_target_row_are_an_error(
+    spark: Any, catalog: tc.Catalog
+) -> None:
+    one, _ = twins(catalog, "key")
+    head = one.latest_snapshot()
+    for id, fails in ((3, True), (500, False)):
+        source = f"SELECT {id}L id, 'd1' dt, 'x' v, 1L n FROM range(2)"
+        if fails:
+            with pytest.raises(errors.DataError, match="several source rows") as caught:
+                tcs.merge_into(spark, one, source, {"id": "id"}, [tc.MatchedUpsert()])
+            assert caught.value.facts["value"] == {"id": 3}
+            assert one.latest_snapshot() == head
+        else:
+            tcs.merge_into(spark, one, source, ["id", "dt"], [tc.NotMatchedInsert()])
+            assert one.read(where="id = 500").to_arrow().num_rows == 1
+    with pytest.raises(errors.ArgumentError, match="no column"):
+        tcs.merge_into(spark, one, "SELECT 1 x", ["id"], [tc.MatchedUpsert()])
+    with pytest.raises(errors.ArgumentError, match="nothing"):
+        clause = tc.MatchedDelete(condition="source.nothing = 1")
+        tcs.merge_into(spark, one, "SELECT 1L id", ["id"], [clause])
+
+
+def test_merge_into_an_empty_table_inserts(spark: Any, catalog: tc.Catalog) -> None:
+    for layout in ("key", "append"):
+        table = catalog.create_table(f"d.{layout}", COLUMNS, **LAYOUTS[layout])
+        frame = spark.createDataFrame(SOURCE)
+        done = tcs.merge_into(spark, table, frame, ["id"], [tc.NotMatchedInsert()])
+        assert done.details["rows_by_clause"] == {"NotMatchedInsert": 5}
+        assert len(rows_of(table)) == 5
+
+
+def test_a_statement_that_fails_in_a_task_leaves_no_file(
+    spark: Any, catalog: tc.Catalog, tmp_path: Any
+) -> None:
+    for layout in ("key", "append"):
+        table = catalog.create_table(f"d.{layout}", COLUMNS, **LAYOUTS[layout])
+        with table.write() as writer:
+            writer.write(SOURCE)
+            writer.commit()
+        before = {path for path in tmp_path.glob("**/*") if path.is_file()}
+        with pytest.raises(errors.TableError):
+            tcs.update(spark, table, {"n": "CAST(v AS BIGINT)"}, "true")
+        with pytest.raises(errors.DataError):
+            clause = tc.MatchedUpsert(values={"n": "CAST(source.v AS BIGINT)"})
+            tcs.merge_into(spark, table, spark.createDataFrame(SOURCE), ["id"], [clause])
+        assert {path for path in tmp_path.glob("**/*") if path.is_file()} == before
+
+
+def test_rescale_moves_every_row_once(spark: Any, catalog: tc.Catalog) -> None:
+    _, table = twins(catalog, "key")
+    before = rows_of(table)
+    done = tcs.rescale(spark, table, buckets=5)
+    table = catalog.table("d.two")
+    assert (done.details["buckets"], done.details["partitions"]) == (5, 2)
+    assert rows_of(table) == before
+    live = table.access.live_entries(table.latest_snapshot())
+    assert {entry.total_buckets for entry in live} == {5}
+    assert tcs.rescale(lambda: pytest.fail("no session is needed"), table).files_deleted == 0
+
+
+def test_sort_compaction_and_databases_by_tasks(spark: Any, catalog: tc.Catalog) -> None:
+    one, two = twins(catalog, "append")
+    expected = one.compact(order_by=["n", "v"]).to_document()
+    found = tcs.compact(spark, two, order_by=["n", "v"]).to_document()
+    assert found["files_after"] == expected["files_after"] == 2
+    assert two.read().to_arrow()["n"].to_pylist() == one.read().to_arrow()["n"].to_pylist()
+    third = catalog.create_table("d.three", COLUMNS, **LAYOUTS["key"])
+    for _ in range(2):
+        tcs.write(spark.createDataFrame(SOURCE), third)
+    done = tcs.compact_database(spark, catalog, "d", including="t.*", strategy="full")
+    assert set(done.details["tables"]) == {"three", "two"}
+    assert done.details["tables"]["three"]["files_deleted"] > 0
+    assert rows_of(third) == sorted((tuple(r.values()) for r in SOURCE.to_pylist()), key=repr)

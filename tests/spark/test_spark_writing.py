@@ -1,0 +1,132 @@
+"""Goal: every mode of writing from Spark does to a table what it says, from any distribution.
+
+Method: the embedded engine reads what came of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+import table_core.spark as tcs
+from table_core import errors
+
+
+def rows_of(table: tc.Table) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
+
+
+def frame(spark: Any, *rows: tuple[Any, ...], columns: str = "id long, v string") -> Any:
+    return spark.createDataFrame(rows, columns)
+
+
+def keyed(catalog: tc.Catalog, **options: str) -> tc.Table:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+    return catalog.create_table(
+        "d.t", schema, primary_key=("id",), options={"bucket": "2", **options}
+    )
+
+
+def test_error_and_ignore_write_into_empty_tables_only(spark: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    commit = tc.CommitAs(user="job", identifier=1)
+    first = tcs.write(frame(spark, (1, "a")), table, mode="error", commit=commit)
+    assert tcs.write(frame(spark, (2, "b")), table, mode="ignore").snapshot_ids == ()
+    with pytest.raises(errors.AlreadyExistsError):
+        tcs.write(frame(spark, (2, "b")), table, mode="error")
+    again = tcs.write(frame(spark, (1, "a")), table, mode="error", commit=commit)
+    assert (again.replayed, again.snapshot_ids) == (True, first.snapshot_ids)
+    assert rows_of(table) == [(1, "a")]
+
+
+def test_merge_schema_adds_and_widens(spark: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema([pa.field("id", pa.int32(), nullable=False), ("n", pa.int32())])
+    table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "1"})
+    rows = frame(spark, (1, 1 << 40, "x"), columns="ID int, n long, note string")
+    with pytest.raises(errors.DataError):
+        tcs.write(rows, table)
+    tcs.write(rows, table, merge_schema=True)
+    table = catalog.table("d.t")
+    assert rows_of(table) == [(1, 1 << 40, "x")]
+    tcs.write(spark.sql("SELECT 2 id, 3 n, NULL note"), table, merge_schema=True)
+    assert table.definition.id == catalog.table("d.t").definition.id  # nothing was too narrow
+
+
+def test_a_table_is_made_from_a_query(spark: Any, catalog: tc.Catalog) -> None:
+    query = "SELECT id, CAST(id % 3 AS STRING) dt, id * 2 n FROM range(9)"
+    how = {"catalog": catalog, "primary_key": ("id", "dt"), "partition_by": ("dt",)}
+    made = tcs.create_table_as(spark, query, "d.made", options={"bucket": "1"}, **how)
+    assert made.rows_added == 9
+    assert catalog.table("d.made").partition_by == ("dt",)
+    with pytest.raises(errors.AlreadyExistsError):
+        tcs.create_table_as(spark, query, "d.made", **how)
+    assert tcs.create_table_as(spark, query, "d.made", mode="ignore", **how).snapshot_ids == ()
+    tcs.create_table_as(spark, f"{query} WHERE id < 2", "d.made", mode="overwrite", **how)
+    assert [row[0] for row in rows_of(catalog.table("d.made"))] == [0, 1]
+    bad = "SELECT id, id / (id - 3) v FROM range(6)"
+    with pytest.raises(errors.DataError, match="DIVIDE_BY_ZERO"):
+        tcs.create_table_as(spark, bad, "d.bad", catalog=catalog)
+    assert "bad" not in catalog.tables("d")
+
+
+@pytest.mark.parametrize("tasks", ["1", "3"])
+def test_dynamic_buckets_are_dealt_out_by_several_tasks(
+    spark: Any, catalog: tc.Catalog, tasks: str
+) -> None:
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "40", "write-only": "true"}
+    table = keyed(catalog, **options)
+    handle = catalog.table("d.t", options={"sink.parallelism": tasks})
+    for turn in range(3):
+        rows = spark.range(turn * 50, turn * 50 + 150).selectExpr("id", f"'{turn}' AS v")
+        tcs.write(rows.repartition(4), handle)
+    with table.write() as writer:  # the embedded writer goes on with the same index
+        writer.write(pa.table({"id": range(10), "v": ["embedded"] * 10}))
+        writer.commit()
+    found = {row["id"]: row["v"] for row in table.read().to_arrow().to_pylist()}
+    expected = {id: str(min(id // 50, 2)) for id in range(250)}
+    assert found == expected | dict.fromkeys(range(10), "embedded")
+    live = table.access.live_entries(table.latest_snapshot())
+    assert len({entry.bucket for entry in live}) >= 250 // 40
+    homes: dict[int, set[int]] = {}
+    for split in table.read().splits():
+        for id in pa.Table.from_batches(table.read(columns=["id"]).read_split(split))[
+            0
+        ].to_pylist():
+            homes.setdefault(id, set()).add(split.bucket)
+    assert {len(buckets) for buckets in homes.values()} == {1}  # a key never has two homes
+
+
+def test_a_skewed_bucket_and_empty_partitions_lose_no_row(spark: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("n", pa.int64())])
+    options = {"bucket": "4", "bucket-key": "k"}
+    table = catalog.create_table("d.t", schema, options=options)
+    rows = spark.range(2000).selectExpr("IF(id % 10 = 0, id, 7) AS k", "id AS n")
+    tcs.write(rows.repartition(8).where("n >= 0"), table)
+    tcs.write(rows.where("n < 0"), table)
+    read = tcs.read(spark, table)
+    assert read.count() == 2000
+    assert read.where("k = 7").selectExpr("sum(n)").first()[0] == sum(
+        n for n in range(2000) if n % 10
+    )
+    live = table.access.live_entries(table.latest_snapshot())
+    assert len(live) == len({entry.bucket for entry in live})  # one file a bucket
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_what_does_not_fit_is_refused_in_any_mode(
+    spark: Any, catalog: tc.Catalog, ansi: str
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("n", pa.int8()), ("price", pa.decimal128(5, 2))])
+    table = catalog.create_table("d.t", schema, options={"bucket": "-1"})
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        for bad in ("300 n, CAST(1 AS DECIMAL(5,2)) price", "1 n, 12.345BD price"):
+            with pytest.raises(errors.DataError):
+                tcs.write(spark.sql(f"SELECT 1L id, {bad}"), table)
+        tcs.write(spark.sql("SELECT 1L id, 100 n, 1.50BD price"), table)
+        assert tcs.read(spark, table, where="n + 100 > 0").count() == 1
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
