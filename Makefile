@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate bench-watch wheel clean test-live test-cdc test-upkeep test-memory torture minio shared-commits
+	simulate bench-spark bench-watch wheel clean test-live test-cdc test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ bench: $(STAMP) ## Our engine beside pypaimon, with and without Rust, in one run
 
 bench-watch: $(STAMP) ## 1,000 watched tables on one triggerer, 10 commits/s, Airflow on PostgreSQL
 	PYTHONPATH=.:provider $(BIN)/python -m bench.watch $(BENCH_WATCH)
+
+bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and plain Parquet in one run
+	@PYTHONPATH=.:provider $(BIN)/python -m bench.spark $(BENCH_SPARK)
 
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation

@@ -11,8 +11,11 @@ from table_core.spark.session import parallelism as slots_of
 from table_core.spark.session import started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.table import database_upkeep as upkeep
+from table_core.table.append_vectors import AppendVectors
 from table_core.table.committer import find_commit
 from table_core.table.compact import choose, clustering_of, commit_compaction, compact_bucket
+from table_core.table.compact import compact as compact_here
+from table_core.table.compaction import pack_files, packs_of, with_index
 from table_core.table.data_files import FileFactory
 from table_core.table.inline_compaction import InlineCompaction
 from table_core.table.results import CommitAs
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.catalog import Catalog
+    from table_core.table.compact import Choice
     from table_core.table.compactor import CompactChange
     from table_core.table.results import ResultDocument
     from table_core.table.table import Table
@@ -59,7 +63,16 @@ def compact(  # noqa: PLR0913 - as the verb on a table
     access, commit = table.access, commit or CommitAs()
     # The first needs no task, the second spreads rows with one writer.
     if dry_run or access.schema.bucket == POSTPONE_BUCKET:
-        return table.compact(strategy, partitions, where, order_by, dry_run, commit)
+        return compact_here(
+            access,
+            strategy=strategy,
+            partitions=partitions,
+            where=where,
+            order_by=order_by,
+            dry_run=dry_run,
+            commit=commit,
+            rows=rows,
+        )
     started_ms = access.clock.now_ms()
     clustering = clustering_of(access, order_by, strategy)
     choice = choose(
@@ -70,10 +83,14 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         rows=rows,
         everything=clustering is not None,
     )
-    changes: tuple[CompactChange, ...] = ()
+    changes: Sequence[CompactChange] = ()
     if choice.buckets and find_commit(access, commit) is None:
-        work = partial(_compacted, access, choice.full, clustering)
-        changes = _by_tasks(started(spark), access, choice.buckets, work)
+        session = started(spark)
+        if clustering is None and not access.schema.is_key_table:
+            changes = _packed_by_tasks(session, access, choice)
+        else:
+            work = partial(_compacted, access, choice.full, clustering)
+            changes = _by_tasks(session, access, list(choice.buckets.items()), work)
     return commit_compaction(access, choice, changes, commit, started_ms=started_ms, dry_run=False)
 
 
@@ -83,7 +100,8 @@ def compact_due(
     """The compaction that goes along with a write of ``changes``."""
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
     buckets, full = InlineCompaction(access, factory).due(changes)
-    return _by_tasks(spark, access, buckets, partial(_compacted, access, full, None))
+    work = partial(_compacted, access, full, None)
+    return _by_tasks(spark, access, list(buckets.items()), work)
 
 
 def compact_database(  # noqa: PLR0913 - as the verb on a catalog
@@ -129,13 +147,38 @@ def _compacted(
     return compact_bucket(access, factory, bucket, files, full=full)
 
 
+def _packed_by_tasks(
+    spark: SparkSession, access: TableAccess, choice: Choice
+) -> list[CompactChange]:
+    """Append tables: what tasks share is packs of files, of one bucket too; its index is ours."""
+    head = None if choice.snapshot_id is None else access.metadata.snapshot(choice.snapshot_id)
+    vectors = AppendVectors(access, head)
+    packs = [
+        (bucket, pack)
+        for bucket, files in choice.buckets.items()
+        for pack in packs_of(access, bucket, files, vectors, full=choice.full)
+    ]
+
+    def work(
+        factory: FileFactory, bucket: Bucket, files: Sequence[DataFile]
+    ) -> list[CompactChange]:
+        return [pack_files(access, factory, bucket, files, AppendVectors(access, head))]
+
+    done = _by_tasks(spark, access, packs, work)
+    for bucket, pack in packs:
+        for file in pack:
+            vectors.forget(bucket, file.file_name)
+    return with_index(done, vectors)
+
+
 def _by_tasks(
     spark: SparkSession,
     access: TableAccess,
-    buckets: Mapping[Bucket, Sequence[DataFile]],
+    items: Sequence[tuple[Bucket, Sequence[DataFile]]],
     work: Callable[[FileFactory, Bucket, Sequence[DataFile]], list[CompactChange]],
 ) -> tuple[CompactChange, ...]:
-    if not buckets:
+    """``work`` on each of ``items``: files of one bucket."""
+    if not items:
         return ()
 
     def weight(item: tuple[Bucket, Sequence[DataFile]]) -> int:
@@ -151,6 +194,6 @@ def _by_tasks(
         yield packed(changes)
 
     with translated():
-        groups = groups_of(list(buckets.items()), weight, slots_of(spark))
+        groups = groups_of(items, weight, slots_of(spark))
         results = unpacked(distribute(spark, groups, run, RESULT_TYPE))
     return tuple(change for result in results for change in result)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from table_core.table.statements import Statement
     from table_core.table.table import Table
 
-__all__ = ["delete", "update", "whole_buckets"]
+__all__ = ["delete", "update"]
 
 
 def delete(
@@ -109,7 +109,7 @@ def _write_versions(
             yield packed((result, counted[0]))
 
     session = started(spark)
-    groups = groups_of(whole_buckets(splits), _size, parallelism(session))
+    groups = groups_of(_whole_buckets(splits), _size, parallelism(session))
     found = unpacked(distribute(session, groups, run, RESULT_TYPE))
     results, rows = [result for result, _ in found], sum(count for _, count in found)
     if not rows:
@@ -139,7 +139,7 @@ def _rewrite(
         yield packed(change.prepared())
 
     session = started(spark)
-    items = whole_buckets(splits) if access.schema.bucket > 0 else _each_alone(splits)
+    items = _whole_buckets(splits) if access.schema.bucket > 0 else _each_alone(splits)
     groups = groups_of(items, _size, parallelism(session))
     changes = unpacked(distribute(session, groups, run, RESULT_TYPE))
     part = change_part(access, head, changes)
@@ -148,7 +148,7 @@ def _rewrite(
     return commit_parts(access, commit, append=part), sum(change.gone for change in changes)
 
 
-def whole_buckets(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:
+def _whole_buckets(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:
     """``splits`` by bucket; those of a fallback branch find theirs by their rows."""
     found: dict[Bucket | None, list[Split]] = defaultdict(list)
     for split in splits:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = [
     "compact_append_files",
     "compact_key_bucket",
+    "pack_files",
+    "packs_of",
     "rewritten_anyway",
     "wants_full",
     "with_index",
@@ -197,20 +199,20 @@ def compact_append_files(
     Deletion vectors of what is packed are applied.  A full compaction leaves none behind.
     """
     vectors = AppendVectors(access, access.metadata.head())
-    packs = _packs(access, bucket, files, vectors, full=full)
-    done = [_pack(access, factory, bucket, pack, vectors) for pack in packs]
+    packs = packs_of(access, bucket, files, vectors, full=full)
+    done = [pack_files(access, factory, bucket, pack, vectors) for pack in packs]
     return with_index(done, vectors)
 
 
 def with_index(done: Sequence[CompactChange], vectors: AppendVectors) -> list[CompactChange]:
-    """``done`` in one bucket; the first says what becomes of its index files."""
+    """``done``; the first says what becomes of the index files."""
     if not done:
         return []
     added, deleted = vectors.store()
     return [replace(done[0], index_added=added, index_deleted=deleted), *done[1:]]
 
 
-def _packs(
+def packs_of(
     access: TableAccess,
     bucket: Bucket,
     files: Sequence[DataFile],
@@ -218,6 +220,7 @@ def _packs(
     *,
     full: bool,
 ) -> list[tuple[DataFile, ...]]:
+    """Which files of an append table's bucket are to become one."""
     rules = PackingRules.of(access.options)
     marks = {f.file_name: vectors.index_file(bucket, f.file_name) for f in files}
     marked = {f.file_name for f in files if marks[f.file_name] is not None}
@@ -251,13 +254,14 @@ def _packs(
     return packs
 
 
-def _pack(
+def pack_files(
     access: TableAccess,
     factory: FileFactory,
     bucket: Bucket,
     pack: Sequence[DataFile],
     vectors: AppendVectors,
 ) -> CompactChange:
+    """Write the rows of ``pack`` together; what becomes of index files, ``vectors`` know then."""
     ordered = sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
     reader = FileReader(
         access=access,

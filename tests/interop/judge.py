@@ -290,7 +290,7 @@ def _moment(units: int | None, a_second: int) -> str | None:
 
 
 def _classpath() -> str:
-    jars = os.pathsep.join(str(_jar(*name.split(":"))) for name in JARS)
+    jars = os.pathsep.join(str(jar(*name.split(":"))) for name in JARS)
     sources = b"".join(source.read_bytes() for source in SOURCES)
     mark = hashlib.sha256(sources + jars.encode()).hexdigest()[:12]
     classes = CACHE / f"judge-{mark}"
@@ -302,7 +302,8 @@ def _classpath() -> str:
     return f"{classes}{os.pathsep}{jars}"
 
 
-def _jar(group: str, artifact: str, version: str) -> Path:
+def jar(group: str, artifact: str, version: str) -> Path:
+    """A jar of Maven Central, fetched once."""
     folder = Path.home() / ".m2" / "repository" / group.replace(".", "/") / artifact / version
     path = folder / f"{artifact}-{version}.jar"
     if not path.exists():

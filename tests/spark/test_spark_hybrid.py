@@ -178,8 +178,8 @@ def test_views_take_names_branches_tags_and_system_tables(spark: Any, catalog: t
     counts = "SELECT (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
     assert tuple(spark.sql(counts.format("t", "old")).first()) == (44, 40)
     assert tuple(spark.sql(counts.format("side", "t_snapshots")).first()) == (40, 3)
+    spark.conf.unset("spark.sql.paimon.warehouse")
     with pytest.raises(errors.ArgumentError, match="warehouse"):
-        spark.conf.unset("spark.sql.paimon.warehouse")
         tcs.view(spark, "d.t")
 
 

@@ -140,8 +140,8 @@ def test_several_source_rows_for_one_target_row_are_an_error(
             assert one.read(where="id = 500").to_arrow().num_rows == 1
     with pytest.raises(errors.ArgumentError, match="no column"):
         tcs.merge_into(spark, one, "SELECT 1 x", ["id"], [tc.MatchedUpsert()])
+    clause = tc.MatchedDelete(condition="source.nothing = 1")
     with pytest.raises(errors.ArgumentError, match="nothing"):
-        clause = tc.MatchedDelete(condition="source.nothing = 1")
         tcs.merge_into(spark, one, "SELECT 1L id", ["id"], [clause])
 
 
@@ -165,8 +165,8 @@ def test_a_statement_that_fails_in_a_task_leaves_no_file(
         before = {path for path in tmp_path.glob("**/*") if path.is_file()}
         with pytest.raises(errors.TableError):
             tcs.update(spark, table, {"n": "CAST(v AS BIGINT)"}, "true")
+        clause = tc.MatchedUpsert(values={"n": "CAST(source.v AS BIGINT)"})
         with pytest.raises(errors.DataError):
-            clause = tc.MatchedUpsert(values={"n": "CAST(source.v AS BIGINT)"})
             tcs.merge_into(spark, table, spark.createDataFrame(SOURCE), ["id"], [clause])
         assert {path for path in tmp_path.glob("**/*") if path.is_file()} == before
 
