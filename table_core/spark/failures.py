@@ -76,10 +76,9 @@ def translated() -> Iterator[None]:
 def explained(error: Exception) -> TableError:
     """What went wrong, as the error that a caller can act upon."""
     text = str(error)
-    at = text.find(MARK)
-    if at >= 0:
-        document, _ = json.JSONDecoder().raw_decode(text, at + len(MARK))
-        return error_from_document(document)
+    found = _carried_in(text)
+    if found is not None:
+        return found
     head = text.partition("JVM stacktrace:")[0].strip()
     unread = _UNREAD.search(text)
     if unread is not None:
@@ -91,6 +90,18 @@ def explained(error: Exception) -> TableError:
     return JobFailedError(
         f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:]
     )
+
+
+def _carried_in(text: str) -> TableError | None:
+    """The error that a task wrote into ``text``; a plan that is shown there may have half of one."""
+    at = text.find(MARK)
+    if at < 0:
+        return None
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text, at + len(MARK))
+    except json.JSONDecodeError:
+        return None
+    return error_from_document(document)
 
 
 def _of_file(path: str, why: str, head: str) -> TableError:

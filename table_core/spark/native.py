@@ -171,6 +171,7 @@ class NativeScan:
             names = {each.name.lower() for each in found.file_fields}
             keys = {name.lower() for name in self.reader.access.schema.partition_keys}
             fits = found.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
+            fits = fits and not any(map(_is_finer, self._stored))
             if alike[0] == "orc":
                 fits = fits and not any(_within(each.type, _NOT_IN_ORC) for each in self._stored)
             self._projections[alike] = found if fits else None
@@ -232,6 +233,11 @@ def _from_folder(text: Column, of: Field, *, legacy: bool) -> Column:
     if isinstance(type_, Atomic) and type_.root is Root.DATE and legacy:
         return f.date_from_unix_date(text.cast("int"))
     return text.cast(spark_type(type_, of.name))
+
+
+def _is_finer(of: Field) -> bool:
+    """Whether Spark cannot hold all digits of a time."""
+    return isinstance(of.type, Atomic) and of.type.root in TIMESTAMPS and of.type.precision > 6
 
 
 def _told_apart(fields: Sequence[Field]) -> bool:
