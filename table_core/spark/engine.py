@@ -82,25 +82,25 @@ class SparkEngine:
         self, catalog: Catalog, database: str, *, commit: CommitAs, **args: Any
     ) -> ResultDocument:
         """``Catalog.compact_database`` by tasks."""
-        self._progress("compact-database", database=database)
+        self.progress("compact-database", database=database)
         return compact_database(lambda: self.session, catalog, database, commit=commit, **args)
 
     def delete(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.delete`` by tasks."""
-        self._progress("delete", table=table.name)
+        self.progress("delete", table=table.name)
         return delete(lambda: self.session, table, commit=commit, **args)
 
     def update(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.update`` by tasks."""
-        self._progress("update", table=table.name)
+        self.progress("update", table=table.name)
         return update(lambda: self.session, table, commit=commit, **args)
 
     def rescale(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.rescale`` by tasks."""
-        self._progress("rescale", table=table.name)
+        self.progress("rescale", table=table.name)
         return rescale(lambda: self.session, table, commit=commit, **args)
 
     def merge_into(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.merge_into`` by Spark; ``source`` is a table, or what ``query`` gave."""
-        self._progress("merge-into", table=table.name)
+        self.progress("merge-into", table=table.name)
         return merge_into(lambda: self.session, table, commit=commit, **args)
