@@ -2,7 +2,9 @@
 
 Options: ``path``; ``columns`` (names separated by commas); ``where`` (SQL text); ``scan.*`` of the
 table and their short names ``snapshot-id``, ``tag``, ``timestamp``; ``storage.*`` for the store;
-for writes ``overwrite-mode`` (``table`` or ``partitions``), ``commit-user``, ``commit-identifier``.
+``nanoseconds`` (``refuse`` or ``truncate``); for writes ``overwrite-mode`` (``table`` or ``partitions``),
+``commit-user``, ``commit-identifier``, ``auto-create`` (with options of the new table, such as
+``primary-key``) and ``write.merge-schema``.
 
 Filters of a query are pushed down with ``push-filters=true`` only.  Spark (4.1 to 4.3) keeps what
 the last pushed filter left as *the* plan of a loaded source: another query over the same DataFrame, or
@@ -25,13 +27,13 @@ from pyspark.sql.datasource import (
 from table_core.errors import OptionError
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
-from table_core.spark.reading import read_splits, result_fields
-from table_core.spark.schema_bridge import spark_schema
+from table_core.spark.reading import read_splits, shown_fields
+from table_core.spark.schema_bridge import fields_of, spark_schema
 from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.source_options import SourceOptions
 from table_core.spark.source_writing import Written, compacted, results_of, take_back, write_rows
 from table_core.spark.tasks import groups_of
-from table_core.spark.writing import table_names
+from table_core.spark.writing import table_names, typed
 from table_core.table.writer import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -72,8 +74,8 @@ class PaimonSource(DataSource):
     def schema(self) -> StructType:
         """The columns, of the snapshot that the options name."""
         with carried():
-            scan = SourceOptions.of(self.options).scan(None)
-            return spark_schema(result_fields(scan.reader))
+            options = SourceOptions.of(self.options)
+            return spark_schema(shown_fields(options.scan(None).reader, options.nanoseconds))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns of ``schema``."""
@@ -116,7 +118,8 @@ class _Reader(DataSourceReader):
         """The rows of one partition."""
         with carried():
             if partition is not None:  # None stands for a table without any split
-                yield from read_splits(self._split_reader)(partition.value)
+                fields = shown_fields(self._split_reader, self._options.nanoseconds)
+                yield from read_splits(self._split_reader, fields)(partition.value)
 
 
 class _PushingReader(_Reader):
@@ -143,7 +146,7 @@ class _Writer(DataSourceArrowWriter):
                 )
             self._overwrite = options.overwrite_mode if overwrite else None
             self._commit = options.commit
-            self._table = options.open()
+            self._table = options.open(fields_of(typed(schema)))
             refuse_unwritable(self._table.access, adds_only=True)
             self._names = table_names(schema, self._table.access)
 

@@ -24,7 +24,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import ArgumentError, DataError, error_to_document
+from table_core.errors import DataError, error_to_document
 from table_core.spark.conditions import named
 from table_core.spark.failures import MARK, carried, translated
 from table_core.spark.reading import as_spark_takes, read
@@ -114,13 +114,7 @@ class _Pairs:
         on: Mapping[str, str],
         when: tuple[MergeClause, ...],
     ) -> None:
-        missing = [name for name in on.values() if name not in source.columns]
-        if missing:
-            raise ArgumentError(
-                f"on: the source has no column {missing}; it has {source.columns}",
-                argument="on",
-                value=missing,
-            )
+        clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
         alike = Window.partitionBy(*(named(name) for name in on.values()))

@@ -44,6 +44,7 @@ __all__ = [
     "read",
     "read_splits",
     "result_fields",
+    "shown_fields",
     "view_frame",
 ]
 
@@ -97,16 +98,9 @@ def changes(
 
 def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> DataFrame:
     """The rows of ``scan``, but for its limit."""
-    if nanoseconds not in _NANOSECONDS:
-        raise ArgumentError(
-            f"nanoseconds={nanoseconds!r}: use one of {', '.join(_NANOSECONDS)}",
-            argument="nanoseconds",
-            value=nanoseconds,
-        )
     if isinstance(scan, MemoryScan):
         return spark.createDataFrame(scan.to_arrow())
-    fields = result_fields(scan.reader)
-    fields = in_micros(fields) if nanoseconds == "truncate" else fields
+    fields = shown_fields(scan.reader, nanoseconds)
     shape = spark_schema(fields)
     own, splits = scan.own_reader, scan.splits()
     if not isinstance(own, SplitReader):
@@ -170,6 +164,22 @@ def result_fields(reader: RowReader) -> tuple[Field, ...]:
         Field(-1, column.name, from_arrow(column.type, nullable=column.nullable))
         for column in reader.schema()
     )
+
+
+def shown_fields(reader: RowReader, nanoseconds: str) -> tuple[Field, ...]:
+    """The columns that Spark gets of ``reader``.
+
+    Raises:
+        ArgumentError: ``nanoseconds`` is neither ``refuse`` nor ``truncate``.
+    """
+    if nanoseconds not in _NANOSECONDS:
+        raise ArgumentError(
+            f"nanoseconds={nanoseconds!r}: use one of {', '.join(_NANOSECONDS)}",
+            argument="nanoseconds",
+            value=nanoseconds,
+        )
+    fields = result_fields(reader)
+    return in_micros(fields) if nanoseconds == "truncate" else fields
 
 
 def as_spark_takes(rows: pa.Table, schema: pa.Schema) -> Any:

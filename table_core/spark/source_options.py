@@ -11,13 +11,15 @@ from table_core.predicate.sql import parse_where
 from table_core.spark.failures import carried
 from table_core.table.catalog import open_table
 from table_core.table.results import CommitAs
+from table_core.table.table import Table
+from table_core.table.widening import widened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from table_core.datatypes.kinds import Field
     from table_core.predicate.expression import Condition
     from table_core.table.scan import Scan
-    from table_core.table.table import Table
 
 __all__ = ["SourceOptions"]
 
@@ -28,7 +30,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 }
 _OURS: Final = frozenset(
     {
-        *("path", "columns", "where", "push-filters"),
+        *("path", "columns", "where", "push-filters", "nanoseconds", "write.merge-schema"),
         *("overwrite-mode", "commit-user", "commit-identifier"),
     }
 )
@@ -43,6 +45,8 @@ class SourceOptions:
     columns: tuple[str, ...] | None
     where: Condition | None
     push_filters: bool
+    nanoseconds: str
+    merge_schema: bool
     table: Mapping[str, str]
     storage: Mapping[str, str]
     overwrite_mode: str
@@ -76,6 +80,8 @@ class SourceOptions:
                 columns=tuple(columns) if any(columns) else None,
                 where=parse_where(options["where"]) if options.get("where") else None,
                 push_filters=options.get("push-filters", "false").lower() == "true",
+                nanoseconds=options.get("nanoseconds", "refuse"),
+                merge_schema=options.get("write.merge-schema", "false").lower() == "true",
                 table=table,
                 storage={
                     key[len(_STORAGE) :]: value
@@ -89,9 +95,16 @@ class SourceOptions:
                 ),
             )
 
-    def open(self) -> Table:
-        """The table, as these options show it."""
-        return open_table(self.path, options=self.table, storage_options=self.storage)
+    def open(self, rows: Sequence[Field] | None = None) -> Table:
+        """The table, as these options show it.
+
+        ``rows`` that are to be written may create it (``auto-create``) or change its columns
+        (``write.merge-schema``).
+        """
+        table = open_table(self.path, schema=rows, options=self.table, storage_options=self.storage)
+        if rows is None or not self.merge_schema:
+            return table
+        return Table(widened(table.access, rows))
 
     def scan(self, where: Condition | None, columns: Sequence[str] | None = None) -> Scan:
         """The rows of the state that the options name, where ``where`` holds too."""

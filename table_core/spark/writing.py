@@ -41,6 +41,7 @@ __all__ = [
     "prepared_by_share",
     "shared_out",
     "table_names",
+    "typed",
     "write",
     "write_frame",
     "written",
@@ -98,7 +99,7 @@ def write(
                 name=table.name,
             )
     if merge_schema:
-        table = Table(widened(table.access, fields_of(_typed(df.schema))))
+        table = Table(widened(table.access, fields_of(typed(df.schema))))
     return write_frame(df, table, commit, _MODES[mode] if isinstance(mode, str) else mode)
 
 
@@ -176,12 +177,12 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
     renamed = [
         StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)
     ]
-    typed = fields_of(_typed(StructType(renamed)))
-    coerce(access.schema, arrow_schema(typed).empty_table())
+    fields = fields_of(typed(StructType(renamed)))
+    coerce(access.schema, arrow_schema(fields).empty_table())
     return names
 
 
-def _typed(schema: StructType) -> StructType:
+def typed(schema: StructType) -> StructType:
     """``schema`` without the columns that are NULL whatever their type is."""
     return StructType([f for f in schema.fields if not isinstance(f.dataType, NullType)])
 

@@ -48,6 +48,7 @@ __all__ = [
     "merge_into",
     "needs_source",
     "needs_target",
+    "refuse_absent",
     "refuse_no_clause",
 ]
 
@@ -137,6 +138,17 @@ def refuse_no_clause(when: Sequence[MergeClause]) -> None:
     """Refuse a merge that cannot change anything."""
     if not when:
         raise ArgumentError("merge_into without a clause changes nothing", argument="when")
+
+
+def refuse_absent(on: Mapping[str, str], source: Sequence[str]) -> None:
+    """Refuse a merge on columns that the source has not."""
+    missing = [name for name in on.values() if name not in source]
+    if missing:
+        raise ArgumentError(
+            f"on: the source has no column {missing}; it has {source}",
+            argument="on",
+            value=missing,
+        )
 
 
 def needs_target(clause: MergeClause) -> bool:
@@ -259,13 +271,7 @@ class _Pairs:
     def of(
         cls, access: TableAccess, target: pa.Table, source: pa.Table, on: Mapping[str, str]
     ) -> _Pairs:
-        missing = [name for name in on.values() if name not in source.column_names]
-        if missing:
-            raise ArgumentError(
-                f"on: the source has no column {missing}; it has {source.column_names}",
-                argument="on",
-                value=missing,
-            )
+        refuse_absent(on, source.column_names)
         left = pa.table({n: target[n] for n in on}).append_column("_t", _numbers(target))
         right = pa.table({n: cast_column(access.schema.field(n), source[s]) for n, s in on.items()})
         joined = left.join(

@@ -178,3 +178,32 @@ def test_pushed_filters_lose_no_row(source: Any, catalog: tc.Catalog, where: str
     for push in ("false", "true"):
         reader = spark.read.format(NAME).option("push-filters", push)
         assert {row.id for row in reader.load(table.uri).where(where).collect()} == expected
+
+
+def test_a_save_creates_the_table_and_follows_new_columns(source: Any, catalog: tc.Catalog) -> None:
+    path = f"{catalog.warehouse}/d.db/made"
+    writer = source.sql("SELECT 1L id, 'a' v").write.format(NAME).mode("append")
+    with pytest.raises(Exception, match="no table at"):
+        writer.save(path)
+    created = {"auto-create": "true", "primary-key": "id", "bucket": "2"}
+    writer.options(**created).save(path)
+    made = catalog.table("d.made")
+    assert (made.primary_key, made.options["bucket"]) == (("id",), "2")
+    wider = source.sql("SELECT 1L id, 'b' v, 7 n").write.format(NAME).mode("append")
+    with pytest.raises(Exception, match="alter_table"):
+        wider.save(path)
+    wider.option("write.merge-schema", "true").save(path)
+    assert catalog.table("d.made").read().to_arrow().to_pylist() == [{"id": 1, "v": "b", "n": 7}]
+
+
+def test_nanoseconds_are_cut_off_by_option(source: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema([("at", pa.timestamp("ns"))])
+    table = catalog.create_table("d.t", schema, options={"bucket": "-1"})
+    with table.write() as writer:
+        writer.write(pa.table({"at": pa.array([1_999], pa.int64()).cast(pa.timestamp("ns"))}))
+        writer.commit()
+    reader = source.read.format(NAME)
+    with pytest.raises(Exception, match="nanoseconds"):
+        reader.load(table.uri)
+    rows = reader.option("nanoseconds", "truncate").load(table.uri)
+    assert rows.first().at.microsecond == 1
