@@ -11,7 +11,6 @@ of rows that go are then written anew, or the rows marked.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -19,16 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Window
-from pyspark.sql import functions as f
 from pyspark.sql import types as spark
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import DataError, error_to_document
-from table_core.spark.conditions import named
-from table_core.spark.failures import MARK, carried, translated
+from table_core.spark.failures import carried, translated
+from table_core.spark.pairs import CLAUSE_COLUMN, MergePairs
 from table_core.spark.reading import as_spark_takes, read
-from table_core.spark.schema_bridge import arrow_for_spark, spark_schema, spark_type
+from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session import parallelism, started
 from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
@@ -44,15 +40,15 @@ from table_core.table.row_changes import (
     change_part,
     entries_of,
     marks_rows,
+    take_back,
 )
-from table_core.table.row_deletes import carried_by_deletes
 from table_core.table.state_plan import StatePlanner
 from table_core.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
@@ -62,11 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_into"]
 
-_CLAUSE: Final = "__clause"
 _FILE: Final = "__file"
-_TARGET: Final = "__in_target"
-_SOURCE: Final = "__in_source"
-_COUNT: Final = "__count"
 
 
 def merge_into(
@@ -92,7 +84,7 @@ def merge_into(
     if done is None:
         session = started(spark)
         with translated():
-            pairs = _Pairs(access, _frame(session, source), columns, when)
+            pairs = MergePairs(access, _frame(session, source), columns, when)
             by_kind = _write_versions if access.schema.is_key_table else _rewrite
             done = by_kind(session, pairs, head, commit, counts)
     return clauses.described(access, head, done, counts, started_ms)
@@ -104,106 +96,9 @@ def _frame(session: SparkSession, source: DataFrame | Table | str) -> DataFrame:
     return read(session, source) if isinstance(source, Table) else source
 
 
-class _Pairs:
-    """The join of source and target, and what the clauses make of it."""
-
-    def __init__(
-        self,
-        access: TableAccess,
-        source: DataFrame,
-        on: Mapping[str, str],
-        when: tuple[MergeClause, ...],
-    ) -> None:
-        clauses.refuse_absent(on, source.columns)
-        self.access, self.on, self.when = access, on, when
-        self._source_columns = source.columns
-        alike = Window.partitionBy(*(named(name) for name in on.values()))
-        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
-
-    def rows(self, target: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
-        """Rows to write, with ``_ROW_KIND``, the number of the clause, and ``extra`` of the target.
-
-        Rows of deletes are among them.
-        """
-        left = target.withColumn(_TARGET, f.lit(True)).alias("target")
-        right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
-        alike = [
-            f.col(f"target.`{mine}`") == f.col(f"source.`{theirs}`")
-            for mine, theirs in self.on.items()
-        ]
-        joined = left.join(right, alike, self._how()).withColumn(_CLAUSE, self._decided())
-        kinds = [
-            "-D" if clauses.deletes(one) else "+U" if clauses.needs_target(one) else "+I"
-            for one in self.when
-        ]
-        return joined.where(f.col(_CLAUSE).isNotNull()).select(
-            self._by_clause([f.lit(kind) for kind in kinds]).alias(ROW_KIND_COLUMN),
-            *(self._column(each.name).alias(each.name) for each in self.access.schema.fields),
-            f.col(_CLAUSE),
-            *(f.col(f"target.{name}").alias(name) for name in extra),
-        )
-
-    def _how(self) -> str:
-        alone = any(not clauses.needs_source(clause) for clause in self.when)
-        inserts = any(not clauses.needs_target(clause) for clause in self.when)
-        if alone:
-            return "full" if inserts else "left"
-        return "right" if inserts else "inner"
-
-    def _decided(self) -> Column:
-        """The number of the first clause that holds; an error where partners are not unique."""
-        there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
-        here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
-        several = there[True] & here[True] & (f.col(_COUNT) > 1)
-        found = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
-        for number, clause in enumerate(self.when):
-            holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
-            if clause.condition is not None:
-                holds = holds & f.expr(clause.condition)
-            found = found.when(holds, f.lit(number))
-        return found
-
-    def _ambiguous(self) -> Column:
-        """The error that ``Table.merge_into`` raises, its key filled in by Spark."""
-        fields = list(self.on.values())
-        error = DataError(
-            f"several source rows match one target row; make the source unique on {fields}",
-            column=next(iter(self.on)),
-            row=None,
-            value=_COUNT,
-        )
-        before, after = (MARK + json.dumps(error_to_document(error))).split(json.dumps(_COUNT))
-        key = f.struct(*(f.col(f"target.`{name}`").alias(name) for name in self.on))
-        return f.concat(f.lit(before), f.to_json(key), f.lit(after))
-
-    def _column(self, name: str) -> Column:
-        return self._by_clause([self._value(clause, name) for clause in self.when])
-
-    def _by_clause(self, values: Sequence[Column]) -> Column:
-        found = f.when(f.col(_CLAUSE) == f.lit(0), values[0])
-        for number, value in enumerate(values[1:], 1):
-            found = found.when(f.col(_CLAUSE) == f.lit(number), value)
-        return found
-
-    def _value(self, clause: MergeClause, name: str) -> Column:
-        """What ``clause`` writes into the column ``name``."""
-        schema = self.access.schema
-        nothing = f.lit(None).cast(spark_type(schema.field(name).type, name))
-        kept = f.col(f"target.`{name}`")
-        if clauses.deletes(clause):
-            carried = not schema.is_key_table or name in carried_by_deletes(schema)
-            return kept if carried else nothing
-        values: Mapping[str, str] | None = getattr(clause, "values", None)
-        if values is not None and name in values:
-            return f.expr(values[name])
-        if values is None and name in self._source_columns:
-            return f.col(f"source.`{name}`")
-        return kept if clauses.needs_target(clause) else nothing
-
-
 def _write_versions(
     session: SparkSession,
-    pairs: _Pairs,
+    pairs: MergePairs,
     head: Snapshot | None,
     commit: CommitAs,
     counts: Counter[str],
@@ -232,12 +127,12 @@ def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) ->
     for batch in batches:
         rows = pa.Table.from_batches([batch])
         _count_batch(decided, rows)
-        yield rows.drop_columns([_CLAUSE])
+        yield rows.drop_columns([CLAUSE_COLUMN])
 
 
 def _rewrite(
     session: SparkSession,
-    pairs: _Pairs,
+    pairs: MergePairs,
     head: Snapshot | None,
     commit: CommitAs,
     counts: Counter[str],
@@ -278,7 +173,11 @@ def _rewrite(
     )
     changes = _changes(entries, [positions for _, positions, _ in found])
     if changes and not marks_rows(access):
-        changes = _kept(session, access, head, changes)
+        try:
+            changes = _kept(session, access, head, changes)
+        except BaseException:
+            take_back(access, [came])
+            raise
     part = change_part(access, head, [came, *changes])
     return None if part is None else commit_parts(access, commit, append=part)
 
@@ -307,7 +206,7 @@ def _take(
         gone[number].append(positions[numbers == number])
     new = rows.filter(pc.not_equal(rows[ROW_KIND_COLUMN], "-D"))
     if new.num_rows:
-        change.put_in(new.drop_columns([ROW_KIND_COLUMN, _CLAUSE, _FILE, POSITION_COLUMN]))
+        change.put_in(new.drop_columns([ROW_KIND_COLUMN, CLAUSE_COLUMN, _FILE, POSITION_COLUMN]))
 
 
 def _changes(
@@ -351,7 +250,7 @@ def _kept(
 
 
 def _count_batch(decided: Counter[int], rows: pa.Table) -> None:
-    for pair in rows[_CLAUSE].value_counts():
+    for pair in rows[CLAUSE_COLUMN].value_counts():
         decided[pair["values"].as_py()] += pair["counts"].as_py()
 
 

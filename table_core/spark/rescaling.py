@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
 from table_core.spark.reading import frame_of
+from table_core.spark.schema_bridge import holds
 from table_core.spark.session import started
 from table_core.spark.writing import written
 from table_core.table import rescale as decided
@@ -37,6 +38,8 @@ def rescale(
 ) -> ResultDocument:
     """``Table.rescale`` by Spark; no session is needed where every partition fits already.
 
+    A table with columns that Spark cannot hold is rescaled in this process.
+
     Raises:
         CommitConflictError: another writer changed one of the partitions meanwhile.
         JobFailedError: Spark gave up; nothing is visible.
@@ -53,4 +56,5 @@ def rescale(
         selection = Selection.static(old.__contains__)
         return commit_replacing(access, tuple(results), commit, selection)
 
-    return decided.rescale(table.access, buckets, partitions, commit or CommitAs(), rewrite)
+    moves = rewrite if holds(table.definition.fields) else None
+    return decided.rescale(table.access, buckets, partitions, commit or CommitAs(), moves)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "arrow_for_spark",
     "fields_of",
+    "holds",
     "in_micros",
     "spark_schema",
     "spark_type",
@@ -143,6 +144,15 @@ def _arrow(type_: DataType, column: str) -> pa.DataType:
         case Row(fields):
             return pa.struct([pa.field(f.name, _arrow(f.type, f.name)) for f in fields])
     raise _refused(type_, column)
+
+
+def holds(fields: Iterable[Field]) -> bool:
+    """Whether Spark has a type for each of ``fields``."""
+    try:
+        spark_schema(fields)
+    except UnsupportedFeatureError:
+        return False
+    return True
 
 
 def in_micros(fields: Iterable[Field]) -> tuple[Field, ...]:

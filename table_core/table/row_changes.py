@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.writer import WriteResult
 
-__all__ = ["PreparedChange", "RowChanges", "change_part", "entries_of", "marks_rows"]
+__all__ = ["PreparedChange", "RowChanges", "change_part", "entries_of", "marks_rows", "take_back"]
 
 
 _FileKey: TypeAlias = "tuple[bytes, int, str]"
@@ -220,11 +220,7 @@ def change_part(
         index_added, index_deleted = vectors.store()
     except BaseException:
         vectors.discard()
-        access.storage.delete(
-            layout.data_file_path(access.schema, e.partition, e.bucket, e.file)
-            for each in prepared
-            for e in each.added
-        )
+        take_back(access, prepared)
         raise
     entries += [entry for each in prepared for entry in each.added]
     if not entries and not index_added:
@@ -234,6 +230,15 @@ def change_part(
         entries=tuple(entries),
         index_added=index_added,
         index_deleted=index_deleted,
+    )
+
+
+def take_back(access: TableAccess, prepared: Iterable[PreparedChange]) -> None:
+    """Delete the files that were written for ``prepared``, which is not committed."""
+    access.storage.delete(
+        layout.data_file_path(access.schema, entry.partition, entry.bucket, entry.file)
+        for each in prepared
+        for entry in each.added
     )
 
 

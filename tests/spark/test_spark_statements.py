@@ -183,6 +183,16 @@ def test_rescale_moves_every_row_once(spark: Any, catalog: tc.Catalog) -> None:
     assert tcs.rescale(lambda: pytest.fail("no session is needed"), table).files_deleted == 0
 
 
+def test_rows_that_spark_cannot_hold_are_moved_without_it(catalog: tc.Catalog) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("at", pa.time32("ms"))])
+    table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "1"})
+    with table.write() as writer:
+        writer.write(pa.table({"id": [1, 2], "at": [None, None]}, schema=schema))
+        writer.commit()
+    tcs.rescale(lambda: pytest.fail("no session is needed"), table, buckets=2)
+    assert catalog.table("d.t").read().to_arrow().num_rows == 2
+
+
 def test_sort_compaction_and_databases_by_tasks(spark: Any, catalog: tc.Catalog) -> None:
     one, two = twins(catalog, "append")
     expected = one.compact(order_by=["n", "v"]).to_document()
