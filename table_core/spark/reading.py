@@ -108,16 +108,11 @@ def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> Da
         return distribute(spark, groups, read_splits(scan.reader, fields), shape)
     with translated():
         native, rest = native_scan(own, splits)
-        tasks = distribute(
-            spark,
-            _groups(rest, own.access.options, spark),
-            read_splits(scan.reader, fields),
-            shape,
-        )
-        frame = tasks
-        if not native.is_empty:
-            scanned = native.frame(spark)
-            frame = scanned.unionAll(tasks) if rest else scanned
+        frames = [] if native.is_empty else [native.frame(spark)]
+        if rest or native.is_empty:
+            groups = _groups(rest, own.access.options, spark)
+            frames.append(distribute(spark, groups, read_splits(scan.reader, fields), shape))
+        frame = frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
         return _as_parallel_as_asked(frame, own.access.options, spark)
 
 
