@@ -117,9 +117,9 @@ class NativeScan:
         found = frames[0]
         for other in frames[1:]:
             found = found.unionAll(other)
-        if self.reader.where is not None:
-            found = found.where(self._filter(_columns(self._read_fields)))
-        return found.select(*(named(each.name) for each in self.reader.fields))
+        condition = self._filter(_columns(self._read_fields))
+        assert condition is not None, "nothing is taken where is_possible says no"
+        return found.where(condition).select(*(named(each.name) for each in self.reader.fields))
 
     # ------------------------------------------------------------------------------ deciding
     @property
