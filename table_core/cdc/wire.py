@@ -10,9 +10,8 @@ Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
 from __future__ import annotations
 
 import base64
+import ipaddress
 import json
-import socket
-import uuid
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum, auto
@@ -285,12 +284,22 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
 
 
 def _address(value: bytes) -> str:
-    return socket.inet_ntop(socket.AF_INET if len(value) == _IP4_BYTES else socket.AF_INET6, value)
+    """As MariaDB prints it: addresses of version 4 within version 6 keep their dots."""
+    found = ipaddress.ip_address(value)
+    front, last = value[:12], value[12:]
+    if last and last[:2] != b"\0\0" and front in _IP4_WITHIN:
+        return f"{_IP4_WITHIN[front]}{ipaddress.IPv4Address(last)}"
+    return str(found)
 
 
-_IP4_BYTES: Final = 4
+def _uuid(value: bytes) -> str:
+    text = value.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+_IP4_WITHIN: Final = {bytes(12): "::", bytes(10) + b"\xff\xff": "::ffff:"}
 _OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
-    Meaning.UUID: lambda value: str(uuid.UUID(bytes=value)),
+    Meaning.UUID: _uuid,
     Meaning.ADDRESS: _address,
 }
 _UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
