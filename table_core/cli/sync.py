@@ -93,7 +93,7 @@ def sync(
             target,
             {**args, "source": _described(source)},
             CommitAs(),
-            progress,
+            progress=progress,
         )
     output.show_result(result, as_json=as_json)
 

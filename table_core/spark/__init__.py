@@ -3,6 +3,7 @@
     table_core.spark.read(spark, table, where="amount > 10")
     table_core.spark.write(df, table, mode="append")
     table_core.spark.compact(spark, table)
+    table_core.spark.sync(spark, catalog, "lake", tc.MySqlSource(…))
     table_core.spark.register(spark); spark.read.format("paimon").load(path)
 
 Names are loaded when they are first used, so that a job without rows never imports pyspark.
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
     from table_core.spark.compaction import compact
     from table_core.spark.datasource import register
     from table_core.spark.reading import read
+    from table_core.spark.syncing import sync
     from table_core.spark.writing import write
 
-__all__ = ["compact", "read", "register", "write"]
+__all__ = ["compact", "read", "register", "sync", "write"]
 
 _HOMES: Final[Mapping[str, str]] = {
     "compact": "compaction",
     "read": "reading",
     "register": "datasource",
+    "sync": "syncing",
     "write": "writing",
 }
 

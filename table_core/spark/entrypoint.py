@@ -36,7 +36,7 @@ EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
     ErrorKind.UNKNOWN_OUTCOME: 16,
 }
 """Exit status by the kind of the error in the result file; 0 is done, 2 misuse of the command."""
-_ROWS: Final = frozenset({"write", "merge-into", "compact"})
+_ROWS: Final = frozenset({"write", "merge-into", "compact", "sync-table", "sync-database"})
 """Actions that may need Spark; the others do not even load it."""
 _SESSION: Final = "spark."
 
