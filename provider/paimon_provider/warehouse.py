@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from paimon_provider._compat import Connection
 
-__all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse"]
+__all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secret"]
 
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
 METASTORES: Final = ("filesystem", "jdbc")
@@ -107,7 +106,7 @@ class Warehouse:
             uri=str(uri).rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
             storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
-            secrets=(*secret.values(), *_looking_secret({**options, **spark.conf})),
+            secrets=(*secret.values(), *looking_secret({**options, **spark.conf})),
             spark=spark.with_conf(of_spark),
         )
 
@@ -116,9 +115,15 @@ class Warehouse:
         return {f"storage.{key}": value for key, value in self.storage_options.items()}
 
 
-def _looking_secret(settings: Mapping[str, str]) -> list[str]:
+def looking_secret(settings: Mapping[str, Any]) -> list[str]:
     """Values that are masked though they are not in the password: their names say what they are."""
-    return [value for key, value in settings.items() if _SECRET.search(key) and len(value) > 3]
+    found = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found += looking_secret(value)
+        elif isinstance(value, str) and _SECRET.search(key) and len(value) > 3:
+            found.append(value)
+    return found
 
 
 def _secret(password: str | None, name: str, *, plain: bool) -> dict[str, str]:

@@ -174,6 +174,9 @@ def _reader(column: Column) -> Callable[[Cursor], Any] | None:
         return _integer(_INTEGERS[kind], column.unsigned)
     if kind in _TEXT:
         size = meta if kind == BLOB else 2 if meta > 255 else 1
+        if kind == STRING and column.codec is None:  # the log leaves zeros at the end out
+            unpadded = _text(size, None)
+            return lambda cursor: unpadded(cursor).ljust(meta, b"\0")
         return _text(size, column.codec)
     sized: dict[int, Callable[[], Callable[[Cursor], Any]]] = {
         NEWDECIMAL: lambda: _decimal(meta >> 8, meta & 255),

@@ -16,6 +16,7 @@ from table_core.cdc.log_rows import LogRows, TableRows
 from table_core.cdc.mysql_types import mysql_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.table_news import TableNews
+from table_core.cdc.wire import Meaning
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
 
@@ -219,4 +220,5 @@ def _declared(column: Column, told: Declared | None, mapping: TypeMapping) -> De
     own = mysql_type(column.source_type, mapping) or STRING
     if told is None:
         return Declared(own, column.wire, None, nullable=column.nullable)
-    return replace(told, wire=column.wire)
+    fits = told.wire is not None and told.wire.meaning in {Meaning.UUID, Meaning.ADDRESS}
+    return told if fits else replace(told, wire=column.wire)

@@ -19,11 +19,21 @@ if TYPE_CHECKING:
 
     from table_core.cdc.record import Place
 
-__all__ = ["OPS", "Event", "bad_line", "read_event", "read_line", "source_table", "unwrap"]
+__all__ = [
+    "OPS",
+    "Event",
+    "bad_line",
+    "read_event",
+    "read_line",
+    "source_table",
+    "unreadable",
+    "unwrap",
+]
 
 OPS: Final = ("c", "r", "u", "d", "t")
 """Create, read (snapshot), update, delete, truncate."""
 _MESSAGE: Final = "m"
+_UNREADABLE: Final = "table_core.unreadable"
 _RECORD_MEMBERS: Final = frozenset({"topic", "key", "partition", "offset", "headers"})
 
 
@@ -43,6 +53,11 @@ class Event:
 def bad_line(place: Place, why: str, **facts: object) -> EventError:
     """The error for an event that cannot be read."""
     return EventError(f"{place.text}: {why}", **place.facts, row=place.number, **facts)
+
+
+def unreadable(why: str) -> bytes:
+    """What stands for the value of a record that could not be made JSON."""
+    return json.dumps({_UNREADABLE: why}).encode()
 
 
 def read_line(text: bytes, place: Place) -> Any:
@@ -99,6 +114,8 @@ def read_event(value: Any, place: Place) -> Event | None:
         return None
     if not isinstance(event, dict):
         raise bad_line(place, f"expected an event, found {shortened(event)}")
+    if _UNREADABLE in event:
+        raise bad_line(place, event[_UNREADABLE])
     op = event.get("op")
     if op is None and _is_control(event):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -19,11 +20,11 @@ _GEOMETRIES: Final = frozenset(
         *("multipolygon", "geometrycollection", "geomcollection"),
     }
 )
-_NO_DATE: Final = ("0000-00-00", "0000-00-00 00:00:00")
 _SAME: Final = {
     **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), "text"),
-    **dict.fromkeys(("json", "uuid", "inet4", "inet6", "xmltype"), "text"),
+    **dict.fromkeys(("json", "xmltype"), "text"),
     **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), "blob"),
+    **dict.fromkeys(("uuid", "inet4", "inet6"), "blob"),
     **dict.fromkeys(_GEOMETRIES, "geometry"),
     "boolean": "tinyint",
 }
@@ -54,11 +55,19 @@ def snapshot_value(value: Any, column: MySqlColumn) -> Any:
     if _is_bytes(column):
         return value if isinstance(value, bytes) else value.encode()
     text = value.decode() if isinstance(value, bytes) else str(value)
-    if column.name in {"date", "datetime", "timestamp"} and text.startswith(_NO_DATE):
+    if column.name in {"date", "datetime", "timestamp"} and not _is_date(text[:10]):
         return None
     if column.name == "time" and "." in text:
         return text.rstrip("0").rstrip(".")
     return f"{text}Z" if column.name == "timestamp" else text
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_bytes(column: MySqlColumn) -> bool:

@@ -10,6 +10,7 @@ Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
 from __future__ import annotations
 
 import base64
+import ipaddress
 import json
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.typed_values import time_of_day, to_type
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 
@@ -38,7 +40,6 @@ __all__ = [
     "unscaled",
 ]
 
-_DAY_MS: Final = 86_400_000
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
 _EXACT: Final = Context(prec=80)
@@ -67,6 +68,10 @@ class Meaning(Enum):
     """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
     SET = auto()
     """Words with commas between them: a list, or that text."""
+    UUID = auto()
+    """Sixteen bytes, or the text of them."""
+    ADDRESS = auto()
+    """The four or sixteen bytes of an internet address, or the text of them."""
     ZONED = auto()
     """Text of a moment with a zone of hours only, as PostgreSQL prints it."""
     ISO = auto()
@@ -214,7 +219,7 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
     if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[wire.meaning]
         return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
-    return _to_type(_meant(array, wire), type_, target)
+    return to_type(_meant(array, wire), type_, target)
 
 
 def _list(array: pa.Array, wire: Wire, type_: Array, target: pa.DataType) -> pa.Array:
@@ -257,12 +262,8 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
     if meaning in {Meaning.PLAIN, Meaning.RAW}:
         return array
     if pa.types.is_string(array.type):
-        if meaning is Meaning.BASE64:
-            return pa.array(_each(array, _bytes), pa.binary())
-        if meaning is Meaning.BITS:
-            return pa.array(_each(array, lambda text: _bytes(text)[::-1]), pa.binary())
-        if meaning is Meaning.HEX:
-            return pa.array(_each(array, bytes.fromhex), pa.binary())
+        if meaning in _TO_BYTES:
+            return pa.array(_each(array, _TO_BYTES[meaning]), pa.binary())
         if meaning is Meaning.ZONED:
             return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
         if meaning is Meaning.ISO:
@@ -271,29 +272,42 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
             whole = _each(array, lambda text: unscaled(text, wire.scale))
             return pa.array(whole, pa.decimal128(38, wire.scale))
         return array  # text where a number is usual: ISO
+    if pa.types.is_binary(array.type) and meaning in _OF_BYTES:
+        return pa.array(_each(array, _OF_BYTES[meaning]), pa.string())
     if not pa.types.is_integer(array.type):
         raise ValueError(f"expected whole numbers or text, not {array.type}")
     if meaning is Meaning.DAYS:
         return array.cast(pa.int32()).cast(pa.date32())
     if meaning in _PER_MILLI:
-        return _time(array, _PER_MILLI[meaning])
+        return time_of_day(array, _PER_MILLI[meaning])
     return array.cast(pa.timestamp(_UNIT[meaning]))
 
 
+def _address(value: bytes) -> str:
+    """As MariaDB prints it: addresses of version 4 within version 6 keep their dots."""
+    found = ipaddress.ip_address(value)
+    front, last = value[:12], value[12:]
+    if last and last[:2] != b"\0\0" and front in _IP4_WITHIN:
+        return f"{_IP4_WITHIN[front]}{ipaddress.IPv4Address(last)}"
+    return str(found)
+
+
+def _uuid(value: bytes) -> str:
+    text = value.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+_IP4_WITHIN: Final = {bytes(12): "::", bytes(10) + b"\xff\xff": "::ffff:"}
+_OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
+    Meaning.UUID: _uuid,
+    Meaning.ADDRESS: _address,
+}
 _UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
 _PER_MILLI: Final = {
     Meaning.TIME_MILLIS: 1,
     Meaning.TIME_MICROS: 1000,
     Meaning.TIME_NANOS: 1_000_000,
 }
-
-
-def _time(array: pa.Array, per_milli: int) -> pa.Array:
-    """Time of day; digits below a millisecond are dropped, as the table format has none."""
-    low, high = pc.min_max(array).values()
-    if low.is_valid and (low.as_py() < 0 or high.as_py() >= _DAY_MS * per_milli):
-        raise ValueError("not a time of day")
-    return pc.divide(array, per_milli).cast(pa.int32()).cast(pa.time32("ms"))
 
 
 def _clock(time: int, per_second: int) -> str:
@@ -318,73 +332,8 @@ def unscaled(text: str, scale: int) -> Decimal:
     return Decimal(whole).scaleb(-scale, _EXACT)
 
 
-def _to_type(array: pa.Array, type_: DataType, target: pa.DataType) -> pa.Array:
-    if array.type == target:
-        return array
-    if isinstance(type_, Atomic):
-        special = _SPECIAL.get(type_.root)
-        if special is not None:
-            return special(array, target)
-    if pa.types.is_boolean(array.type):
-        return array.cast(pa.int8()).cast(target)
-    return array.cast(target)
-
-
-def _to_boolean(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if pa.types.is_integer(array.type):
-        low, high = pc.min_max(array).values()
-        if low.is_valid and (low.as_py() < 0 or high.as_py() > 1):
-            raise ValueError("neither 0 nor 1")
-    return array.cast(target)
-
-
-def _to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if pa.types.is_floating(array.type):
-        array = array.cast(pa.string())  # the shortest text that reads back as the same number
-    if pa.types.is_integer(array.type):
-        array = array.cast(pa.decimal128(20, 0))
-    if pa.types.is_decimal(array.type) and array.type.precision == 38:
-        array = array.cast(pa.decimal256(76, target.scale))
-    return array.cast(target)
-
-
-def _to_string(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if pa.types.is_binary(array.type):
-        raise ValueError("bytes are no text")
-    return array.cast(target)
-
-
-def _to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if pa.types.is_string(array.type):
-        array = pc.utf8_rtrim(array, "Z")
-    return array.cast(target)
-
-
-def _to_time(array: pa.Array, _: pa.DataType) -> pa.Array:
-    if not pa.types.is_string(array.type):
-        raise ValueError("not a time of day")
-    moment = pc.binary_join_element_wise("1970-01-01", pc.utf8_rtrim(array, "Z"), " ")
-    return _time(moment.cast(pa.timestamp("ns")).cast(pa.int64()), 1_000_000)
-
-
-def _to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if pa.types.is_string(array.type):
-        if target.tz is None and pc.any(pc.match_substring_regex(array, _ZONE)).as_py():
-            array = array.cast(pa.timestamp(target.unit, "UTC"))
-        return array.cast(target)
-    if pa.types.is_date(array.type):
-        array = array.cast(pa.timestamp("ms"))
-    return array.cast(target)
-
-
-_ZONE: Final = r"(Z|[+-]\d\d:?\d\d)$"
-_SPECIAL: Final[dict[Root, Callable[[Any, Any], Any]]] = {
-    Root.BOOLEAN: _to_boolean,
-    Root.DECIMAL: _to_decimal,
-    Root.CHAR: _to_string,
-    Root.VARCHAR: _to_string,
-    Root.DATE: _to_date,
-    Root.TIME: _to_time,
-    Root.TIMESTAMP: _to_timestamp,
-    Root.TIMESTAMP_LTZ: _to_timestamp,
+_TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {
+    Meaning.BASE64: _bytes,
+    Meaning.BITS: lambda text: _bytes(text)[::-1],
+    Meaning.HEX: bytes.fromhex,
 }

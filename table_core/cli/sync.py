@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sync"]
 
-_SECRET = ("password", "options", "storage_options", "ssl", "registry_options")
+_SECRET: Final = re.compile(r"secret|passw|token|credential|user\.info", re.IGNORECASE)
 
 Target = Annotated[
     str, typer.Argument(metavar="TARGET", help="database.table, or a database for many tables.")
@@ -92,7 +93,7 @@ def sync(
             target,
             {**args, "source": _described(source)},
             CommitAs(),
-            progress,
+            progress=progress,
         )
     output.show_result(result, as_json=as_json)
 
@@ -110,14 +111,21 @@ def _described(text: str) -> dict[str, Any]:
         raise ArgumentError(f"--source is no JSON: {error}", argument="source") from error
     if not isinstance(found, dict):
         raise ArgumentError("--source is no JSON object", argument="source")
-    shown = [name for name in _SECRET if in_line and isinstance(found.get(name), str)]
-    if shown:
-        raise ArgumentError(
-            f"--source: {shown[0]} would show in the list of processes; write it as "
-            f'{{"env": "VARIABLE"}}, or put the JSON into a file',
-            argument=shown[0],
-        )
+    if in_line:
+        _refuse_secrets(found)
     return found
+
+
+def _refuse_secrets(members: dict[str, Any]) -> None:
+    for name, value in members.items():
+        if isinstance(value, dict):
+            _refuse_secrets(value)
+        elif _SECRET.search(name) and value:
+            raise ArgumentError(
+                f"--source: {name} would show in the list of processes; write it as "
+                '{"env": "VARIABLE"}, or put the JSON into a file',
+                argument=name,
+            )
 
 
 def _json_or_text(text: str) -> Any:

@@ -6,21 +6,25 @@ import importlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.errors import (
+    ArgumentError,
     EventError,
     NotFoundError,
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
 from table_core.sources.files import FORMATS, check_choices
+from table_core.sources.registry import SchemaRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["KafkaReading", "KafkaSource"]
+__all__ = ["AVRO", "JsonRecords", "KafkaReading", "KafkaSource", "RecordForm", "json_text"]
 
+AVRO: Final = "debezium-avro"
+"""Records of Confluent's Avro form, with a schema registry."""
 _TIMEOUT_S: Final = 10.0
 _MESSAGES: Final = 10_000
 _END_OF_PARTITION: Final = -191
@@ -33,12 +37,14 @@ class KafkaSource:
     Args:
         servers: ``host:port``, several with commas.
         topics: names, or one regular expression that begins with ``^``.
-        format: see ``FilesSource``.
+        format: ``debezium-avro``, or see ``FilesSource``.
         tables: regular expression for the source tables that are meant, for ``sync_table``.
         decimals: see ``FilesSource``.
         binary: see ``FilesSource``.
         timestamps: see ``FilesSource``.
         times: see ``FilesSource``.
+        registry: address of the schema registry of ``debezium-avro``.
+        registry_options: see ``SchemaRegistry``; never logged.
         options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
     """
 
@@ -50,10 +56,26 @@ class KafkaSource:
     binary: str = "auto"
     timestamps: str = "adaptive"
     times: str | None = None
+    registry: str | None = None
+    registry_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        check_choices(self, FORMATS)
+        check_choices(self, (*FORMATS, AVRO))
+        if (self.format == AVRO) != (self.registry is not None):
+            raise ArgumentError(
+                f"format={AVRO!r} needs registry='http://…', and no other format does",
+                argument="registry",
+                value=self.format,
+            )
+        _ = self.schemas  # refuses what is wrong
+
+    @property
+    def schemas(self) -> SchemaRegistry | None:
+        """Where the schemas of the records are, if they are Avro."""
+        if self.registry is None:
+            return None
+        return SchemaRegistry(self.registry, self.registry_options)
 
     def open(self) -> KafkaReading:
         """Connect.
@@ -88,6 +110,30 @@ class _Silent:
 
     def __getattr__(self, name: str) -> Any:
         return self.log
+
+
+class RecordForm(Protocol):
+    """How keys and values of records become JSON."""
+
+    def key(self, body: bytes | None) -> bytes:
+        """A key on one line."""
+        ...
+
+    def value(self, body: bytes | None) -> bytes:
+        """A value on one line."""
+        ...
+
+
+class JsonRecords:
+    """Records that are JSON."""
+
+    def key(self, body: bytes | None) -> bytes:
+        """The key as it came, on one line."""
+        return json_text(body)
+
+    def value(self, body: bytes | None) -> bytes:
+        """The value as it came, on one line."""
+        return json_text(body)
 
 
 class KafkaReading:
@@ -131,7 +177,10 @@ class KafkaReading:
         return found
 
     def lines(
-        self, start: Mapping[tuple[str, int], int], end: Mapping[tuple[str, int], int]
+        self,
+        start: Mapping[tuple[str, int], int],
+        end: Mapping[tuple[str, int], int],
+        form: RecordForm,
     ) -> Iterator[tuple[str, int, int, bytes]]:
         """Records as lines of JSON, with topic, partition and offset, until ``end``.
 
@@ -154,7 +203,7 @@ class KafkaReading:
                     raise self._named(error, at, start.get(at, 0))
                 offset = message.offset()
                 if offset < end[at]:
-                    yield *at, offset, _line(message)
+                    yield *at, offset, _line(message, form)
                 if offset + 1 >= end[at]:
                     open_.discard(at)
 
@@ -183,7 +232,7 @@ class KafkaReading:
         )
 
 
-def _line(message: Any) -> bytes:
+def _line(message: Any, form: RecordForm) -> bytes:
     """One record as the line that a file of records would have."""
     headers = {
         name: value.decode(errors="replace") if value is not None else None
@@ -191,11 +240,11 @@ def _line(message: Any) -> bytes:
     }
     told = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
     front = json.dumps({**told, "headers": headers}, separators=(",", ":"))[:-1].encode()
-    key, value = _json(message.key()), _json(message.value())
+    key, value = form.key(message.key()), form.value(message.value())
     return front + b',"key":' + key + b',"value":' + value + b"}\n"
 
 
-def _json(body: bytes | None) -> bytes:
+def json_text(body: bytes | None) -> bytes:
     """JSON on one line; a key that is none becomes text."""
     if body is None:
         return b"null"

@@ -215,9 +215,16 @@ class MySqlConnection:
         return found
 
     def chunk(
-        self, table: CatalogTable, after: Sequence[Any] | None, limit: int | None
+        self,
+        table: CatalogTable,
+        after: Sequence[Any] | None,
+        limit: int | None,
+        until: int | None = None,
     ) -> Iterator[tuple[Any, ...]]:
-        """The rows behind a primary key, in its order, as they come; all of a table without one."""
+        """The rows behind a primary key, in its order, as they come; all of a table without one.
+
+        ``until`` is the last one, of a key that is one number.
+        """
         names = ", ".join(_selected(c.name, c.type) for c in table.columns)
         sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
         key = ", ".join(map(_quoted, table.key))
@@ -232,6 +239,8 @@ class MySqlConnection:
             if len(marks) > 1:  # lets the server begin at the first column of the index
                 sql += f" AND {_quoted(table.key[0])} >= {marks[0]}"
                 arguments.append(arguments[0])
+        if until is not None:
+            sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"
         if table.key:
             sql += f" ORDER BY {key}"
         if limit is not None:
@@ -241,6 +250,12 @@ class MySqlConnection:
             cursor.execute(sql, arguments or None)
             while rows := cursor.fetchmany(_FETCHED_ROWS):
                 yield from rows
+
+    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
+        """The first and the last value of a key of one column."""
+        key, name = _quoted(table.key[0]), f"{_quoted(table.database)}.{_quoted(table.name)}"
+        first, last = self.rows(f"SELECT MIN({key}), MAX({key}) FROM {name}")[0]
+        return first, last
 
     def stream(self, file: str, position: int, gtid: str | None) -> Iterator[tuple[bytes, int]]:
         """Events from a position until the end of the log, without checksums.

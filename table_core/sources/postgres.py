@@ -199,9 +199,16 @@ class PostgresConnection:
         return [self.rows("SELECT format_type(%s, %s)", pair)[0][0] for pair in signed]
 
     def chunk(
-        self, table: CatalogTable, after: Sequence[str] | None, limit: int | None
+        self,
+        table: CatalogTable,
+        after: Sequence[str] | None,
+        limit: int | None,
+        until: int | None = None,
     ) -> Iterator[tuple[str | None, ...]]:
-        """Rows behind a primary key, in its order, as text; all of a table without one."""
+        """Rows behind a primary key, in its order, as text; all of a table without one.
+
+        ``until`` is the last one, of a key that is one number.
+        """
         names = ", ".join(_quoted(column.name) for column in table.columns)
         sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
         key = ", ".join(map(_quoted, table.key))
@@ -211,6 +218,8 @@ class PostgresConnection:
                 for name, value in zip(table.key, after, strict=True)
             ]
             sql += f" WHERE ({key}) > ({', '.join(values)})"
+        if until is not None:
+            sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"
         if table.key:
             sql += f" ORDER BY {key}"
         if limit is not None:
@@ -221,6 +230,12 @@ class PostgresConnection:
             cursor.copy(f"COPY ({sql}) TO STDOUT") as copy,
         ):
             yield from copy.rows()
+
+    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
+        """The first and the last value of a key of one column."""
+        key, name = _quoted(table.key[0]), f"{_quoted(table.database)}.{_quoted(table.name)}"
+        first, last = self.rows(f"SELECT min({key}), max({key}) FROM {name}")[0]
+        return first, last
 
     def peek(self) -> list[bytes]:
         """Changes that the slot holds, whole transactions; they stay there."""
@@ -243,7 +258,8 @@ class PostgresConnection:
 
 
 _COLUMNS: Final = """
-SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+SELECT n.nspname, c.relname, a.attname,
+       format_type(a.atttypid, a.atttypmod) || repeat('[]', greatest(a.attndims - 1, 0)), a.attnotnull,
        pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
        array_position(i.indkey::int2[], a.attnum), c.reltuples,
        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')

@@ -4,6 +4,7 @@
     table_core.spark.write(df, table, mode="append")
     table_core.spark.merge_into(spark, table, df, on=["id"], when=[tc.MatchedUpsert()])
     table_core.spark.compact(spark, table)
+    table_core.spark.sync(spark, catalog, "lake", tc.MySqlSource(…))
     table_core.spark.register(spark); spark.read.format("paimon").load(path)
 
 Names are loaded when they are first used, so that a job without rows never imports pyspark.
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from table_core.spark.rescaling import rescale
     from table_core.spark.sql import create_table_as, view
     from table_core.spark.statements import delete, update
+    from table_core.spark.syncing import sync
     from table_core.spark.writing import write
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "read",
     "register",
     "rescale",
+    "sync",
     "update",
     "view",
     "write",
@@ -51,6 +54,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "read": "reading",
     "register": "datasource",
     "rescale": "rescaling",
+    "sync": "syncing",
     "update": "statements",
     "view": "sql",
     "write": "writing",

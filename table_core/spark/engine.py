@@ -10,11 +10,12 @@ from table_core.spark.merging import merge_into
 from table_core.spark.reading import view_frame
 from table_core.spark.rescaling import rescale
 from table_core.spark.statements import delete, update
+from table_core.spark.tasks import each
 from table_core.spark.writing import write_frame
 from table_core.table.embedded import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -63,6 +64,10 @@ class SparkEngine:
             found = session.sql(sql)
             _ = found.schema  # over Connect a query is analysed only when its schema is asked for
         return found
+
+    def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
+        """What ``work`` makes of each piece, by tasks, in order."""
+        return each(lambda: self.session, work, pieces)
 
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None

@@ -37,7 +37,10 @@ EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
 }
 """Exit status by the kind of the error in the result file; 0 is done, 2 misuse of the command."""
 _ROWS: Final = frozenset(
-    {"write", "merge-into", "delete", "update", "compact", "compact-database", "rescale"}
+    {
+        *("write", "merge-into", "delete", "update", "compact", "compact-database", "rescale"),
+        *("sync-table", "sync-database"),
+    }
 )
 """Actions that may need Spark; the others do not even load it."""
 _SESSION: Final = "spark."

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from table_core.spark.failures import carried
+from table_core.spark.failures import carried, translated
+from table_core.spark.session import parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["RESULT_TYPE", "distribute", "groups_of", "packed", "unpacked"]
+__all__ = ["RESULT_TYPE", "distribute", "each", "groups_of", "packed", "unpacked"]
 
 RESULT_TYPE: Final = "result binary"
 _RESULT: Final = pa.schema([pa.field("result", pa.binary())])
@@ -69,6 +70,27 @@ def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> lis
 def packed(result: object) -> pa.RecordBatch:
     """What a task hands to the driver, as its only row."""
     return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result)])], schema=_RESULT)
+
+
+def each(
+    spark: SparkSession | Callable[[], SparkSession],
+    work: Callable[[Any], Any],
+    pieces: Sequence[Any],
+) -> Iterator[Any]:
+    """What ``work`` makes of each piece, in order; as many at once as there are cores."""
+    session = spark() if callable(spark) else spark
+    slots = parallelism(session)
+    for first in range(0, len(pieces), slots):
+        with translated():
+            found = unpacked(
+                distribute(
+                    session,
+                    pieces[first : first + slots],
+                    lambda piece: iter([packed(work(piece))]),
+                    RESULT_TYPE,
+                )
+            )
+        yield from found
 
 
 def unpacked(frame: DataFrame) -> list[Any]:

@@ -29,6 +29,9 @@ class EmbeddedEngine:
     ``progress`` is told each stage as it begins.
     """
 
+    each = None
+    """Everything is done here."""
+
     def __init__(self, progress: Callable[..., None] = quiet) -> None:
         self.progress = progress
 

@@ -25,7 +25,7 @@ from table_core.table.consumers import next_snapshot_of, set_consumer
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.table.catalog import Catalog
     from table_core.table.results import Commit
@@ -61,6 +61,11 @@ class Engine(Protocol):
     @property
     def progress(self) -> Callable[..., None]:
         """Told ``(stage, **facts)`` as the work goes on."""
+        ...
+
+    @property
+    def each(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None:
+        """Does a work for each of many pieces at once; None if all is done in this process."""
         ...
 
     def query(self, sql: str, views: Mapping[str, View]) -> Any:

@@ -109,7 +109,9 @@ def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> 
 
     assert spec.table is not None
     verb = sync_table if spec.action == "sync-table" else sync_database
-    return sync_from_spec(verb, catalog, spec.table, spec.args, commit, engine.progress)
+    return sync_from_spec(
+        verb, catalog, spec.table, spec.args, commit, progress=engine.progress, each=engine.each
+    )
 
 
 def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:

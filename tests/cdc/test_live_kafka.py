@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import table_core as tc
-from table_core.errors import NotFoundError, StorageUnavailableError
+from table_core.errors import EventError, NotFoundError, StorageUnavailableError
 from tests.cdc.servers import Kafka
 from tests.golden import streams
+from tests.golden.avro_form import Registry
 from tests.golden.test_cdc_streams import Warehouse
 
 
@@ -23,6 +25,12 @@ class Topics(Warehouse):
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
         prefix = "shop" if self.connector == "mariadb" else "pg"
         return tc.KafkaSource(self.servers, rf"^{prefix}\.")
+
+    def topic(self, record: dict[str, Any]) -> str:
+        return str(record["topic"])
+
+    def body(self, part: Any) -> bytes | None:
+        return None if part is None else json.dumps(part).encode()
 
     def differences_so_far(self, phase: int) -> dict[str, object]:
         try:
@@ -36,14 +44,15 @@ class Topics(Warehouse):
 
         super().put(phase, seed)
         admin = Kafka.admin(self)  # type: ignore[arg-type]  # needs the address alone
-        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": f"t{phase}"})
+        given = {"bootstrap.servers": self.servers, "transactional.id": f"{type(self)}{phase}"}
+        producer = Producer(given)
         producer.init_transactions()
         records = [
             json.loads(line)
             for line in (self.events / f"{phase:02}.jsonl").read_bytes().splitlines()
         ]
         known = admin.list_topics(timeout=10).topics
-        fresh = {r["topic"] for r in records} - set(known)
+        fresh = {self.topic(r) for r in records} - set(known)
         wanted = [NewTopic(topic, 3, 1) for topic in fresh]
         for made in admin.create_topics(wanted).values() if wanted else ():
             made.result()
@@ -54,19 +63,80 @@ class Topics(Warehouse):
                 for n, v in (record.get("headers") or {}).items()
             ]
             producer.produce(
-                record["topic"],
-                key=None if record["key"] is None else json.dumps(record["key"]),
-                value=None if record["value"] is None else json.dumps(record["value"]),
+                self.topic(record),
+                key=self.body(record["key"]),
+                value=self.body(record["value"]),
                 partition=record["partition"],
                 headers=headers,
             )
         producer.commit_transaction()
 
 
+class AvroTopics(Topics):
+    """The same records as Avro, their schemas in a registry."""
+
+    registry: Registry
+
+    def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
+        return tc.KafkaSource(
+            self.servers,
+            rf"^avro\.{self.connector}\.",
+            format="debezium-avro",
+            registry=self.registry.url,
+            registry_options={"user": "u", "password": "s3cret"},
+        )
+
+    def topic(self, record: dict[str, Any]) -> str:
+        return f"avro.{self.connector}.{record['topic']}"
+
+    def body(self, part: Any) -> bytes | None:
+        return self.registry.encoded(part)
+
+
 @pytest.mark.parametrize("connector", streams.CONNECTORS)
 def test_every_phase_gives_the_recorded_state(kafka: Kafka, tmp_path: Path, connector: str) -> None:
     warehouse = Topics(tmp_path, connector, "default", "schema", merge=True)
     warehouse.servers = kafka.servers
+    follows(warehouse, connector)
+
+
+@pytest.mark.parametrize("connector", streams.CONNECTORS)
+def test_avro_with_a_registry_gives_the_recorded_state(
+    kafka: Kafka, tmp_path: Path, connector: str
+) -> None:
+    warehouse = AvroTopics(tmp_path, connector, "default", "schema", merge=True)
+    warehouse.servers = kafka.servers
+    with Registry(password="s3cret") as warehouse.registry:
+        follows(warehouse, connector)
+
+
+def test_a_record_that_is_no_avro_goes_to_the_dead_letters(kafka: Kafka, tmp_path: Path) -> None:
+    from confluent_kafka import Producer
+
+    line = next(
+        r for r in streams.lines("mariadb", "default", "schema") if b'"shop.shop_1.orders"' in r
+    )
+    record = json.loads(line)
+    with Registry() as registry:
+        producer = Producer({"bootstrap.servers": kafka.servers})
+        for value in (registry.encoded(record["value"]), b"no avro"):
+            producer.produce("broken.orders", key=registry.encoded(record["key"]), value=value)
+        producer.flush()
+        source = tc.KafkaSource(
+            kafka.servers, ["broken.orders"], format="debezium-avro", registry=registry.url
+        )
+        catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+        with pytest.raises(EventError, match=r"broken\.orders, partition 0, offset 1: no Avro"):
+            tc.sync_database(catalog, "lake", source)
+        done = tc.sync_database(catalog, "lake", source, dead_letter="lake.dead")
+    assert done.details["dead_letters"] == 1
+    assert catalog.table("lake.orders").read().to_arrow().num_rows == 1
+    (dead,) = catalog.table("lake.dead").read().to_arrow().to_pylist()
+    assert "no Avro of a registry" in dead["reason"]
+
+
+def follows(warehouse: Topics, connector: str) -> None:
+    """Phase by phase, until the state is that of the recording."""
     for phase in range(len(streams.phases(connector))):
         warehouse.put(phase, None)
         for _ in range(50):  # a broker shows the end of a transaction a moment later

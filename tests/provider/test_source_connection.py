@@ -9,6 +9,7 @@ from airflow.sdk import Connection
 
 from paimon_provider.operators.sync import PaimonSyncTableOperator
 from paimon_provider.source_connection import with_connection
+from paimon_provider.warehouse import looking_secret
 
 
 def test_each_kind_gets_what_it_wants() -> None:
@@ -42,6 +43,14 @@ def test_each_kind_gets_what_it_wants() -> None:
         "kind": "files",
         "uri": "x",
     }
+
+
+def test_secrets_of_a_source_are_found_wherever_they_are() -> None:
+    args = {
+        "source": {"host": "h", "password": "hush-hush", "options": {"sasl.password": "hush-too"}},
+        "until": "now",
+    }
+    assert looking_secret(args) == ["hush-hush", "hush-too"]
 
 
 def test_the_operator_holds_no_password(monkeypatch: pytest.MonkeyPatch) -> None:

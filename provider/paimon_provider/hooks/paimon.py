@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from paimon_provider._compat import BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.job_log import Redaction, progress_of
-from paimon_provider.warehouse import Warehouse
+from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class PaimonHook(BaseHook):
 
         spec = self.job_spec(action, table, args)
         self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
-        secrets = Redaction(self.warehouse.secrets)
+        secrets = Redaction((*self.warehouse.secrets, *looking_secret(args)))
         try:
             return self._launcher.run(spec, log=lambda line: self._told(secrets.text(line)))
         except TableError as error:

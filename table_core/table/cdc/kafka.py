@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +11,14 @@ import pyarrow as pa
 from table_core.cdc.position import OffsetsPosition
 from table_core.cdc.window import Window
 from table_core.errors import EventError
+from table_core.sources.kafka import JsonRecords
 from table_core.table.cdc.lines import WINDOW_BYTES, LineReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.cdc.batch import SourceBatch
-    from table_core.sources.kafka import KafkaReading, KafkaSource
+    from table_core.sources.kafka import KafkaReading, KafkaSource, RecordForm
 
 __all__ = ["KafkaReader"]
 
@@ -27,6 +28,7 @@ class KafkaReader(LineReader):
     """Batches of a ``KafkaSource``."""
 
     source: KafkaSource
+    form: RecordForm = field(default_factory=JsonRecords)
 
     def parse(self, text: str | None) -> OffsetsPosition:
         """The position that a table holds."""
@@ -65,7 +67,7 @@ class KafkaReader(LineReader):
         last: dict[tuple[str, int], int],
     ) -> Iterator[SourceBatch]:
         reached, places, lines, size = start, list[tuple[str, int, int]](), list[bytes](), 0
-        for topic, number, offset, line in reading.lines(begin, last):
+        for topic, number, offset, line in reading.lines(begin, last, self.form):
             places.append((topic, number, offset))
             lines.append(line)
             size += len(line)

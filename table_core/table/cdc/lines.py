@@ -110,7 +110,7 @@ class LineDecoder:
             return [self._with_told(one) for one in found]
 
     def _decoded(self, lines: EventLines) -> list[Changes]:
-        if self.format != "debezium-json":
+        if not self.format.startswith("debezium-"):
             return decode_foreign(self.format, lines, self.wants)
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)

@@ -12,6 +12,7 @@ from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows
 from table_core.cdc.record import SourceTable
 from table_core.errors import ArgumentError
+from table_core.table.cdc.key_ranges import key_ranges, read_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -157,6 +158,13 @@ class LogReader(ABC):
             )
             self.run.progress.snapshot(table, len(rows), info.rows_about, done=done)
 
+    def _ranges(self, connection: Any, info: CatalogTable, after: Any) -> list[Any]:
+        """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
+        found = (
+            [] if self.run.each is None else key_ranges(connection, info, after, self.chunk_rows)
+        )
+        return found if len(found) > 1 else []
+
     def _parts(
         self, connection: Any, info: CatalogTable, position: LogPosition
     ) -> Iterator[tuple[list[tuple[Any, ...]], LogPosition]]:
@@ -167,6 +175,18 @@ class LogReader(ABC):
             while part := list(islice(every, size)):
                 yield part, position
             yield [], position.finished(name)
+            return
+        ranges = self._ranges(connection, info, position.snapshots[name])
+        if ranges:
+            assert self.run.each is not None
+            pieces = [(self.source, info, one) for one in ranges]
+            for n, part in enumerate(self.run.each(read_range, pieces), 1):
+                last_key = [self._key_value(ranges[n - 1][1])]
+                done = n == len(ranges)
+                yield (
+                    part,
+                    position.finished(name) if done else position.snapshotted(name, last_key),
+                )
             return
         places = [info.names.index(column) for column in info.key]
         while name in position.snapshots:

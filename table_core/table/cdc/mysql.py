@@ -34,6 +34,12 @@ __all__ = ["MySqlReader"]
 
 _BATCH_ROWS: Final = 20_000
 _POLL_MS: Final = 500
+_MEANINGS: Final = {
+    "set": Meaning.SET,
+    "uuid": Meaning.UUID,
+    "inet4": Meaning.ADDRESS,
+    "inet6": Meaning.ADDRESS,
+}
 _ALTERED: Final = frozenset({1412, 1054, 1146})
 """Table definition has changed; unknown column; no such table."""
 
@@ -171,7 +177,7 @@ class MySqlReader(LogReader):
         for column in info.columns if info else ():
             kind = mysql_column(column.type)
             type_ = mysql_type(kind, self.run.settings.mapping) or STRING
-            meaning = Meaning.SET if kind.name == "set" else Meaning.RAW
+            meaning = _MEANINGS.get(kind.name, Meaning.RAW)
             found[column.name] = Declared(
                 type_,
                 Wire(meaning),

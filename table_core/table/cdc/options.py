@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["DatabaseSyncOptions", "SyncOptions"]
 
@@ -29,6 +29,8 @@ class SyncOptions(TypedDict, total=False):
     """Commit a table once so many rows wait (default 1 000 000): what a killed run does again."""
     progress: Callable[..., None] | None
     """Told ``(stage, **facts)`` while it runs: ``snapshot``, ``events``, ``committed``."""
+    each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None
+    """Has pieces of first snapshots read by others: ``table_core.spark.sync`` gives Spark's tasks."""
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None

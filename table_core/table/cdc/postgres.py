@@ -165,7 +165,7 @@ class PostgresReader(LogReader):
             connection.close()
         told = {c.name: c for c in info.columns} if info else {}
         return {
-            name: self._declared(type_, told.get(name))
+            name: self._declared(_with_dimensions(type_, told.get(name)), told.get(name))
             for name, type_ in zip(relation.names, names, strict=True)
         }
 
@@ -180,6 +180,12 @@ class PostgresReader(LogReader):
             default=None if told is None else _constant(told.default),
             comment=None if told is None else told.comment,
         )
+
+
+def _with_dimensions(type_: str, told: CatalogColumn | None) -> str:
+    """A type of the log, which does not tell how deep an array is, as the catalog has it."""
+    same = told is not None and told.type.rstrip("[]") == type_.rstrip("[]")
+    return told.type if told is not None and same else type_
 
 
 def _arrow(type_: DataType) -> pa.DataType:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from table_core.cdc.avro_events import AvroEvents
 from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.sources.files import BINLOG, FilesSource
-from table_core.sources.kafka import KafkaSource
+from table_core.sources.kafka import KafkaSource, json_text
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
 from table_core.table.cdc.binlog import BinlogFilesReader
@@ -54,14 +55,19 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
         return BinlogFilesReader(source=source, run=run)
     poll = run.catalog.clock if until == "forever" else None
     if isinstance(source, KafkaSource):
-        return KafkaReader(source=source, decoder=decoder, poll=poll)
+        reader = KafkaReader(source=source, decoder=decoder, poll=poll)
+        if (registry := source.schemas) is not None:
+            reader.form = AvroEvents(registry.schema, json_text)
+        return reader
     return FilesReader(source=source, decoder=decoder, poll=poll)
 
 
 def _secret(name: str, value: Any) -> Any:
     """An argument, or what an environment variable says: ``{"env": "DB_PASSWORD"}``."""
-    if not isinstance(value, dict) or value.keys() != {"env"}:
+    if not isinstance(value, dict):
         return value
+    if value.keys() != {"env"}:
+        return {key: _secret(f"{name}.{key}", inner) for key, inner in value.items()}
     found = os.environ.get(str(value["env"]))
     if found is None:
         raise ArgumentError(

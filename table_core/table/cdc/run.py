@@ -100,6 +100,8 @@ class SyncRun:
     eager: bool = False
     """Make every table that the source lists before the first row arrives."""
     progress: SyncProgress
+    each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
+    """Does a work for each of many pieces elsewhere, some at once; results in order."""
     dead: DeadLetters | None = None
     feeds: dict[str, TableFeed] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)

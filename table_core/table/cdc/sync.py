@@ -217,6 +217,7 @@ def _run(
         new_table=new_table,
         limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
         eager=bool(more.get("eager_init", False)),
+        each=more.get("each"),
         progress=SyncProgress(more.get("progress") or quiet, catalog.clock),
         dead=None if dead is None else DeadLetters(catalog=catalog, name=dead),
     )
@@ -298,15 +299,15 @@ def sync_from_spec(
     name: str,
     args: Mapping[str, Any],
     commit: CommitAs,
-    progress: Callable[..., None] = quiet,
+    **engine: Any,
 ) -> ResultDocument:
     """``sync_table`` or ``sync_database`` as a job spec tells it.
 
-    ``source`` is ``{"kind": "files", "uri": …, …}``.
+    ``source`` is ``{"kind": "files", "uri": …, …}``; ``engine``: ``progress`` and ``each``.
     """
     given = dict(args)
     source = source_from_spec(given.pop("source"))
-    return verb(catalog, name, source, commit=commit, progress=progress, **given)
+    return verb(catalog, name, source, commit=commit, **engine, **given)
 
 
 def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: int | None) -> Limits:

@@ -1,0 +1,102 @@
+"""Values that mean what they should, as the type of a table column: Arrow kernels that lose nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.datatypes.kinds import Atomic, DataType, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["time_of_day", "to_type"]
+
+_DAY_MS: Final = 86_400_000
+
+
+def time_of_day(array: pa.Array, per_milli: int) -> pa.Array:
+    """Time of day; digits below a millisecond are dropped, as the table format has none."""
+    low, high = pc.min_max(array).values()
+    if low.is_valid and (low.as_py() < 0 or high.as_py() >= _DAY_MS * per_milli):
+        raise ValueError("not a time of day")
+    return pc.divide(array, per_milli).cast(pa.int32()).cast(pa.time32("ms"))
+
+
+def to_type(array: pa.Array, type_: DataType, target: pa.DataType) -> pa.Array:
+    """``array`` as ``target``, the Arrow type of ``type_``.
+
+    Raises:
+        ValueError: a value does not fit.
+    """
+    if array.type == target:
+        return array
+    if isinstance(type_, Atomic):
+        special = _SPECIAL.get(type_.root)
+        if special is not None:
+            return special(array, target)
+    if pa.types.is_boolean(array.type):
+        return array.cast(pa.int8()).cast(target)
+    return array.cast(target)
+
+
+def _to_boolean(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_integer(array.type):
+        low, high = pc.min_max(array).values()
+        if low.is_valid and (low.as_py() < 0 or high.as_py() > 1):
+            raise ValueError("neither 0 nor 1")
+    return array.cast(target)
+
+
+def _to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_floating(array.type):
+        array = array.cast(pa.string())  # the shortest text that reads back as the same number
+    if pa.types.is_integer(array.type):
+        array = array.cast(pa.decimal128(20, 0))
+    if pa.types.is_decimal(array.type) and array.type.precision == 38:
+        array = array.cast(pa.decimal256(76, target.scale))
+    return array.cast(target)
+
+
+def _to_string(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_binary(array.type):
+        raise ValueError("bytes are no text")
+    return array.cast(target)
+
+
+def _to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_string(array.type):
+        array = pc.utf8_rtrim(array, "Z")
+    return array.cast(target)
+
+
+def _to_time(array: pa.Array, _: pa.DataType) -> pa.Array:
+    if not pa.types.is_string(array.type):
+        raise ValueError("not a time of day")
+    moment = pc.binary_join_element_wise("1970-01-01", pc.utf8_rtrim(array, "Z"), " ")
+    return time_of_day(moment.cast(pa.timestamp("ns")).cast(pa.int64()), 1_000_000)
+
+
+def _to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_string(array.type):
+        if target.tz is None and pc.any(pc.match_substring_regex(array, _ZONE)).as_py():
+            array = array.cast(pa.timestamp(target.unit, "UTC"))
+        return array.cast(target)
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.timestamp("ms"))
+    return array.cast(target)
+
+
+_ZONE: Final = r"(Z|[+-]\d\d:?\d\d)$"
+_SPECIAL: Final[dict[Root, Callable[[Any, Any], Any]]] = {
+    Root.BOOLEAN: _to_boolean,
+    Root.DECIMAL: _to_decimal,
+    Root.CHAR: _to_string,
+    Root.VARCHAR: _to_string,
+    Root.DATE: _to_date,
+    Root.TIME: _to_time,
+    Root.TIMESTAMP: _to_timestamp,
+    Root.TIMESTAMP_LTZ: _to_timestamp,
+}

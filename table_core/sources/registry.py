@@ -1,0 +1,121 @@
+"""A schema registry: the Avro schemas of records by number."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import (
+    ArgumentError,
+    EventError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SchemaRegistry"]
+
+_TIMEOUT_S: Final = 30.0
+_OPTIONS: Final = ("user", "password", "token", "ca")
+_DENIED: Final = frozenset({401, 403})
+_NOT_FOUND: Final = 404
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRegistry:
+    """What answers ``GET /schemas/ids/NUMBER`` as Confluent's registry does.
+
+    Args:
+        url: its address, several with commas: the next one is asked where one does not answer.
+        options: ``user`` and ``password``, or ``token``; ``ca``: file of certificates to trust.
+    """
+
+    url: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in self.options:
+            if name not in _OPTIONS:
+                raise ArgumentError(
+                    f"registry_options {name!r} is none of {', '.join(_OPTIONS)}",
+                    argument="registry_options",
+                    value=name,
+                )
+        for url in self._urls:
+            parts = urllib.parse.urlsplit(url)
+            if parts.scheme not in {"http", "https"} or parts.password is not None:
+                raise ArgumentError(
+                    "registry is an http or https address without a password; that one belongs "
+                    "into registry_options",
+                    argument="registry",
+                    value=parts.hostname or "",
+                )
+
+    @property
+    def _urls(self) -> list[str]:
+        return [url.strip().rstrip("/") for url in self.url.split(",")]
+
+    def schema(self, number: int) -> str:
+        """The text of a schema.
+
+        Raises:
+            StorageUnavailableError: no registry answers.
+            EventError: there is no such schema.
+            ArgumentError: the registry wants another user.
+            UnsupportedFeatureError: the schema is no Avro, or refers to others.
+        """
+        failure = ""
+        for url in self._urls:
+            try:
+                return self._text(number, self._asked(f"{url}/schemas/ids/{number}"))
+            except urllib.error.HTTPError as error:
+                if error.code in _DENIED:
+                    raise ArgumentError(
+                        f"the registry {url} refuses us with status {error.code}: give user and "
+                        "password, or token, in registry_options",
+                        argument="registry_options",
+                        value=error.code,
+                    ) from None
+                if error.code == _NOT_FOUND:
+                    raise EventError(
+                        f"the registry {url} has no schema {number}: registry is not the one that "
+                        "the records were written with, or the schema was deleted for good",
+                        schema=number,
+                    ) from None
+                failure = f"{url}: status {error.code}"
+            except OSError as error:
+                failure = f"{url}: {getattr(error, 'reason', error)}"
+        raise StorageUnavailableError(
+            f"no schema registry answers: {failure}", path=self.url, reason=failure
+        )
+
+    def _asked(self, url: str) -> Any:
+        request = urllib.request.Request(url)
+        user, token = self.options.get("user"), self.options.get("token")
+        if user is not None:
+            pair = f"{user}:{self.options.get('password', '')}"
+            request.add_header("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}")
+        elif token is not None:
+            request.add_header("Authorization", f"Bearer {token}")
+        ca = self.options.get("ca")
+        trusted = ssl.create_default_context(cafile=ca) if ca else None
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=trusted) as answer:
+            return json.load(answer)
+
+    def _text(self, number: int, found: Any) -> str:
+        if found.get("schemaType", "AVRO") != "AVRO" or found.get("references"):
+            raise UnsupportedFeatureError(
+                f"schema {number} is {found.get('schemaType', 'AVRO')}"
+                + (" with references to other schemas" if found.get("references") else ""),
+                feature="schemas of a registry other than plain Avro",
+            )
+        text: str = found["schema"]
+        return text
