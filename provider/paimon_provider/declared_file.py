@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from table_core.declaration.document import parse
 from table_core.declaration.manifest import digest_of, head_of, whole
 from table_core.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from table_core.declaration.model import Declaration
 
 __all__ = ["manifest_path", "read_head", "read_whole"]
@@ -27,27 +29,22 @@ def read_head(file: str | Path) -> Declaration:
         ArgumentError: the declaration has faults.
         NotFoundError: there is no such file.
     """
-    body = _body(file)
-    path = manifest_path(file)
-    if path.exists():
-        with path.open(encoding="utf-8") as lines:
-            found = head_of(lines.readline(), digest_of(body))
-        if found is not None:
-            return found
-    return parse(body.decode(), str(file))
+    return _read(file, lambda manifest, digest: head_of(manifest.readline(), digest))
 
 
 def read_whole(file: str | Path) -> Declaration:
-    """The declaration with its tables and policies.
+    """The declaration with its tables and policies; raises as ``read_head`` does."""
+    return _read(file, lambda manifest, digest: whole(manifest.read(), digest))
 
-    Raises:
-        ArgumentError: the declaration has faults.
-        NotFoundError: there is no such file.
-    """
+
+def _read(
+    file: str | Path, of_manifest: Callable[[TextIO, str], Declaration | None]
+) -> Declaration:
     body = _body(file)
     path = manifest_path(file)
     if path.exists():
-        found = whole(path.read_text(encoding="utf-8"), digest_of(body))
+        with path.open(encoding="utf-8") as manifest:
+            found = of_manifest(manifest, digest_of(body))
         if found is not None:
             return found
     return parse(body.decode(), str(file))
