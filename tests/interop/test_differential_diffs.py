@@ -23,7 +23,7 @@ import table_core as tc
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("DIFFS_SEED", "100"))
-TABLES = int(os.environ.get("DIFFS_TABLES", "4"))
+TABLES = int(os.environ.get("DIFFS_TABLES", "2"))
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + TABLES))

@@ -22,7 +22,7 @@ import table_core as tc
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("ORDER_SEED", "60"))
-TABLES = int(os.environ.get("ORDER_TABLES", "4"))
+TABLES = int(os.environ.get("ORDER_TABLES", "2"))
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + TABLES))
