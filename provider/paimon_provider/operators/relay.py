@@ -24,7 +24,9 @@ _Partitions = list[dict[str, str]]
 
 
 class PaimonRelayPartitionsOperator(BaseOperator):
-    """Announce partitions of a table as Airflow asset partitions, each of them once.
+    """Announce as Airflow asset partitions what has happened to a table's partitions.
+
+    A run announces each partition once, however many commits since the last run have touched it.
 
     Airflow's watchers cannot name partitions, so a Dag that a watcher wakes relays them::
 
