@@ -21,7 +21,7 @@ from table_core.spark.native import native_scan
 from table_core.spark.schema_bridge import arrow_for_spark, in_micros, spark_schema
 from table_core.spark.session import parallelism
 from table_core.spark.tasks import distribute, groups_of
-from table_core.table.scan import MemoryScan
+from table_core.table.scan import MemoryScan, Scan
 from table_core.table.split_reader import SplitReader
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
     from table_core.table.flow import View
-    from table_core.table.scan import RowReader, Scan
+    from table_core.table.scan import RowReader
     from table_core.table.table import Table
     from table_core.table.times import PointInTime
 
@@ -98,9 +98,9 @@ def changes(
 
 def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> DataFrame:
     """The rows of ``scan``, but for its limit."""
+    fields = shown_fields(scan, nanoseconds)
     if isinstance(scan, MemoryScan):
-        return spark.createDataFrame(scan.to_arrow())
-    fields = shown_fields(scan.reader, nanoseconds)
+        return spark.createDataFrame(scan.to_arrow(), spark_schema(fields))
     shape = spark_schema(fields)
     own, splits = scan.own_reader, scan.splits()
     if not isinstance(own, SplitReader):
@@ -153,16 +153,17 @@ def read_splits(
     return run
 
 
-def result_fields(reader: RowReader) -> tuple[Field, ...]:
-    """The columns that ``reader`` gives."""
+def result_fields(given: RowReader | Scan) -> tuple[Field, ...]:
+    """The columns of what is ``given``."""
+    schema = given.schema if isinstance(given, Scan) else given.schema()
     return tuple(
         Field(-1, column.name, from_arrow(column.type, nullable=column.nullable))
-        for column in reader.schema()
+        for column in schema
     )
 
 
-def shown_fields(reader: RowReader, nanoseconds: str) -> tuple[Field, ...]:
-    """The columns that Spark gets of ``reader``.
+def shown_fields(given: RowReader | Scan, nanoseconds: str) -> tuple[Field, ...]:
+    """The columns that Spark gets of ``given``.
 
     Raises:
         ArgumentError: ``nanoseconds`` is neither ``refuse`` nor ``truncate``.
@@ -173,7 +174,7 @@ def shown_fields(reader: RowReader, nanoseconds: str) -> tuple[Field, ...]:
             argument="nanoseconds",
             value=nanoseconds,
         )
-    fields = result_fields(reader)
+    fields = result_fields(given)
     return in_micros(fields) if nanoseconds == "truncate" else fields
 
 

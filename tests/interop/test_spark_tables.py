@@ -28,7 +28,9 @@ QTY = 3  # cell of a judged row
 def spark() -> Iterator[Any]:
     from table_core.spark.session import open_session
 
-    session = open_session({"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    conf = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
+    naive = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}  # what Arrow's times without zone become
+    session = open_session(conf | naive)
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

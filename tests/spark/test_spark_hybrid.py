@@ -179,6 +179,7 @@ def test_views_take_names_branches_tags_and_system_tables(spark: Any, catalog: t
     counts = "SELECT (SELECT count(*) FROM {}), (SELECT count(*) FROM {})"
     assert tuple(spark.sql(counts.format("t", "old")).first()) == (44, 40)
     assert tuple(spark.sql(counts.format("side", "t_snapshots")).first()) == (40, 3)
+    assert dict(spark.table("t_snapshots").dtypes)["commit_time"] == "timestamp_ntz"
     spark.conf.unset("spark.sql.paimon.warehouse")
     with pytest.raises(errors.ArgumentError, match="warehouse"):
         tcs.view(spark, "d.t")
