@@ -19,7 +19,7 @@ import table_core.spark as tcs
 pytestmark = pytest.mark.interop
 
 NAME = "default.t"
-NAMES = ("append", "append-partitioned", "append-buckets", "dedup-partitioned", "dynamic")
+NAMES = ("append-partitioned", "dedup-partitioned", "dynamic")
 CHOSEN = [shape for shape in SHAPES if shape.name in NAMES]
 QTY = 3  # cell of a judged row
 

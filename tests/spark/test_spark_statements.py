@@ -108,8 +108,10 @@ SOURCE = pa.table(
 )
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("chosen", [slice(0, 5), slice(1, 2)], ids=["five", "one"])
+@pytest.mark.parametrize(
+    ("layout", "chosen"),
+    [*((layout, slice(0, 5)) for layout in LAYOUTS), ("append by bucket", slice(1, 2))],
+)
 def test_merge_into_is_that_of_the_embedded_engine(
     spark: Any, catalog: tc.Catalog, layout: str, chosen: slice
 ) -> None:
