@@ -525,8 +525,12 @@ public final class Judge {
         BaseAppendFileStoreWrite write = ((AppendOnlyFileStore) table.store()).newWrite("judge");
         write.withIOManager(spill());
         List<CommitMessage> done = new ArrayList<>();
-        for (AppendCompactTask task : new AppendCompactCoordinator(table, false).run()) {
-            done.add(task.doCompact(table, write));
+        try {
+            for (AppendCompactTask task : new AppendCompactCoordinator(table, false).run()) {
+                done.add(task.doCompact(table, write));
+            }
+        } catch (EndOfScanException nothingLeft) {
+            return;
         }
         try (BatchTableCommit commit = table.newBatchWriteBuilder().newCommit()) {
             commit.commit(done);

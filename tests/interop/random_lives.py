@@ -44,7 +44,7 @@ class RandomLives(RandomMerges):
             self._many_keys()
         if "p" in self.partitions:
             self._strange_places()
-        self._no_blank_keys()
+        self._no_lost_keys()
         self._buckets()
         self._forms()
         self._seldom()
@@ -69,12 +69,16 @@ class RandomLives(RandomMerges):
         if "target-file-size" in self.options:
             self.options["target-file-size"] = "8 kb"
 
-    def _no_blank_keys(self) -> None:
-        """ORC pads texts of a fixed length, so that Java takes a blank for none."""
+    def _no_lost_keys(self) -> None:
+        """No keys that Java's ORC makes others of: it pads texts, and takes a zero for the other."""
+        if self.options["file.format"] != "orc":
+            return
         for pool in self.pools:
             for name in self.keys:
-                if self._type(name).startswith("CHAR") and self.options["file.format"] == "orc":
+                if self._type(name).startswith("CHAR"):
                     pool[name] = pool[name].strip() or "x"
+                elif isinstance(pool[name], float):
+                    pool[name] += 0.0
 
     def _type(self, name: str) -> Any:
         return dict(self.columns)[name]
