@@ -387,12 +387,20 @@ public final class Judge {
         try (BatchTableWrite write = builder.newWrite();
                 BatchTableCommit commit = builder.newCommit()) {
             write.withIOManager(spill());
+            List<InternalRow> given = new ArrayList<>();
             for (JsonNode cells : rows) {
                 GenericRow row = new GenericRow(types.size());
                 row.setRowKind(RowKind.fromShortString(cells.get(0).asText()));
                 for (int i = 0; i < types.size(); i++) {
                     row.setField(i, fromJson(types.get(i), cells.get(i + 1)));
                 }
+                given.add(row);
+            }
+            if (store.bucketMode() == BucketMode.KEY_DYNAMIC) {
+                Wanderers.write(store, write, given);
+                given.clear();
+            }
+            for (InternalRow row : given) {
                 if (assigner == null) {
                     write.write(row);
                 } else {

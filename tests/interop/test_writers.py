@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from judge import Judge, agree
+from judge import Judge, agree, judged
 
 import table_core as tc
 
@@ -83,6 +83,46 @@ def test_keys_that_move_between_partitions(engine: str, paimon: Judge, tmp_path:
     both_agree(table, paimon, tmp_path)
     put(table, rows(draw))
     both_agree(table, paimon, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("engine", "producer"),
+    [
+        *(("deduplicate", producer) for producer in ("none", "lookup", "full-compaction")),
+        *(("partial-update", "lookup"), ("aggregation", "lookup"), ("first-row", "lookup")),
+    ],
+)
+def test_keys_that_both_move_between_partitions(
+    engine: str, producer: str, paimon: Judge, tmp_path: Path
+) -> None:
+    catalog, draw = opened(tmp_path), random.Random(f"{engine} {producer}")
+    options = {
+        "bucket": "-1",
+        "merge-engine": engine,
+        "dynamic-bucket.target-row-num": "9",
+        **ENGINES[engine],
+        "changelog-producer": producer,
+    }
+    table = catalog.create_table(
+        NAME, SCHEMA, primary_key=("k",), partition_by=("day",), options=options
+    )
+    theirs = paimon.table(tmp_path, NAME)
+    for _ in range(6):
+        given = rows(draw)
+        if draw.random() < 0.5:
+            put(table, given)
+        else:
+            theirs.write(judged(given))
+        what = draw.random()
+        if what < 0.2:
+            table.compact()
+        elif what < 0.4:
+            theirs.compact()
+        both_agree(table, paimon, tmp_path)
+        found = table.read(columns=["k"]).to_arrow()["k"]
+        assert len(found) == len(found.unique()), "a key in two partitions"
+    newest = table.latest_snapshot().id
+    agree(table.changes(after=0, to=newest).to_arrow(), theirs.changes(0, newest))
 
 
 @pytest.mark.parametrize("bitmap64", ["false", "true"])
