@@ -107,6 +107,7 @@ public final class Judge {
             try {
                 answer.set("ok", answer(JSON.readTree(line)));
             } catch (Throwable thrown) {
+                thrown.printStackTrace(); // into the log, for whoever asks where
                 Throwable cause = thrown;
                 while (cause.getCause() != null) {
                     cause = cause.getCause();

@@ -53,9 +53,8 @@ class RandomLives(RandomMerges):
     def _strange_places(self) -> None:
         for pool in self.pools:
             if isinstance(pool["p"], str):
-                pool["p"] = self.chance.choice(PLACES)[
-                    : 9 if self._type("p").startswith("VAR") else 99
-                ]
+                place = self.chance.choice(PLACES).replace("/", "|")  # Java names local files so
+                pool["p"] = place[: 9 if self._type("p").startswith("VAR") else 99]
 
     def _many_keys(self) -> None:
         own = [k for k in self.keys if k not in self.partitions]
