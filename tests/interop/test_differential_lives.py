@@ -24,7 +24,7 @@ import table_core as tc
 pytestmark = pytest.mark.interop
 
 FIRST = int(os.environ.get("LIVES_SEED", "1"))
-TABLES = int(os.environ.get("LIVES_TABLES", "8"))
+TABLES = int(os.environ.get("LIVES_TABLES", "5"))
 STEPS = int(os.environ.get("LIVES_STEPS", "8"))
 DEEDS = (*("write",) * 6, *("compact",) * 3, "expire", "delete", "overwrite", "truncate")
 BUFFERS = ({}, {"write-buffer-size": "1 b"}, {"write-buffer-size": "9 kb"})
