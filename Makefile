@@ -40,6 +40,7 @@ test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 chan
 	@tests/cdc/servers.sh
 	CDC_CHANGES=$(or $(CDC_CHANGES),20000) CDC_KILLS=$(or $(CDC_KILLS),10) CDC_REQUIRED=1 \
 		$(BIN)/python tests/suites.py cdc
+	CDC_SEEDS=$(or $(CDC_SEEDS),100) $(BIN)/pytest -q -n 2 tests/property/test_cdc_random_streams.py
 
 java:
 	@demo/java.sh

@@ -23,7 +23,7 @@ import pytest
 import table_core as tc
 from tests.golden.streams import interleaved
 
-SEEDS = int(os.environ.get("CDC_SEEDS", "8"))
+SEEDS = int(os.environ.get("CDC_SEEDS", "4"))
 EPOCH = dt.datetime(1970, 1, 1)
 SHARDS = ("shop_1", "shop_2")
 PARTITIONS = 3
