@@ -22,7 +22,7 @@ import psutil
 
 from tests.servers import ROOT, free_port, own_folder, running
 
-__all__ = ["Standalone", "connect", "standalone"]
+__all__ = ["SMALL", "Connect", "Standalone", "connect", "standalone"]
 
 LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -48,7 +48,6 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(spark_home()),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
-        "SPARK_DAEMON_MEMORY": "256m",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
@@ -99,18 +98,17 @@ def standalone(cores: int = 2) -> Iterator[Standalone]:
     """A master with its REST server, and two workers of ``cores`` cores each."""
     port, rest, page = free_port(), free_port(), free_port()
     binary = str(spark_home() / "bin" / "spark-class")
+    daemon = {**environment(), "SPARK_DAEMON_MEMORY": "256m"}
     rest_server = f"-Dspark.master.rest.enabled=true -Dspark.master.rest.port={rest}"
     with own_folder() as folder, ExitStack() as stack:
-        cluster = Standalone(
-            f"spark://127.0.0.1:{port}", rest, f"http://127.0.0.1:{page}", folder
-        )
+        cluster = Standalone(f"spark://127.0.0.1:{port}", rest, f"http://127.0.0.1:{page}", folder)
         here = ["--host", "127.0.0.1", "--webui-port"]
         stack.enter_context(
             running(
                 [binary, MASTER, *here, str(page), "--port", str(port)],
                 folder / "master.log",
                 cluster.state,
-                env={**environment(), "SPARK_MASTER_OPTS": rest_server},
+                env={**daemon, "SPARK_MASTER_OPTS": rest_server},
             )
         )
         size = ["--cores", str(cores), "--memory", "3g"]
@@ -122,20 +120,38 @@ def standalone(cores: int = 2) -> Iterator[Standalone]:
             work = folder / f"worker{number}"
             words = [binary, WORKER, *here, "0", *size, "--work-dir", str(work), cluster.master]
             log = folder / f"worker{number}.log"
-            stack.enter_context(running(words, log, registered, env=environment()))
+            stack.enter_context(running(words, log, registered, env=daemon))
         yield cluster
 
 
+@dataclass(frozen=True)
+class Connect:
+    """A Spark Connect server."""
+
+    url: str
+    ui: str
+
+    def running_jobs(self) -> list[str]:
+        """What it computes now."""
+        (application,) = self._ask("applications")
+        jobs = self._ask(f"applications/{application['id']}/jobs?status=running")
+        return [str(job["name"]) for job in jobs]
+
+    def _ask(self, path: str) -> Any:
+        with LOCAL.open(f"{self.ui}/api/v1/{path}", timeout=20) as reply:
+            return json.load(reply)
+
+
 @contextmanager
-def connect(master: str = "local[2]", **conf: str) -> Iterator[str]:
-    """The URL of a Spark Connect server whose rows are computed by ``master``."""
-    port = free_port()
+def connect(master: str = "local[2]", **conf: str) -> Iterator[Connect]:
+    """A Spark Connect server whose rows are computed by ``master``."""
+    port, page = free_port(), free_port()
     settings = {
         **SMALL,
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.host": "127.0.0.1",
-        "spark.ui.enabled": "false",
+        "spark.ui.port": str(page),
         "spark.sql.shuffle.partitions": "2",
         **conf,
     }
@@ -149,4 +165,4 @@ def connect(master: str = "local[2]", **conf: str) -> Iterator[str]:
     with own_folder() as folder:
         server = [*words, "spark-internal"]
         with running(server, folder / "log", answers, env=environment(), cwd=folder):
-            yield f"sc://127.0.0.1:{port}"
+            yield Connect(f"sc://127.0.0.1:{port}", f"http://127.0.0.1:{page}")

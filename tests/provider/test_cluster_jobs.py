@@ -163,11 +163,21 @@ def test_a_spec_is_for_its_owner_alone(cluster: Path, master: Master, warehouse:
     submission = PaimonHook().cluster().submit(spec(warehouse))
     (folder,) = cluster.iterdir()
     assert str(folder) == submission.folder
-    written = folder / "spec.json"
+    written = folder / "private.json"
     assert (folder.stat().st_mode & 0o777, written.stat().st_mode & 0o777) == (0o700, 0o600)
-    document = json.loads(written.read_text())
-    assert document["options"]["spark.hadoop.secret.key"] == "PLANTED"
-    assert document["options"]["spark.executor.memory"] == "1g"
+    options = json.loads(written.read_text())["options"]
+    assert options["spark.hadoop.secret.key"] == options["storage.token"] == "PLANTED"
+    assert options["spark.executor.memory"] == "1g"
+    assert "PLANTED" not in (folder / "spec.json").read_text()
+
+
+def test_a_job_that_is_ended_leaves_no_secret(
+    cluster: Path, master: Master, warehouse: Catalog
+) -> None:
+    master.hold = True
+    launcher = PaimonHook().cluster()
+    launcher.end(launcher.submit(spec(warehouse)))
+    assert list(cluster.iterdir()) == []
 
 
 class Store(dict[str, Any]):

@@ -34,7 +34,7 @@ def spark() -> Iterator[SparkSession]:
     place = os.environ.get("SPARK_TESTS_ON", "here")
     with ExitStack() as servers:
         if place == "connect":
-            session = open_session(QUICK, servers.enter_context(spark_servers.connect()))
+            session = open_session(QUICK, servers.enter_context(spark_servers.connect()).url)
         elif place == "standalone":
             cluster = servers.enter_context(spark_servers.standalone())
             conf = {**QUICK, **spark_servers.SMALL, "spark.master": cluster.master}

@@ -48,7 +48,7 @@ class SparkSubmitLauncher:
             )
         script = script_of(self.module)
 
-        def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
+        def command(folder: Path, arguments: Sequence[str]) -> Sequence[str]:
             conf = {
                 "spark.app.name": f"paimon {spec.action} {spec.table}",
                 "spark.submit.deployMode": "client",
@@ -57,7 +57,7 @@ class SparkSubmitLauncher:
             return [
                 *(binary, "--master", self.spark.master),
                 *("--properties-file", str(write_properties(folder, conf))),
-                *(str(script), "--spec", str(spec_file), "--result", str(result_file)),
+                *(str(script), *arguments),
             ]
 
         return self._job.run(spec, command, environment=environment, log=log)

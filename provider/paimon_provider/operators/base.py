@@ -128,7 +128,8 @@ class PaimonTableOperator(BaseOperator):
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
-            result = jobs.result(event)
+            with self.hook.no_secret_told():
+                result = jobs.result(event)
             self._announce(context, result, user)
         self._tell(result)
         return result
@@ -136,12 +137,13 @@ class PaimonTableOperator(BaseOperator):
     def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""
         jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+        self._jobs = jobs  # on_kill may come from now on
         spec = self.hook.job_spec(self.action, self.table, self.arguments())
-        submission = jobs.submitted_or(spec)
-        self.log.info("The job is %s on %s", submission.id, self.hook.warehouse.spark.master)
-        self._jobs = jobs
-        if not self.deferrable:
-            return jobs.wait(submission, self.log.info)
+        with self.hook.no_secret_told():
+            submission = jobs.submitted_or(spec)
+            self.log.info("The job is %s on %s", submission.id, self.hook.warehouse.spark.master)
+            if not self.deferrable:
+                return jobs.wait(submission, self.hook.told)
         from paimon_provider.triggers.spark_job import PaimonSparkJobTrigger
 
         trigger = PaimonSparkJobTrigger(
