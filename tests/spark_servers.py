@@ -40,7 +40,10 @@ def spark_home() -> Path:
     return Path(found.origin).parent
 
 
-def environment() -> dict[str, str]:
+PROJECT = os.pathsep.join([str(ROOT), str(ROOT / "provider")])
+
+
+def environment(project: str = PROJECT) -> dict[str, str]:
     """For a server: nothing of what the caller has set for a session of its own."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK"))}
     return {
@@ -50,7 +53,7 @@ def environment() -> dict[str, str]:
         "SPARK_NO_DAEMONIZE": "1",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
+        "PYTHONPATH": project,
     }
 
 
@@ -94,11 +97,14 @@ class Standalone:
 
 
 @contextmanager
-def standalone(cores: int = 2) -> Iterator[Standalone]:
-    """A master with its REST server, and two workers of ``cores`` cores each."""
+def standalone(cores: int = 2, project: str = PROJECT) -> Iterator[Standalone]:
+    """A master with its REST server, and two workers of ``cores`` cores each.
+
+    ``project`` is what their Python finds besides what is installed.
+    """
     port, rest, page = free_port(), free_port(), free_port()
     binary = str(spark_home() / "bin" / "spark-class")
-    daemon = {**environment(), "SPARK_DAEMON_MEMORY": "256m"}
+    daemon = {**environment(project), "SPARK_DAEMON_MEMORY": "256m"}
     rest_server = f"-Dspark.master.rest.enabled=true -Dspark.master.rest.port={rest}"
     with own_folder() as folder, ExitStack() as stack:
         cluster = Standalone(f"spark://127.0.0.1:{port}", rest, f"http://127.0.0.1:{page}", folder)

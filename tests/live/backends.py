@@ -22,9 +22,9 @@ import pyarrow as pa
 from demo.airflow_home import AirflowHome
 from table_core.table.catalog import Catalog, open_catalog
 from tests import spark_servers
-from tests.servers import ROOT
+from tests.servers import ROOT, free_port
 
-__all__ = ["BACKENDS", "KILLS", "House", "house"]
+__all__ = ["BACKENDS", "KILLS", "PLANTED", "House", "house"]
 
 BACKENDS = ("local", "submit", "standalone", "deferred", "connect")
 MARK = "PAIMON_TEST_HOUSE"
@@ -32,6 +32,12 @@ ROWS = 16
 PATIENCE = 300
 JOB_WORDS = ("table_core.spark.entrypoint", "entrypoint.py", "pyspark.daemon", "DriverWrapper")
 """What a process of a job has on its command line, besides that of an executor."""
+PASSWORD = {
+    "token": "PLANTED-store",
+    "spark.hadoop.a.secret.key": "PLANTED-key",
+    "spark.x": "PLANTED-x",
+}
+PLANTED = tuple(PASSWORD.values())
 DAG = """
 from datetime import timedelta
 
@@ -64,6 +70,8 @@ class House:
     connect: spark_servers.Connect | None
     catalog: Catalog
     folder: Path
+    page: int
+    """Port of the Spark UI of a job."""
 
     def begin(self, backend: str, what: str) -> Write:
         """Trigger the write on ``backend`` and wait until its rows are computed."""
@@ -104,6 +112,24 @@ class House:
 
     def _serves_connect(self, process: psutil.Process) -> bool:
         return any("SparkConnectServer" in " ".join(p.cmdline()) for p in process.parents())
+
+    def shown(self) -> dict[str, str]:
+        """What anybody may see while a job runs."""
+        base = f"http://127.0.0.1:{self.page}"
+        (application,) = json.loads(_page(f"{base}/api/v1/applications"))
+        specs = [path.read_text() for path in self.folder.glob("*/paimon-job-*/spec.json")]
+        return {
+            "command lines": "\n".join(self.processes()),
+            "job specs": "\n".join(specs),
+            "environment page": _page(f"{base}/environment/"),
+            "environment": _page(f"{base}/api/v1/applications/{application['id']}/environment"),
+        }
+
+    def kept(self) -> dict[str, str]:
+        """What is left when jobs are over: database, logs of tasks and of Spark."""
+        paths = [*(self.folder / "home").rglob("*"), *self.cluster.logs.rglob("*")]
+        files = [path for path in paths if path.is_file() and path.suffix in {".log", ".db", ""}]
+        return {str(path): path.read_bytes().decode("utf-8", "replace") for path in files}
 
     def wait(self, what: str, ready: Callable[[], Any]) -> None:
         """Until ``ready``; tells what is running if it never is."""
@@ -222,6 +248,11 @@ KILLS: dict[str, Callable[[Write], None]] = {
 }
 
 
+def _page(url: str) -> str:
+    with spark_servers.LOCAL.open(url, timeout=30) as reply:
+        return str(reply.read().decode())
+
+
 def _is_of_a_job(words: str) -> bool:
     return spark_servers.EXECUTOR in words or any(word in words for word in JOB_WORDS)
 
@@ -238,7 +269,8 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
         with spark_servers.standalone(cores=3) as cluster, _connect(backends) as server:
             airflow = AirflowHome(folder / "home", folder / "dags", "")
             airflow.environment.update(SETTINGS)
-            airflow.environment.update(_connections(folder, cluster, server))
+            page = free_port()
+            airflow.environment.update(_connections(folder, cluster, server, page))
             paths = [str(ROOT), str(ROOT / "provider")]
             airflow.environment |= {"PYTHONPATH": os.pathsep.join(paths)}
             airflow.environment["TMPDIR"] = str(folder / "tmp")
@@ -249,7 +281,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
                 )
                 catalog = open_catalog((folder / "wh").as_uri())
                 catalog.create_database("d")
-                yield House(airflow, cluster, server, catalog, folder)
+                yield House(airflow, cluster, server, catalog, folder, page)
             finally:
                 airflow.components.stop()
     finally:
@@ -269,9 +301,13 @@ def _connect(backends: tuple[str, ...]) -> Iterator[spark_servers.Connect | None
 
 
 def _connections(
-    folder: Path, cluster: spark_servers.Standalone, server: spark_servers.Connect | None
+    folder: Path,
+    cluster: spark_servers.Standalone,
+    server: spark_servers.Connect | None,
+    page: int,
 ) -> dict[str, str]:
     conf = {**spark_servers.SMALL, "spark.cores.max": "2", "spark.executor.cores": "1"}
+    conf |= {"spark.ui.enabled": "true", "spark.ui.port": str(page)}
     by_rest = {
         "spark_backend": "standalone",
         "spark_master": cluster.master,
@@ -290,6 +326,7 @@ def _connections(
             {
                 "conn_type": "paimon",
                 "host": (folder / "wh").as_uri(),
+                "password": json.dumps(PASSWORD),
                 "extra": {**extra, "spark_conf": conf},
             }
         )

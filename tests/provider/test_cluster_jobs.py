@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +23,12 @@ from paimon_provider.launchers.base import launcher_for
 from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 from paimon_provider.triggers.spark_job import PaimonSparkJobTrigger
 from paimon_provider.warehouse import SparkSettings
-from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError
+from table_core.errors import (
+    ArgumentError,
+    JobFailedError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
 from table_core.table.catalog import Catalog
 from table_core.table.job_spec import JobSpec
 from tests.provider.dag_runs import states, xcom
@@ -251,8 +257,22 @@ def test_what_is_missing_is_named(warehouse: Catalog) -> None:
 @pytest.mark.parametrize(
     ("master", "conf"),
     [
-        ("yarn", {"spark.yarn.queue": "night"}),
-        ("k8s://https://k:6443", {"spark.kubernetes.namespace": "n"}),
+        (
+            "yarn",
+            {
+                "spark.yarn.queue": "night",
+                "spark.archives": "hdfs:///env.tar.gz#environment",
+                "spark.pyspark.python": "./environment/bin/python",
+            },
+        ),
+        (
+            "k8s://https://k:6443",
+            {
+                "spark.kubernetes.namespace": "n",
+                "spark.kubernetes.container.image": "lake/spark:1",
+                "spark.pyspark.python": "/opt/venv/bin/python",
+            },
+        ),
     ],
 )
 def test_yarn_and_kubernetes_get_their_configuration_by_file(
@@ -279,5 +299,14 @@ def test_yarn_and_kubernetes_get_their_configuration_by_file(
     command, written = (tmp_path / "command").read_text(), (tmp_path / "conf").read_text()
     assert f"--master {master} --properties-file" in command
     assert "PLANTED" not in command
-    for key, value in {**conf, "k.secret": "PLANTED", "spark.submit.deployMode": "client"}.items():
+    here = {"spark.submit.deployMode": "client", "spark.pyspark.driver.python": sys.executable}
+    for key, value in {**conf, **here, "k.secret": "PLANTED"}.items():
         assert f"{key}={value}\n" in written
+
+
+def test_a_driver_elsewhere_is_refused_by_name(warehouse: Catalog) -> None:
+    """Its result would be on a machine that Airflow does not see."""
+    conf = {"spark.submit.deployMode": "cluster"}
+    settings = SparkSettings(backend="spark-submit", master="yarn", conf=conf)
+    with pytest.raises(UnsupportedFeatureError, match=r"spark\.submit\.deployMode=cluster"):
+        launcher_for("spark", settings).run(spec(warehouse), log=lambda _: None)
