@@ -154,6 +154,29 @@ def test_the_driver_runs_on_the_cluster_and_its_result_and_error_come_back(
     assert "PLANTED" not in json.dumps(master.requests)
 
 
+FOLLOWED = """
+create = PaimonCreateTableOperator(task_id="create", table="shop.orders", engine="local",
+    columns={"id": "BIGINT"}, options={"bucket": "-1"})
+health = PaimonHealthOperator(task_id="health", table="shop.orders", engine="spark", deferrable=True,
+    follow={"compact": "compact"}, otherwise="rest")
+compact = PaimonCompactOperator(task_id="compact", table="shop.orders", engine="local")
+rest = PaimonCompactDatabaseOperator(task_id="rest", database="{{ 'sh' }}op", deferrable=True)
+create >> health >> [compact, rest]
+"""
+
+
+def test_what_follows_a_result_follows_it_in_the_triggerer_too(
+    run: Callable[..., Any], cluster: Path, warehouse: Catalog
+) -> None:
+    done = run(FOLLOWED)
+    assert states(done) == {
+        "create": "success",
+        "health": "success",
+        "compact": "skipped",
+        "rest": "success",
+    }
+
+
 def spec(catalog: Catalog) -> JobSpec:
     return JobSpec(
         action="create-table",

@@ -119,8 +119,7 @@ class PaimonTableOperator(BaseOperator):
                     spark_conf=self.spark_conf,
                 )
             self._announce(context, result, user)
-        self._tell(result)
-        return result
+        return self.finished(context, result)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Take the result of the job that the trigger has seen ending."""
@@ -131,6 +130,10 @@ class PaimonTableOperator(BaseOperator):
             with self.hook.no_secret_told():
                 result = jobs.result(event)
             self._announce(context, result, user)
+        return self.finished(context, result)
+
+    def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Make of the result what the task returns, wherever its job was waited for."""
         self._tell(result)
         return result
 
@@ -276,6 +279,11 @@ class PaimonDatabaseOperator(PaimonTableOperator):
         """Do it and return the result document."""
         self.table = self.database  # rendered by now
         return super().execute(context)
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the result of the job that the trigger has seen ending."""
+        self.table = self.database
+        return super().execute_complete(context, event)
 
     def tables_written(self) -> list[str]:
         """Those that the result names."""
