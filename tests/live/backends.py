@@ -272,7 +272,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
             page = free_port()
             airflow.environment.update(_connections(folder, cluster, server, page))
             paths = [str(ROOT), str(ROOT / "provider")]
-            airflow.environment |= {"PYTHONPATH": os.pathsep.join(paths)}
+            airflow.environment["PYTHONPATH"] = os.pathsep.join(paths)
             airflow.environment["TMPDIR"] = str(folder / "tmp")
             try:
                 airflow.start()
