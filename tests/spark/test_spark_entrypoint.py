@@ -106,6 +106,7 @@ def test_a_write_job_leaves_its_result_and_tells_its_progress(
 
 ALONE = """
 import re, sys
+from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions
 
 def plain(name):
@@ -114,13 +115,15 @@ def plain(name):
 needed = {plain(line.partition("==")[0].strip()) for line in open(sys.argv.pop(1)) if "==" in line}
 homes = packages_distributions()
 
-class OnlyNeeded:
-    def find_spec(self, name, path=None, target=None):
+class OnlyNeeded(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
         found = homes.get(name.partition(".")[0])
         if found and not needed & set(map(plain, found)):
-            raise ModuleNotFoundError(f"{name} is of {found}", name=name)
+            return None
+        return super().find_spec(name, path, target)
 
-sys.meta_path.insert(0, OnlyNeeded())
+sys.meta_path[sys.meta_path.index(PathFinder)] = OnlyNeeded
 from table_core.spark.entrypoint import main
 sys.exit(main(sys.argv[1:]))
 """
