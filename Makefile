@@ -3,10 +3,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 STAMP := .venv/.installed
+PYSPARK_NEXT := 4.2.0
 export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate bench-spark bench-watch wheel clean test-live test-cdc test-upkeep test-memory torture minio shared-commits
+	simulate bench-spark bench-watch wheel clean test-live test-spark-cluster test-spark-next \
+	test-cdc test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,8 +35,17 @@ docs: $(STAMP)
 test: java-build check ## Everything: checks, then every suite, light ones two at a time
 	$(BIN)/python tests/suites.py
 
-test-live: java $(STAMP) ## The streamhouse in a live Airflow: killed task by task, two runs at once
+test-live: java $(STAMP) ## Live Airflows: the streamhouse killed task by task, every kill on every backend
 	$(BIN)/python tests/suites.py live
+
+test-spark-cluster: java $(STAMP) ## Spark on a cluster of processes and on Connect; executors killed
+	$(BIN)/python tests/suites.py cluster
+	SPARK_TESTS_ON=standalone $(BIN)/python tests/suites.py spark
+	SPARK_TESTS_ON=connect $(BIN)/python tests/suites.py spark
+
+test-spark-next: java $(STAMP) ## Spark's tests on the newest PySpark that is supported
+	tests/pyspark.sh .cache/pyspark-$(PYSPARK_NEXT) $(PYSPARK_NEXT)
+	PYTHONPATH=$(CURDIR)/.cache/pyspark-$(PYSPARK_NEXT) $(BIN)/python tests/suites.py spark
 
 test-cdc: java-build $(STAMP) ## Real MariaDB, PostgreSQL and Kafka: 20 000 changes, killed ten times
 	@tests/cdc/servers.sh

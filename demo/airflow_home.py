@@ -156,6 +156,15 @@ class AirflowHome:
         body = {"logical_date": None, "conf": dict(conf)}
         return str(self._call("POST", f"/api/v2/dags/{dag}/dagRuns", body)["dag_run_id"])
 
+    def send(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Change something by the REST API; ``path`` is below ``/api/v2``."""
+        return self._call(method, f"/api/v2{path}", body)
+
+    def restart(self, name: str) -> None:
+        """Kill a component with -9 and start it again."""
+        self.components.kill(name)
+        self.components.start(name, self.airflow(name), self.environment)
+
     def runs(self, dag: str) -> list[dict[str, Any]]:
         """All runs of a Dag, oldest first."""
         found = self.get(f"/dags/{dag}/dagRuns", limit=100)["dag_runs"]

@@ -57,6 +57,14 @@ class Components:
         born = psutil.Process(process.pid).create_time()
         self.record.write_text(json.dumps({**self._sessions(), name: [process.pid, born]}))
 
+    def kill(self, name: str) -> None:
+        """Kill a component and all of its session with -9, as a machine that goes down would."""
+        leader, _ = self._sessions()[name]
+        members = [process for process in psutil.process_iter() if _session(process) == leader]
+        for process in members:
+            _send(process, signal.SIGKILL)
+        psutil.wait_procs(members, timeout=10)
+
     def check(self) -> None:
         """Raise ``ComponentDiedError`` if a component is no longer there."""
         for name, (leader, born) in self._sessions().items():
@@ -102,9 +110,9 @@ class Components:
         found = {}
         for process in psutil.process_iter():
             try:
-                if os.getsid(process.pid) in led:
+                if _session(process) in led:
                     found.update({p.pid: p for p in (process, *process.children(recursive=True))})
-            except (psutil.Error, ProcessLookupError):
+            except psutil.Error:
                 continue
         return list(found.values())
 
@@ -117,6 +125,13 @@ def _alive(pid: int, born: float) -> psutil.Process | None:
     except psutil.NoSuchProcess:
         return None
     return process if same else None
+
+
+def _session(process: psutil.Process) -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except ProcessLookupError:
+        return None
 
 
 def _send(process: psutil.Process, number: signal.Signals) -> None:

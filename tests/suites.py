@@ -17,13 +17,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".cache" / "reports"
-LANES = (("interop", "spark"), ("provider", "live", "cdc", "demo", "wheel"))
+LANES = (("interop", "spark", "cluster"), ("provider", "live", "cdc", "demo", "wheel"))
 """Folders that start a JVM, an Airflow or a build: those of a lane one at a time, in this order."""
 HEAVY = tuple(name for lane in LANES for name in lane)
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
-ELSEWHERE = ("docs", "live")
-"""Folders that ``make check`` and ``make test-live`` run."""
+ELSEWHERE = ("docs", "live", "cluster")
+"""Folders that ``make check``, ``make test-live`` and ``make test-spark-cluster`` run."""
 
 
 def folders() -> list[str]:

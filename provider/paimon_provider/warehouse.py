@@ -18,9 +18,9 @@ __all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secr
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
 METASTORES: Final = ("filesystem", "jdbc")
 _JDBC_PASSWORD: Final = "jdbc.password"
-_SECRET: Final = re.compile(
-    r"secret|passw|token|access.?key|account.?key|sas|credential", re.IGNORECASE
-)
+_SECRET_NAMES: Final = "secret|passw|token|access.?key|account.?key|sas|credential"
+_SECRET: Final = re.compile(_SECRET_NAMES, re.IGNORECASE)
+_REDACTION: Final = "spark.redaction.regex"
 _EXTRAS: Final = (
     "warehouse",
     "catalog_name",
@@ -107,7 +107,7 @@ class Warehouse:
             catalog_name=str(extra.get("catalog_name") or name).lower(),
             storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
             secrets=(*secret.values(), *looking_secret({**options, **spark.conf})),
-            spark=spark.with_conf(of_spark),
+            spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
         )
 
     def job_options(self) -> dict[str, str]:
@@ -146,6 +146,14 @@ def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str
         "jdbc.user": login,
     }
     return {key: str(value) for key, value in found.items() if value}
+
+
+def _hidden(secret: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str]:
+    """Configuration that keeps secrets off the pages of Spark, whatever their names are."""
+    if not secret and not looking_secret(conf):
+        return {}
+    given = [conf[_REDACTION]] if _REDACTION in conf else []
+    return {_REDACTION: "|".join([*given, f"(?i){_SECRET_NAMES}", *map(re.escape, sorted(secret))])}
 
 
 def _spark(extra: Mapping[str, Any], name: str) -> SparkSettings:

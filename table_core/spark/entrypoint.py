@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,7 @@ if __name__ == "__main__" and not __package__:  # as a script its folder comes f
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
+from table_core.spark.lifetime import end_when_told, end_with_runner
 from table_core.table.job_spec import JobResult, JobSpec
 
 if TYPE_CHECKING:
@@ -53,10 +55,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--result", required=True, help="file to write the result to")
     parser.add_argument("--remote", help="URL of a Spark Connect server, e.g. sc://host:15002")
     parser.add_argument("--conf", help="file of Spark properties, one key=value a line")
+    parser.add_argument(
+        "--private",
+        help="JSON file with more 'options' and 'args' of the spec, that hold secrets; "
+        "deleted when read",
+    )
     given = parser.parse_args(arguments)
+    end_with_runner()
+    if given.remote is not None:  # the server would not notice for minutes
+        end_when_told()
     job = _Job(remote=given.remote)
     try:
-        result = JobResult(result=job.run(given.spec, given.conf))
+        result = JobResult(result=job.run(given.spec, given.conf, given.private))
     except TableError as error:
         result = JobResult(error=error)
     except Exception as error:  # noqa: BLE001  # the launcher must hear of every fault
@@ -76,10 +86,14 @@ class _Job:
         self._session: SparkSession | None = None
         self._conf: dict[str, str] = {}
 
-    def run(self, spec_path: str, conf_path: str | None) -> dict[str, object]:
+    def run(
+        self, spec_path: str, conf_path: str | None, private_path: str | None
+    ) -> dict[str, object]:
         from table_core.table.jobs import run_embedded, run_job
 
         spec = JobSpec.from_json(_text(spec_path))
+        if private_path is not None:
+            spec = _completed(spec, private_path)
         self._conf = {} if conf_path is None else _properties(_text(conf_path))
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
         _tell("started", action=spec.action, table=spec.table)
@@ -117,6 +131,21 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ArgumentError(f"cannot read {path}: {error}", argument="spec", value=path) from error
+
+
+def _completed(spec: JobSpec, path: str) -> JobSpec:
+    """``spec`` with what the file at ``path`` adds to it; the file is gone then."""
+    text = _text(path)
+    os.unlink(path)
+    try:
+        more = json.loads(text)
+    except ValueError as error:
+        raise ArgumentError(f"--private: {path} is not JSON", argument="private") from error
+    return replace(
+        spec,
+        options={**spec.options, **more.get("options", {})},
+        args={**spec.args, **more.get("args", {})},
+    )
 
 
 def _properties(text: str) -> dict[str, str]:

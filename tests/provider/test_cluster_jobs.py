@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +23,12 @@ from paimon_provider.launchers.base import launcher_for
 from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 from paimon_provider.triggers.spark_job import PaimonSparkJobTrigger
 from paimon_provider.warehouse import SparkSettings
-from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError
+from table_core.errors import (
+    ArgumentError,
+    JobFailedError,
+    StorageUnavailableError,
+    UnsupportedFeatureError,
+)
 from table_core.table.catalog import Catalog
 from table_core.table.job_spec import JobSpec
 from tests.provider.dag_runs import states, xcom
@@ -148,6 +154,29 @@ def test_the_driver_runs_on_the_cluster_and_its_result_and_error_come_back(
     assert "PLANTED" not in json.dumps(master.requests)
 
 
+FOLLOWED = """
+create = PaimonCreateTableOperator(task_id="create", table="shop.orders", engine="local",
+    columns={"id": "BIGINT"}, options={"bucket": "-1"})
+health = PaimonHealthOperator(task_id="health", table="shop.orders", engine="spark", deferrable=True,
+    follow={"compact": "compact"}, otherwise="rest")
+compact = PaimonCompactOperator(task_id="compact", table="shop.orders", engine="local")
+rest = PaimonCompactDatabaseOperator(task_id="rest", database="{{ 'sh' }}op", deferrable=True)
+create >> health >> [compact, rest]
+"""
+
+
+def test_what_follows_a_result_follows_it_in_the_triggerer_too(
+    run: Callable[..., Any], cluster: Path, warehouse: Catalog
+) -> None:
+    done = run(FOLLOWED)
+    assert states(done) == {
+        "create": "success",
+        "health": "success",
+        "compact": "skipped",
+        "rest": "success",
+    }
+
+
 def spec(catalog: Catalog) -> JobSpec:
     return JobSpec(
         action="create-table",
@@ -163,11 +192,21 @@ def test_a_spec_is_for_its_owner_alone(cluster: Path, master: Master, warehouse:
     submission = PaimonHook().cluster().submit(spec(warehouse))
     (folder,) = cluster.iterdir()
     assert str(folder) == submission.folder
-    written = folder / "spec.json"
+    written = folder / "private.json"
     assert (folder.stat().st_mode & 0o777, written.stat().st_mode & 0o777) == (0o700, 0o600)
-    document = json.loads(written.read_text())
-    assert document["options"]["spark.hadoop.secret.key"] == "PLANTED"
-    assert document["options"]["spark.executor.memory"] == "1g"
+    options = json.loads(written.read_text())["options"]
+    assert options["spark.hadoop.secret.key"] == options["storage.token"] == "PLANTED"
+    assert options["spark.executor.memory"] == "1g"
+    assert "PLANTED" not in (folder / "spec.json").read_text()
+
+
+def test_a_job_that_is_ended_leaves_no_secret(
+    cluster: Path, master: Master, warehouse: Catalog
+) -> None:
+    master.hold = True
+    launcher = PaimonHook().cluster()
+    launcher.end(launcher.submit(spec(warehouse)))
+    assert list(cluster.iterdir()) == []
 
 
 class Store(dict[str, Any]):
@@ -241,8 +280,22 @@ def test_what_is_missing_is_named(warehouse: Catalog) -> None:
 @pytest.mark.parametrize(
     ("master", "conf"),
     [
-        ("yarn", {"spark.yarn.queue": "night"}),
-        ("k8s://https://k:6443", {"spark.kubernetes.namespace": "n"}),
+        (
+            "yarn",
+            {
+                "spark.yarn.queue": "night",
+                "spark.archives": "hdfs:///env.tar.gz#environment",
+                "spark.pyspark.python": "./environment/bin/python",
+            },
+        ),
+        (
+            "k8s://https://k:6443",
+            {
+                "spark.kubernetes.namespace": "n",
+                "spark.kubernetes.container.image": "lake/spark:1",
+                "spark.pyspark.python": "/opt/venv/bin/python",
+            },
+        ),
     ],
 )
 def test_yarn_and_kubernetes_get_their_configuration_by_file(
@@ -269,5 +322,14 @@ def test_yarn_and_kubernetes_get_their_configuration_by_file(
     command, written = (tmp_path / "command").read_text(), (tmp_path / "conf").read_text()
     assert f"--master {master} --properties-file" in command
     assert "PLANTED" not in command
-    for key, value in {**conf, "k.secret": "PLANTED", "spark.submit.deployMode": "client"}.items():
+    here = {"spark.submit.deployMode": "client", "spark.pyspark.driver.python": sys.executable}
+    for key, value in {**conf, **here, "k.secret": "PLANTED"}.items():
         assert f"{key}={value}\n" in written
+
+
+def test_a_driver_elsewhere_is_refused_by_name(warehouse: Catalog) -> None:
+    """Its result would be on a machine that Airflow does not see."""
+    conf = {"spark.submit.deployMode": "cluster"}
+    settings = SparkSettings(backend="spark-submit", master="yarn", conf=conf)
+    with pytest.raises(UnsupportedFeatureError, match=r"spark\.submit\.deployMode=cluster"):
+        launcher_for("spark", settings).run(spec(warehouse), log=lambda _: None)

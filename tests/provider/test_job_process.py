@@ -27,7 +27,7 @@ from table_core.errors import CommitConflictError
 from table_core.table.job_spec import JobResult, JobSpec
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--spec"); parser.add_argument("--result")
+parser.add_argument("--spec"); parser.add_argument("--result"); parser.add_argument("--private")
 given = parser.parse_args()
 spec = JobSpec.from_json(pathlib.Path(given.spec).read_text())
 result = pathlib.Path(given.result)
@@ -187,7 +187,7 @@ def test_spark_submit_is_given_master_file_and_script(
     binary = tmp_path / "bin" / "spark-submit"
     binary.parent.mkdir()
     binary.write_text(
-        '#!/bin/sh\necho "submit $@" | sed "s#/tmp/[^ ]*/##g"\n'
+        '#!/bin/sh\necho "submit $@" | sed "s# /[^ ]*/# #g"\n'
         'while [ "${1%.py}" = "$1" ]; do shift; done\nexec "$PYSPARK_PYTHON" "$@"\n'
     )
     binary.chmod(0o755)
@@ -203,4 +203,4 @@ def test_spark_submit_is_given_master_file_and_script(
 
 def test_properties_survive_as_they_are(tmp_path: Path) -> None:
     path = write_properties(tmp_path, {"spark.a": "C:\\x y=z", "spark.b": "two\nlines"})
-    assert path.read_text().splitlines()[1:] == ["spark.a=C:\\\\x y=z", "spark.b=two\\nlines"]
+    assert path.read_text().splitlines()[2:] == ["spark.a=C:\\\\x y=z", "spark.b=two\\nlines"]

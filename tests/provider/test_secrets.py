@@ -36,7 +36,7 @@ class Watcher(threading.Thread):
         self.over = threading.Event()
         self.commands = ""
         self.modes: dict[str, tuple[int, int]] = {}
-        self.contents = ""
+        self.contents: dict[str, str] = {}
 
     def run(self) -> None:
         while not self.over.wait(0.01):
@@ -45,13 +45,17 @@ class Watcher(threading.Thread):
                     self.commands += path.read_text().replace("\0", " ") + "\n"
                 except OSError:
                     continue
-            for file in Path(tempfile.gettempdir()).glob("paimon-job-*/*"):
+            for folder in Path(tempfile.gettempdir()).glob("paimon-job-*"):
                 try:
-                    modes = (file.stat().st_mode, file.parent.stat().st_mode)
-                    self.modes[file.name] = tuple(stat.S_IMODE(mode) for mode in modes)  # type: ignore[assignment]
-                    self.contents += file.read_text()
-                except OSError:
+                    for file in folder.iterdir():
+                        self.look_at(file)
+                except OSError:  # gone meanwhile
                     continue
+
+    def look_at(self, file: Path) -> None:
+        modes = file.stat().st_mode, file.parent.stat().st_mode
+        self.modes[file.name] = tuple(stat.S_IMODE(mode) for mode in modes)  # type: ignore[assignment]
+        self.contents[file.name] = self.contents.get(file.name, "") + file.read_text()
 
 
 @pytest.fixture
@@ -83,11 +87,14 @@ create >> health >> wrong
     told = "".join(capfd.readouterr())
     kept = (airflow_home / "airflow.db").read_bytes().decode("utf-8", "replace")
     assert "table_core.spark.entrypoint" in watcher.commands, "a job was seen"
-    assert PLANTED[0] in watcher.contents, "and its spec had the secret"
-    assert set(watcher.modes) >= {"spec.json", "spark.properties"}
-    assert watcher.modes["spec.json"] == watcher.modes["spark.properties"] == (0o600, 0o700)
+    for name in ("spec.json", "private.json", "spark.properties"):
+        assert watcher.modes[name] == (0o600, 0o700)
+    assert PLANTED[0] in watcher.contents["private.json"], "which the job deletes"
+    assert PLANTED[1] in watcher.contents["spark.properties"]
+    specs = watcher.contents["spec.json"]
+    searched = {"ps": watcher.commands, "log": told, "database": kept, "job spec": specs}
     for secret in PLANTED:
-        for where, text in {"ps": watcher.commands, "log": told, "database": kept}.items():
+        for where, text in searched.items():
             assert secret not in text, where
     left = Path(tempfile.gettempdir()).glob("paimon-job-*/*")
     assert [path for path in left if "PLANTED" in path.read_text()] == []

@@ -1,12 +1,19 @@
-"""One Spark session for all tests of this folder, and an empty catalog for each."""
+"""One Spark session for all tests of this folder, and an empty catalog for each.
+
+``SPARK_TESTS_ON`` says where the rows are computed: in this process (the default), on a
+``standalone`` cluster, or on a Spark ``connect`` server; ``make test-spark-cluster`` runs the folder on both.
+"""
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 import table_core as tc
+from tests import spark_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,21 +21,31 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+QUICK = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     from table_core.spark.session import open_session
 
-    session = open_session(
-        {
-            "spark.master": "local[2]",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        }
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    place = os.environ.get("SPARK_TESTS_ON", "here")
+    with ExitStack() as servers:
+        if place == "connect":
+            session = open_session(QUICK, servers.enter_context(spark_servers.connect()).url)
+        elif place == "standalone":
+            cluster = servers.enter_context(spark_servers.standalone())
+            conf = {**QUICK, **spark_servers.SMALL, "spark.master": cluster.master}
+            session = open_session({**conf, "spark.driver.host": "127.0.0.1"})
+        else:
+            assert place == "here", place
+            session = open_session({**QUICK, "spark.master": "local[2]"})
+        if place != "connect":
+            session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
 
 
 @pytest.fixture

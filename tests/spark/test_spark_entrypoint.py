@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,12 @@ MODULE = (sys.executable, "-m", "table_core.spark.entrypoint")
 def environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK"))}
     folder = str(Path(sys.executable).parent)
-    return {**kept, "PYTHONPATH": str(ROOT), "PATH": f"{folder}{os.pathsep}{kept['PATH']}"}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PATH": f"{folder}{os.pathsep}{kept['PATH']}",
+    }
 
 
 def job(
@@ -96,6 +102,72 @@ def test_a_write_job_leaves_its_result_and_tells_its_progress(
     stages = [line["stage"] for line in progress if line["event"] == "progress"]
     assert stages == ["started", "session", "spark", "query", "write", "committed", "done"]
     assert {row["country"] for row in sales.read().to_arrow().to_pylist()} == {"de", "fr", "x1"}
+
+
+ALONE = """
+import re, sys
+from importlib.machinery import PathFinder
+from importlib.metadata import packages_distributions
+
+def plain(name):
+    return re.sub("[-_.]+", "-", name).lower()
+
+needed = {plain(line.partition("==")[0].strip()) for line in open(sys.argv.pop(1)) if "==" in line}
+homes = packages_distributions()
+
+class OnlyNeeded(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        found = homes.get(name.partition(".")[0])
+        if found and not needed & set(map(plain, found)):
+            return None
+        return super().find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = OnlyNeeded
+from table_core.spark.entrypoint import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_machine_without_airflow_needs_what_the_file_says(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
+    """``constraints-executor.txt``: everything else is refused as if it were not installed."""
+    needed = ROOT / "constraints-executor.txt"
+    command = (sys.executable, "-c", ALONE, str(needed))
+    args = {"sql": "SELECT 7L AS id, 'x' AS country", "sources": {}}
+    status, result, _ = job(tmp_path, spec_of(catalog, "write", "d.customers", **args), command)
+    assert (status, result.error) == (0, None)
+    everything = set((ROOT / "constraints.txt").read_text().splitlines())
+    assert {line for line in needed.read_text().splitlines() if "==" in line} <= everything
+
+
+def test_private_options_are_taken_and_deleted(catalog: tc.Catalog, tmp_path: Path) -> None:
+    private = tmp_path / "private.json"
+    private.write_text(
+        json.dumps({"options": {"storage.token": "x"}, "args": {"columns": {"a": "INT"}}})
+    )
+    spec = replace(spec_of(catalog, "create-table", "d.new"), args={"options": {"bucket": "-1"}})
+    status, result, _ = job(tmp_path, spec, MODULE, "--private", str(private))
+    assert (status, result.error) == (0, None)
+    assert catalog.table("d.new").arrow_schema.names == ["a"]
+    assert not private.exists()
+
+
+def test_a_driver_ends_with_the_jvm_that_started_it(catalog: tc.Catalog, tmp_path: Path) -> None:
+    """Spark's runner holds the other end of standard input; a pipe of ours stands for it."""
+    code = (
+        "import os, time; from table_core.spark.lifetime import end_with_runner;"
+        "end_with_runner(); print('up', flush=True); time.sleep(600)"
+    )
+    environ = {**environment(), "PYSPARK_GATEWAY_PORT": "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    driver = subprocess.Popen([sys.executable, "-c", code], env=environ, **pipes)  # type: ignore[call-overload]
+    assert driver.stdout.readline() == b"up\n"
+    assert driver.poll() is None
+    driver.stdin.close()
+    assert driver.wait(30) == 143
+    driver.stdout.close()
 
 
 def test_spark_submit_runs_the_file_itself(

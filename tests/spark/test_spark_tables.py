@@ -145,7 +145,8 @@ def test_rows_with_kinds_are_sorted_after_the_shuffle(
 ) -> None:
     """A cluster fetches shuffled blocks in any order; one machine alone cannot show that."""
     schema = simple(catalog).definition
-    rows = spark.createDataFrame([("+I", 1, "a")], "_ROW_KIND string, id long, v string")
+    two = [("+I", 1, "a"), ("+I", 2, "b")]  # of one row Spark knows that it is sorted
+    rows = spark.createDataFrame(two, "_ROW_KIND string, id long, v string")
     by_bucket(rows, schema, 2).explain()
     assert "Sort [__order" in capsys.readouterr().out
     by_bucket(rows.drop("_ROW_KIND"), schema, 2).explain()

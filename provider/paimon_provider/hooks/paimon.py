@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from paimon_provider.conditions import NewSnapshots
     from paimon_provider.launchers.base import Launcher
@@ -53,6 +54,7 @@ class PaimonHook(BaseHook):
         self._catalog: Any = None
         self._watched: dict[str, Any] = {}
         self._launcher: Launcher | None = None
+        self._in_arguments: tuple[str, ...] = ()
 
     @cached_property
     def warehouse(self) -> Warehouse:
@@ -122,21 +124,28 @@ class PaimonHook(BaseHook):
 
         spec = self.job_spec(action, table, args)
         self._launcher = launcher_for(engine, self.warehouse.spark.with_conf(spark_conf or {}))
-        secrets = Redaction((*self.warehouse.secrets, *looking_secret(args)))
         try:
-            return self._launcher.run(spec, log=lambda line: self._told(secrets.text(line)))
+            with self.no_secret_told():
+                return self._launcher.run(spec, log=self.told)
+        finally:
+            self._launcher = None
+
+    @contextmanager
+    def no_secret_told(self) -> Iterator[None]:
+        """Whatever table error comes out has no secret of the connection in it."""
+        try:
+            yield
         except TableError as error:
-            told = secrets.error(error)
+            told = self._redaction().error(error)
             if told is error:
                 raise
             raise told from None  # the chain would show what was taken out
-        finally:
-            self._launcher = None
 
     def job_spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         """The spec of the next verb of this task run."""
         from table_core.table.job_spec import JobSpec
 
+        self._in_arguments = tuple(looking_secret(args))
         return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
@@ -153,8 +162,13 @@ class PaimonHook(BaseHook):
 
         return StandaloneLauncher(self.warehouse.spark.with_conf(spark_conf or {}))
 
-    def _told(self, line: str) -> None:
-        """A line of the job, into the task's log; its progress as a sentence."""
+    def _redaction(self) -> Redaction:
+        """Without the secrets of the connection, and of the job that was asked for last."""
+        return Redaction((*self.warehouse.secrets, *self._in_arguments))
+
+    def told(self, line: str) -> None:
+        """Put a line of a job into the task's log: without secrets, progress as a sentence."""
+        line = self._redaction().text(line)
         progress = progress_of(line)
         self.log.info(line if progress is None else progress)
         if self.on_progress is not None and progress is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.launchers.local_process import ENTRYPOINT
-from paimon_provider.launchers.process import JobProcess, spark_environment, write_properties
+from paimon_provider.launchers.process import JobProcess, spark_environment
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -47,15 +48,12 @@ class ConnectLauncher:
         if token is not None:
             environment[_TOKEN_VARIABLE] = token
 
-        def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
-            return [
-                *(sys.executable, "-m", self.module, "--remote", self.spark.master),
-                *("--spec", str(spec_file), "--result", str(result_file)),
-                *("--conf", str(write_properties(folder, conf))),
-            ]
+        def command(_: Path, arguments: Sequence[str]) -> Sequence[str]:
+            return [sys.executable, "-m", self.module, "--remote", self.spark.master, *arguments]
 
+        spec = replace(spec, options={**spec.options, **conf})
         return self._job.run(spec, command, environment=environment, log=log)
 
     def kill(self) -> None:
-        """End the process; the server drops its session and what runs in it."""
+        """End the process, which drops its session on the server and what runs in it."""
         self._job.kill()

@@ -34,15 +34,12 @@ class LocalProcessLauncher:
         environment = spark_environment()
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"
 
-        def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
+        def command(folder: Path, arguments: Sequence[str]) -> Sequence[str]:
             conf = {"spark.master": self.spark.master, **self.spark.conf}
             properties = write_properties(folder, conf)
             # pyspark starts its JVM through spark-submit and hands it these arguments.
             environment["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {properties} pyspark-shell"
-            return [
-                *(sys.executable, "-m", self.module),
-                *("--spec", str(spec_file), "--result", str(result_file)),
-            ]
+            return [sys.executable, "-m", self.module, *arguments]
 
         return self._job.run(spec, command, environment=environment, log=log)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,9 +20,19 @@ if TYPE_CHECKING:
 
     from table_core.table.job_spec import JobSpec
 
-__all__ = ["JobProcess", "spark_environment", "write_private", "write_properties"]
+__all__ = [
+    "RESULT_FILE",
+    "JobProcess",
+    "spark_environment",
+    "write_job",
+    "write_private",
+    "write_properties",
+]
 
+RESULT_FILE: Final = "result.json"
 _TAIL_LINES: Final = 60
+_PRIVATE_ARGS: Final = frozenset({"source"})
+"""Arguments of verbs that may hold a password: that of the database which a sync reads."""
 
 
 class JobProcess:
@@ -37,12 +49,12 @@ class JobProcess:
     def run(
         self,
         spec: JobSpec,
-        command: Callable[[Path, Path, Path], Sequence[str]],
+        command: Callable[[Path, Sequence[str]], Sequence[str]],
         *,
         environment: Mapping[str, str],
         log: Callable[[str], None],
     ) -> dict[str, Any]:
-        """Run ``command(folder, spec file, result file)`` and return the result document.
+        """Run ``command(folder, arguments of the entrypoint)`` and return the result document.
 
         Raises:
             TableError: what the job reported.
@@ -50,12 +62,10 @@ class JobProcess:
         """
         with tempfile.TemporaryDirectory(prefix="paimon-job-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
-            spec_file, result_file = folder / "spec.json", folder / "result.json"
-            write_private(spec_file, spec.to_json())  # it may hold credentials of the store
-            argv = [str(part) for part in command(folder, spec_file, result_file)]
+            argv = [str(part) for part in command(folder, write_job(folder, spec))]
             tail: deque[str] = deque(maxlen=_TAIL_LINES)
             status = self._run_guarded(folder, argv, environment, log, tail)
-            return _result(result_file, status, tail, stopped=self._stopped)
+            return _result(folder / RESULT_FILE, status, tail, stopped=self._stopped)
 
     def kill(self) -> None:
         """Tell the guard to end the job and all it started; returns at once.
@@ -136,10 +146,25 @@ def spark_environment() -> dict[str, str]:
     return environment
 
 
+def write_job(folder: Path, spec: JobSpec) -> list[str]:
+    """Write what the entrypoint reads, nothing secret in the spec itself; its arguments.
+
+    Options of the store and the access to a source are in a file that the job deletes.
+    """
+    told = {name: value for name, value in spec.args.items() if name in _PRIVATE_ARGS}
+    public = {name: value for name, value in spec.args.items() if name not in told}
+    files = {name: folder / f"{name}.json" for name in ("spec", "private")}
+    write_private(files["spec"], replace(spec, options={}, args=public).to_json())
+    write_private(files["private"], json.dumps({"options": dict(spec.options), "args": told}))
+    files["result"] = folder / RESULT_FILE
+    return [word for name, path in files.items() for word in (f"--{name}", str(path))]
+
+
 def write_properties(folder: Path, conf: Mapping[str, str]) -> Path:
     """Write Spark configuration to a file, so that none of it is on a command line."""
     path = folder / "spark.properties"
-    everything = {"spark.pyspark.python": sys.executable, **conf}
+    python = {"spark.pyspark.python": sys.executable, "spark.pyspark.driver.python": sys.executable}
+    everything = {**python, **conf}
     lines = [f"{key}={_escaped(value)}\n" for key, value in everything.items()]
     write_private(path, "".join(lines))
     return path

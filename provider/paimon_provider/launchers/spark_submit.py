@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.launchers.local_process import ENTRYPOINT
 from paimon_provider.launchers.process import JobProcess, spark_environment, write_properties
-from table_core.errors import JobFailedError
+from table_core.errors import JobFailedError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from table_core.table.job_spec import JobSpec
 
 __all__ = ["SparkSubmitLauncher", "script_of"]
+
+_DEPLOY_MODE: Final = "spark.submit.deployMode"
 
 
 class SparkSubmitLauncher:
@@ -35,7 +37,14 @@ class SparkSubmitLauncher:
 
         Raises:
             JobFailedError: there is no ``spark-submit`` beside the worker's Python or on the path.
+            UnsupportedFeatureError: the configuration asks for cluster mode.
         """
+        if self.spark.conf.get(_DEPLOY_MODE, "client") != "client":
+            raise UnsupportedFeatureError(
+                f"{_DEPLOY_MODE}={self.spark.conf[_DEPLOY_MODE]}: the result would stay where the "
+                "driver ran; leave it out, or use backend 'standalone' for a driver on the cluster",
+                feature="cluster deploy mode of spark-submit",
+            )
         environment = spark_environment()
         if self.spark.master.startswith("local"):
             environment["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -48,16 +57,16 @@ class SparkSubmitLauncher:
             )
         script = script_of(self.module)
 
-        def command(folder: Path, spec_file: Path, result_file: Path) -> Sequence[str]:
+        def command(folder: Path, arguments: Sequence[str]) -> Sequence[str]:
             conf = {
                 "spark.app.name": f"paimon {spec.action} {spec.table}",
-                "spark.submit.deployMode": "client",
+                _DEPLOY_MODE: "client",
                 **self.spark.conf,
             }
             return [
                 *(binary, "--master", self.spark.master),
                 *("--properties-file", str(write_properties(folder, conf))),
-                *(str(script), "--spec", str(spec_file), "--result", str(result_file)),
+                *(str(script), *arguments),
             ]
 
         return self._job.run(spec, command, environment=environment, log=log)

@@ -5,8 +5,8 @@ any main class, and Spark's own ``PythonRunner`` is one: it runs our entrypoint 
 cluster.  So the job outlives whoever submitted it, and can be waited for without a worker of Airflow.
 
 Spec and result are files in ``spark_job_folder``, which Airflow and the cluster both see, as the same
-user.  The cluster has the same Python environment at the same path.  Configuration travels in the
-spec: Spark puts what it gets by REST on the driver's command line.
+user.  The cluster has the same Python environment at the same path.  Configuration travels beside
+the spec: Spark puts what it gets by REST on the driver's command line.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.launchers.process import write_private
+from paimon_provider.launchers.local_process import ENTRYPOINT
+from paimon_provider.launchers.process import RESULT_FILE, write_job
 from paimon_provider.launchers.spark_submit import script_of
 from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from paimon_provider.warehouse import SparkSettings
     from table_core.table.job_spec import JobSpec
@@ -38,8 +40,6 @@ __all__ = ["ACTIVE", "StandaloneLauncher", "Submission"]
 ACTIVE: Final = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING", "UNKNOWN"})
 """States in which the driver may still come to an end by itself."""
 _RUNNER: Final = "org.apache.spark.deploy.PythonRunner"
-_ENTRYPOINT: Final = "table_core.spark.entrypoint"
-_VERSION: Final = "4.1.3"
 _CALL_SECONDS: Final = 20
 _ON_COMMAND_LINE: Final = ("spark.driver.memory", "spark.driver.cores")
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -110,18 +110,17 @@ class StandaloneLauncher:
         os.makedirs(folder, mode=0o700)
         conf = {k: v for k, v in self.spark.conf.items() if k not in _ON_COMMAND_LINE}
         options = {**spec.options, "spark.master": self.spark.master, **conf}
-        write_private(folder / "spec.json", replace(spec, options=options).to_json())
+        arguments = write_job(folder, replace(spec, options=options))
         try:
-            answer = self._call("create", self.request(spec, folder))
+            answer = self._call("create", self.request(spec, arguments))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return Submission(str(answer["submissionId"]), str(folder))
 
-    def request(self, spec: JobSpec, folder: Path) -> dict[str, Any]:
+    def request(self, spec: JobSpec, arguments: Sequence[str]) -> dict[str, Any]:
         """What the REST server is asked; without secrets, for it shows on a command line."""
-        script = str(script_of(_ENTRYPOINT))
-        spec_file, result_file = str(folder / "spec.json"), str(folder / "result.json")
+        script = str(script_of(ENTRYPOINT))
         properties = {
             "spark.app.name": f"paimon {spec.action} {spec.table}",
             "spark.master": self.spark.master,
@@ -132,10 +131,10 @@ class StandaloneLauncher:
         }
         return {
             "action": "CreateSubmissionRequest",
-            "clientSparkVersion": _VERSION,
+            "clientSparkVersion": version("pyspark"),
             "appResource": f"file:{script}",
             "mainClass": _RUNNER,
-            "appArgs": [script, "", "--spec", spec_file, "--result", result_file],
+            "appArgs": [script, "", *arguments],
             "environmentVariables": {
                 "PYSPARK_PYTHON": sys.executable,
                 "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -161,7 +160,7 @@ class StandaloneLauncher:
 
         folder = Path(submission.folder)
         try:
-            found = JobResult.from_json((folder / "result.json").read_text(encoding="utf-8"))
+            found = JobResult.from_json((folder / RESULT_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise JobFailedError(
                 f"{submission.id} ended as {state} and left no result; its log is on the worker of "
@@ -178,8 +177,9 @@ class StandaloneLauncher:
         return dict(found.result)
 
     def end(self, submission: Submission) -> None:
-        """Tell the master to kill the driver."""
+        """Tell the master to kill the driver; nobody will read what it leaves."""
         self._call(f"kill/{submission.id}", {})
+        shutil.rmtree(submission.folder, ignore_errors=True)
 
     def _call(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Ask each master in turn; the first that answers."""

@@ -119,8 +119,7 @@ class PaimonTableOperator(BaseOperator):
                     spark_conf=self.spark_conf,
                 )
             self._announce(context, result, user)
-        self._tell(result)
-        return result
+        return self.finished(context, result)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Take the result of the job that the trigger has seen ending."""
@@ -128,20 +127,26 @@ class PaimonTableOperator(BaseOperator):
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
-            result = jobs.result(event)
+            with self.hook.no_secret_told():
+                result = jobs.result(event)
             self._announce(context, result, user)
+        return self.finished(context, result)
+
+    def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Make of the result what the task returns, wherever its job was waited for."""
         self._tell(result)
         return result
 
     def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""
         jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+        self._jobs = jobs  # on_kill may come from now on
         spec = self.hook.job_spec(self.action, self.table, self.arguments())
-        submission = jobs.submitted_or(spec)
-        self.log.info("The job is %s on %s", submission.id, self.hook.warehouse.spark.master)
-        self._jobs = jobs
-        if not self.deferrable:
-            return jobs.wait(submission, self.log.info)
+        with self.hook.no_secret_told():
+            submission = jobs.submitted_or(spec)
+            self.log.info("The job is %s on %s", submission.id, self.hook.warehouse.spark.master)
+            if not self.deferrable:
+                return jobs.wait(submission, self.hook.told)
         from paimon_provider.triggers.spark_job import PaimonSparkJobTrigger
 
         trigger = PaimonSparkJobTrigger(
@@ -274,6 +279,11 @@ class PaimonDatabaseOperator(PaimonTableOperator):
         """Do it and return the result document."""
         self.table = self.database  # rendered by now
         return super().execute(context)
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the result of the job that the trigger has seen ending."""
+        self.table = self.database
+        return super().execute_complete(context, event)
 
     def tables_written(self) -> list[str]:
         """Those that the result names."""

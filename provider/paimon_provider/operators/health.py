@@ -71,9 +71,9 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
         """Those of ``table.health``."""
         return {"thresholds": dict(self.thresholds or {})}
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        """Look, tell, and skip what is not needed."""
-        document = super().execute(context)
+    def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:
+        """Tell what was found, and skip what is not needed."""
+        document = super().finished(context, result)
         for action, verdict in document["actions"].items():
             reasons = "; ".join(verdict["reasons"])
             self.log.info("%s: %s %s", action, verdict["verdict"], reasons)

@@ -1,0 +1,228 @@
+"""All executors are killed with -9 in the middle of every verb: the result is exact all the same.
+
+Tasks that run slowly are started twice besides, by speculation.  The same verb of the embedded engine
+on the same rows is the oracle; a file is in the commit once, and its rows are counted once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+import table_core.spark as tcs
+from table_core.spark import register
+from table_core.spark.engine import SparkEngine
+from table_core.table.job_spec import JobSpec
+from table_core.table.jobs import run_embedded, run_job
+from tests.spark_servers import Standalone
+
+pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
+
+COUNT = 40_000
+SCHEMA = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), ("part", pa.string()), ("v", pa.string())]
+)
+KEYED: dict[str, Any] = {"primary_key": ("id",), "options": {"bucket": "64"}}
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "append": {"options": {"bucket": "-1"}},
+    "append by bucket": {"options": {"bucket": "64", "bucket-key": "id"}},
+    "append by partition": {"options": {"bucket": "-1"}, "partition_by": ("part",)},
+    "key": KEYED,
+    "key with changelog": {
+        "primary_key": ("id",),
+        "options": {
+            "bucket": "64",
+            "changelog-producer": "full-compaction",
+            "full-compaction.delta-commits": "1",
+        },
+    },
+}
+
+
+class Killer(threading.Thread):
+    """Kills all executors once a stage has tasks that have ended and tasks that run."""
+
+    def __init__(self, spark: Any, cluster: Standalone, stage: int) -> None:
+        super().__init__(daemon=True)
+        self.status = spark.sparkContext.statusTracker()
+        self.known = set(self._stages())
+        self.cluster = cluster
+        self.stage = stage
+        self.killed: list[psutil.Process] = []
+        self.over = threading.Event()
+
+    def _stages(self) -> list[Any]:
+        found = (self.status.getStageInfo(id) for id in self.status.getActiveStageIds())
+        return [stage for stage in found if stage is not None]
+
+    def run(self) -> None:
+        seen: list[int] = []
+        while not self.over.wait(0.01):
+            for stage in self._stages():
+                if stage.stageId not in seen:
+                    seen.append(stage.stageId)
+                begun = stage.numCompletedTasks and stage.numActiveTasks
+                if begun and len(seen) >= self.stage:
+                    for executor in self.cluster.executors():
+                        executor.kill()
+                        self.killed.append(executor)
+                    return
+
+
+@pytest.fixture
+def losing(spark: Any, cluster: Standalone) -> Callable[..., Any]:
+    """Runs a verb while executors are killed; refuses a verb during which none was."""
+
+    def run(verb: Callable[[], Any], *, stage: int = 1) -> Any:
+        killer = Killer(spark, cluster, stage)
+        killer.start()
+        try:
+            return verb()
+        finally:
+            killer.over.set()
+            killer.join()
+            assert killer.killed, "no task was running when others had ended"
+            psutil.wait_procs(killer.killed, timeout=30)
+
+    return run
+
+
+def rows(turn: int = 0) -> pa.Table:
+    ids = range(turn * 100, COUNT + turn * 100)
+    return pa.table(
+        {"id": ids, "part": [str(i % 5) for i in ids], "v": [f"{turn}-{i}" for i in ids]},
+        schema=SCHEMA,
+    )
+
+
+def frame(spark: Any, turn: int = 0) -> Any:
+    text = f"concat('{turn}-', id)"
+    found = spark.range(turn * 100, COUNT + turn * 100, 1, 12)
+    return found.selectExpr("id", "CAST(id % 5 AS STRING) part", f"{text} v")
+
+
+def same(found: pa.Table, expected: pa.Table) -> bool:
+    order = [(name, "ascending") for name in expected.column_names]
+    found, expected = found.sort_by(order), expected.sort_by(order)
+    return bool(found.select(expected.column_names).equals(expected.cast(found.schema)))
+
+
+def exact(table: tc.Table, expected: pa.Table) -> None:
+    """The rows are those, every file is named once, is there, and counts its own rows."""
+    assert same(table.read().to_arrow(), expected)
+    entries = table.access.live_entries(table.latest_snapshot())
+    names = [entry.file.file_name for entry in entries]
+    assert len(names) == len(set(names))
+    if not table.primary_key:
+        assert sum(entry.file.row_count for entry in entries) == expected.num_rows
+
+
+def loaded(catalog: tc.Catalog, name: str, turns: int = 2, **layout: Any) -> tc.Table:
+    options = {**layout["options"], "write-only": "true"}
+    table = catalog.create_table(name, SCHEMA, **{**layout, "options": options})
+    for turn in range(turns):
+        with table.write() as writer:
+            writer.write(rows(turn))
+            writer.commit()
+    return table
+
+
+@pytest.mark.parametrize(
+    ("layout", "stage"),
+    [
+        ("append", 1),  # rows are not shuffled
+        ("append by partition", 1),
+        ("append by bucket", 2),
+        ("key", 1),
+        ("key", 2),
+        ("key with changelog", 2),
+    ],
+)
+def test_a_write(spark: Any, catalog: tc.Catalog, losing: Any, layout: str, stage: int) -> None:
+    table = catalog.create_table("d.t", SCHEMA, **LAYOUTS[layout])
+    done = losing(lambda: tcs.write(frame(spark), table), stage=stage)
+    exact(table, rows())
+    assert done.rows_added == COUNT
+    if layout == "key with changelog":
+        changes = table.changes(after=0).to_arrow()
+        assert set(changes["_ROW_KIND"].to_pylist()) == {"+I"}
+        assert same(changes, rows())
+
+
+def test_an_overwrite(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    table = loaded(catalog, "d.t", **KEYED)
+    losing(lambda: tcs.write(frame(spark, 3), table, mode="overwrite"), stage=2)
+    exact(table, rows(3))
+
+
+@pytest.mark.parametrize("layout", ["append", "key"])
+def test_a_write_by_the_data_source(
+    spark: Any, catalog: tc.Catalog, losing: Any, layout: str
+) -> None:
+    register(spark)
+    table = catalog.create_table("d.t", SCHEMA, **LAYOUTS[layout])
+    writer = frame(spark).write.format("paimon").mode("append")
+    losing(lambda: writer.save(table.uri))
+    exact(table, rows())
+
+
+def test_a_read(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    table = loaded(catalog, "d.t", **KEYED)
+    found = losing(lambda: tcs.read(spark, table).toArrow())
+    assert same(found, table.read().to_arrow())
+
+
+def test_a_read_by_the_data_source(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    register(spark)
+    table = loaded(catalog, "d.t", **KEYED)
+    found = losing(lambda: spark.read.format("paimon").load(table.uri).toArrow())
+    assert same(found, table.read().to_arrow())
+
+
+JOBS: dict[str, dict[str, Any]] = {
+    "compact": {"action": "compact", "args": {"strategy": "full"}},
+    "write": {
+        "action": "write",
+        "args": {"sql": "SELECT id, part, upper(v) v FROM s", "sources": {"s": {"table": "d.s"}}},
+    },
+    "merge-into": {
+        "action": "merge-into",
+        "args": {
+            "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0",
+                       "sources": {"s": {"table": "d.s"}}},
+            "on": ["id"],
+            "when": [
+                {"action": "matched-upsert", "values": None, "condition": None},
+                {"action": "not-matched-insert", "values": None, "condition": None},
+                {"action": "not-matched-by-source-delete", "values": None,
+                 "condition": "target.id % 2 = 0"},
+            ],
+        },
+    },
+}  # fmt: skip
+"""Jobs as an operator sends them: by tasks of Spark, and embedded as the oracle."""
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job(spark: Any, catalog: tc.Catalog, losing: Any, job: str) -> None:
+    loaded(catalog, "d.s", 1, **LAYOUTS["append by bucket"])
+    table, twin = (loaded(catalog, name, **KEYED) for name in ("d.t", "d.twin"))
+
+    def spec(name: str) -> JobSpec:
+        return JobSpec(
+            warehouse=catalog.warehouse,
+            table=name,
+            commit_user="me",
+            commit_identifier=0,
+            **JOBS[job],
+        )
+
+    losing(lambda: run_job(spec("d.t"), SparkEngine(spark)))
+    run_embedded(spec("d.twin"))
+    exact(table, twin.read().to_arrow())

@@ -1,0 +1,65 @@
+"""Goal: a job is the same on a cluster of processes, and loses nothing when executors die.
+
+Method: a real standalone cluster, a driver of its own, executors killed with -9 once tasks run.  Every
+verb, and Spark Connect, is in ``make test-spark-cluster``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+
+import table_core as tc
+from table_core.table.job_spec import JobSpec
+from tests.spark.test_spark_entrypoint import job
+from tests.spark_servers import SMALL, Standalone, standalone
+
+SLOW = (
+    "SELECT id, CAST(id % 3 AS STRING) v FROM "
+    "(SELECT id, java_method('java.lang.Thread', 'sleep', 50L) slept FROM range(0, 80, 1, 4)) "
+    "WHERE slept IS NOT NULL"
+)
+
+
+def kill_executors_at_work(cluster: Standalone, killed: list[psutil.Process]) -> None:
+    """Wait for the first task that runs Python; kill every executor there is."""
+    until = time.monotonic() + 120
+    while not killed and time.monotonic() < until:
+        executors = cluster.executors()
+        if any(len(executor.children(recursive=True)) > 1 for executor in executors):
+            for executor in executors:
+                executor.kill()
+            killed += executors
+        time.sleep(0.02)
+
+
+def test_a_write_whose_executors_are_killed_is_exact(catalog: tc.Catalog, tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+    table = catalog.create_table("d.t", schema, primary_key=("id",), options={"bucket": "4"})
+    with standalone() as cluster:
+        spec = JobSpec(
+            action="write",
+            warehouse=catalog.storage.uri,
+            table="d.t",
+            args={"sql": SLOW, "sources": {}},
+            options={**SMALL, "spark.master": cluster.master, "spark.driver.host": "127.0.0.1"},
+            commit_user="me",
+            commit_identifier=0,
+        )
+        killed: list[psutil.Process] = []
+        killer = threading.Thread(target=kill_executors_at_work, args=(cluster, killed))
+        killer.start()
+        status, result, _ = job(tmp_path, spec)
+        killer.join()
+        assert (status, result.error) == (0, None), cluster.told()
+        assert killed
+        assert cluster.busy() == []
+    found = table.read().to_arrow().sort_by("id")
+    assert found["id"].to_pylist() == list(range(80))
+    files = [entry.file for entry in table.access.live_entries(table.latest_snapshot())]
+    assert len({file.file_name for file in files}) == len(files)
+    assert sum(file.row_count for file in files) == 80
