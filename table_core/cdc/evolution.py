@@ -53,12 +53,12 @@ def schema_changes(
             field = by_name.get(name)
             if field is None:
                 continue
-            wider = None if mapping.no_change else wider(field.type, declared.type, mapping)
-            if name in key and not (isinstance(wider, Atomic) and wider.root in _TEXTS):
-                wider = None  # other types of a key decide where its rows are
-            if wider is not None:
-                by_name[name] = field = replace(field, type=wider)
-                found.append(UpdateColumnType(name, wider))
+            room = None if mapping.no_change else wider(field.type, declared.type, mapping)
+            if name in key and not (isinstance(room, Atomic) and room.root in _TEXTS):
+                room = None  # other types of a key decide where its rows are
+            if room is not None:
+                by_name[name] = field = replace(field, type=room)
+                found.append(UpdateColumnType(name, room))
             if declared.comment and field.description != declared.comment:
                 by_name[name] = replace(field, description=declared.comment)
                 found.append(UpdateColumnComment(name, declared.comment))

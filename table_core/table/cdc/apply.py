@@ -145,6 +145,8 @@ class TableFeed:
         computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
         fields = table_fields(changes, [name for name in key if name not in computed_names])
         fields = self._as_wanted(changes, fields)
+        # shards may be altered at different times: room for the rows of all of them
+        fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
         self._batch(fields, key, changes, keep_before=True)
         computed = tuple(c.field(fields) for c in self._computed(fields))
         names = {f.name for f in (*fields, *computed)}
