@@ -70,7 +70,10 @@ SNAPSHOT_CLEAN_EMPTY_DIRECTORIES: Final[Option[bool]] = Option(
     aliases=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_WATERMARK_IDLE_TIMEOUT: Final[Option[int | None]] = Option(
-    "snapshot.watermark-idle-timeout", parse.duration_ms, None, "force snapshots for watermark tags"
+    "snapshot.watermark-idle-timeout",
+    parse.duration_ms,
+    None,
+    "tags by watermark: a commit without rows makes a snapshot after so long without one",
 )
 CHANGELOG_NUM_RETAINED_MIN: Final[Option[int | None]] = Option(
     "changelog.num-retained.min", parse.integer, None, "default: snapshot value"

@@ -91,7 +91,7 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         else:
             work = partial(_compacted, access, choice.full, clustering)
             changes = _by_tasks(session, access, list(choice.buckets.items()), work)
-    return commit_compaction(access, choice, changes, commit, started_ms=started_ms, dry_run=False)
+    return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
 
 
 def compact_due(

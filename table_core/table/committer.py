@@ -178,7 +178,13 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
     """Whether a commit without rows makes a snapshot: streams say so, and options may."""
     ignored = access.options.get(keys_commit.SNAPSHOT_IGNORE_EMPTY_COMMIT)
     forced = access.options.get(keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT)
-    return forced or (not ignored if ignored is not None else commit.growing)
+    if forced or (not ignored if ignored is not None else commit.growing):
+        return True
+    idle_ms = access.options.get(keys_retention.SNAPSHOT_WATERMARK_IDLE_TIMEOUT)
+    if idle_ms is None or access.options.get(keys_retention.TAG_AUTOMATIC_CREATION) != "watermark":
+        return False
+    head = access.metadata.head()  # tags by watermark are made with a snapshot only
+    return head is not None and head.time_millis + idle_ms < access.clock.now_ms()
 
 
 def _run(access: TableAccess, request: CommitRequest) -> Outcome:

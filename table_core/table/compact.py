@@ -13,7 +13,12 @@ from table_core.lsm.triggers import number_of_levels
 from table_core.merge.clustering import Clustering
 from table_core.ondisk.layout import POSTPONE_BUCKET
 from table_core.table.committer import commit_parts, compact_part, find_commit
-from table_core.table.compaction import compact_append_files, compact_key_bucket, rewritten_anyway
+from table_core.table.compaction import (
+    compact_append_files,
+    compact_key_bucket,
+    files_to_rewrite,
+    rewritten_anyway,
+)
 from table_core.table.data_files import FileFactory
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.postponed import spread_postponed
@@ -81,10 +86,47 @@ def compact(
     )
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
-    if not dry_run and landed is None:
+    if dry_run:
+        seen = [] if landed else _foreseen(access, choice, everything=clustering is not None)
+        return _foretold(access, choice, seen, started_ms=started_ms)
+    if landed is None:
         changes = _compact_buckets(access, choice, clustering)
-    return commit_compaction(
-        access, choice, changes, commit, started_ms=started_ms, dry_run=dry_run
+    return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
+
+
+def _foreseen(access: TableAccess, choice: Choice, *, everything: bool) -> list[Sequence[DataFile]]:
+    """For each bucket that would change, the files that would be written anew."""
+    factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+    found: list[Sequence[DataFile]] = []
+    for bucket, files in choice.buckets.items():
+        if everything or bucket[1] == POSTPONE_BUCKET:
+            found.append(files)
+            continue
+        changes, anew = files_to_rewrite(access, factory, bucket, files, full=choice.full)
+        if changes:
+            found.append(anew)
+    return found
+
+
+def _foretold(
+    access: TableAccess, choice: Choice, seen: Sequence[Sequence[DataFile]], *, started_ms: int
+) -> ResultDocument:
+    """What goes is known; what comes instead depends on the rows."""
+    anew = [file for files in seen for file in files]
+    return ResultDocument(
+        action="compact",
+        table=access.name,
+        snapshot_before=choice.snapshot_id,
+        snapshot_after=choice.snapshot_id,
+        files_before=choice.files_before,
+        files_after=choice.files_before,
+        bytes_before=choice.bytes_before,
+        bytes_after=choice.bytes_before,
+        files_deleted=len(anew),
+        bytes_deleted=sum(file.file_size for file in anew),
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=True,
+        details={"strategy": "full" if choice.full else "minor", "buckets": len(seen)},
     )
 
 
@@ -222,7 +264,6 @@ def commit_compaction(
     commit: CommitAs,
     *,
     started_ms: int,
-    dry_run: bool,
 ) -> ResultDocument:
     """Commit ``changes`` as one COMPACT snapshot and describe what was done."""
     changes = [
@@ -235,6 +276,7 @@ def commit_compaction(
     before = [file for change in changes for file in change.before]
     after = [file for change in changes for file in change.after]
     renamed = {file.file_name for file in after}
+    gone = [file for file in before if file.file_name not in renamed]
     bytes_gone = sum(f.file_size for f in before)
     return ResultDocument(
         action="compact",
@@ -245,13 +287,13 @@ def commit_compaction(
         files_after=choice.files_before - len(before) + len(after),
         bytes_before=choice.bytes_before,
         bytes_after=choice.bytes_before - bytes_gone + sum(f.file_size for f in after),
-        files_deleted=sum(f.file_name not in renamed for f in before),
+        files_deleted=len(gone),
+        bytes_deleted=sum(f.file_size for f in gone),
         rows_written=sum(f.row_count for f in after if f not in before),
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
         details={
             "strategy": "full" if choice.full else "minor",
-            "buckets": len(choice.buckets),
+            "buckets": len({(c.partition, c.bucket) for c in changes}),
             "changelog_rows": sum(f.row_count for c in changes for f in c.changelog),
             "replayed": bool(done and done.replayed),
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from table_core.lsm import universal
 from table_core.lsm.append import PackingRules, pick_bucket, pick_unaware
 from table_core.lsm.levels import Levels
-from table_core.lsm.rewrite import Rules, lookup_must_rewrite, plan
+from table_core.lsm.rewrite import Rewrite, Rules, lookup_must_rewrite, plan
 from table_core.lsm.triggers import full_by_commits, needs_lookup, number_of_levels
 from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.binary_row import array_of
@@ -28,6 +28,7 @@ from table_core.table.file_reader import FileReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from table_core.lsm.rewrite import Step
     from table_core.lsm.universal import Pick
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "compact_append_files",
     "compact_key_bucket",
+    "files_to_rewrite",
     "pack_files",
     "packs_of",
     "rewritten_anyway",
@@ -58,6 +60,57 @@ def compact_key_bucket(
 
     ``files`` are all live files of the bucket, level 0 included.
     """
+    planned = _planned(access, factory, bucket, files, full=full)
+    if not planned.steps:
+        return None
+    compactor = BucketCompactor(
+        access=access,
+        factory=factory,
+        partition=bucket[0],
+        bucket=bucket[1],
+        total_buckets=access.options.get(keys_identity.BUCKET),
+        levels=planned.levels,
+        vectors=planned.vectors,
+    )
+    return compactor.run(planned.steps, planned.output_level)
+
+
+def files_to_rewrite(
+    access: TableAccess,
+    factory: FileFactory,
+    bucket: Bucket,
+    files: Sequence[DataFile],
+    *,
+    full: bool,
+) -> tuple[bool, tuple[DataFile, ...]]:
+    """(whether compacting the bucket would change it, the files that would be written anew)."""
+    if not access.schema.is_key_table:
+        vectors = AppendVectors(access, access.metadata.head())
+        packs = packs_of(access, bucket, files, vectors, full=full)
+        return bool(packs), tuple(file for pack in packs for file in pack)
+    steps = _planned(access, factory, bucket, files, full=full).steps
+    anew = tuple(file for step in steps if isinstance(step, Rewrite) for file in step.files)
+    return bool(steps), anew
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What to do in one bucket of a key table."""
+
+    levels: Levels
+    vectors: BucketVectors | None
+    steps: Sequence[Step]
+    output_level: int
+
+
+def _planned(
+    access: TableAccess,
+    factory: FileFactory,
+    bucket: Bucket,
+    files: Iterable[DataFile],
+    *,
+    full: bool,
+) -> _Planned:
     levels = Levels.of(files, access.bounds, number_of_levels(access.options))
     vectors = BucketVectors.load(access, bucket)
     rules = _rules(access, factory, levels, vectors)
@@ -67,19 +120,9 @@ def compact_key_bucket(
         )
     else:
         pick = _automatic(access, levels)
-    steps = [] if pick is None else plan(pick, levels, access.bounds, rules)
-    if pick is None or not steps:
-        return None
-    compactor = BucketCompactor(
-        access=access,
-        factory=factory,
-        partition=bucket[0],
-        bucket=bucket[1],
-        total_buckets=access.options.get(keys_identity.BUCKET),
-        levels=levels,
-        vectors=vectors,
-    )
-    return compactor.run(steps, pick.output_level)
+    if pick is None:
+        return _Planned(levels, vectors, (), 0)
+    return _Planned(levels, vectors, plan(pick, levels, access.bounds, rules), pick.output_level)
 
 
 def _rules(

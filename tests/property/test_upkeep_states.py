@@ -215,6 +215,46 @@ class UpkeepStates(RuleBasedStateMachine):
         assert left <= self.snapshots[where].keys()
         self.forget(where, left)
 
+    @rule(pick=st.integers(0, 20), by_tag=st.booleans())
+    def rollback(self, pick: int, by_tag: bool) -> None:
+        states, tags = self.snapshots["main"], self.tags["main"]
+        there = sorted(tags if by_tag else states)
+        if not there:
+            return
+        chosen, table = there[pick % len(there)], self.table()
+        if by_tag:
+            want = tags[chosen]
+            table.rollback_to(tag=chosen)
+        else:
+            want = states[chosen]
+            table.rollback_to(snapshot=chosen)
+        target = table.latest_snapshot().id
+        assert by_tag or target == chosen
+        self.snapshots["main"] = {id: r for id, r in states.items() if id < target}
+        self.snapshots["main"][target] = want
+        self.changes = {id: c for id, c in self.changes.items() if id <= target}
+        left = Tags(table.access).list()
+        assert set(left) <= tags.keys()
+        self.tags["main"] = {name: tags[name] for name in left}
+
+    @precondition(lambda self: "b1" in getattr(self, "snapshots", {}))
+    @rule()
+    def fast_forward(self) -> None:
+        main, branch, table = self.snapshots["main"], self.snapshots["b1"], self.table()
+        try:
+            Branches(table.access).fast_forward("b1")
+        except tc.errors.ArgumentError:  # nothing tells where the branch began
+            assert not main.keys() & branch.keys() or self.tags["main"]
+            return
+        left = {snapshot.id for snapshot in table.snapshots()}
+        assert left >= branch.keys()
+        self.snapshots["main"] = {i: r for i, r in (main | branch).items() if i in left}
+        self.changes = {i: c for i, c in self.changes.items() if i in left and i < min(branch)}
+        names = Tags(table.access).list()
+        assert set(names) >= self.tags["b1"].keys()
+        held = self.tags["main"] | self.tags["b1"]
+        self.tags["main"] = {name: held[name] for name in names}
+
     @rule()
     def leave_a_rest(self) -> None:
         storage = self.table().access.storage

@@ -267,3 +267,18 @@ def test_a_commit_writes_the_hint_that_saves_the_next_a_listing() -> None:
     table, _ = create()
     put(table)
     assert table.access.storage.read(layout.hint_path("snapshot", "EARLIEST")) == b"1"
+
+
+@pytest.mark.parametrize(("idle", "made"), [("1 ms", 1), ("1 d", 0)])
+def test_a_commit_without_rows_lets_tags_by_watermark_go_on(idle: str, made: int) -> None:
+    """``snapshot.watermark-idle-timeout``: a tag is made with a snapshot, and there is none else."""
+    options = {"tag.automatic-creation": "watermark", "snapshot.watermark-idle-timeout": idle}
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    table = catalog.create_table("d.t", pa.schema([("k", pa.int64())]), options=options)
+    with table.write() as writer:
+        writer.write(pa.table({"k": [1]}))
+        writer.commit()
+    table.access.clock.sleep_ms(3)
+    with table.write() as writer:
+        assert len(writer.commit().snapshot_ids) == made
