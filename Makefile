@@ -8,7 +8,7 @@ export PYTHONPATH :=
 
 .PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live test-spark-cluster test-spark-next \
-	test-cdc test-upkeep test-memory torture minio shared-commits
+	test-cdc test-spark test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,9 @@ simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 
 test-memory: $(STAMP) ## Writes of 4 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
+
+test-spark: java $(STAMP) ## Streams on Spark: the driver is killed 20 times, the total is exact
+	STREAM_KILLS=$(or $(KILLS),20) $(BIN)/pytest -q -s --timeout=0 tests/spark/test_stream_restarts.py
 
 test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry beside readers and writers
 	UPKEEP_SEEDS=$(or $(SEEDS),40) EXPIRY_ROUNDS=$(or $(ROUNDS),200) HYPOTHESIS_PROFILE=ci \

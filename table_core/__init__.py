@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from table_core.sources.postgres import PostgresSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
     from table_core.table.cdc.sync import sync_database, sync_table
+    from table_core.table.lookup_join import lookup_join
     from table_core.table.merge_into import (
         MatchedDelete,
         MatchedUpsert,
@@ -76,6 +77,7 @@ __all__ = [
     "col",
     "errors",
     "lit",
+    "lookup_join",
     "open_catalog",
     "open_table",
     "sync_database",
@@ -88,6 +90,7 @@ _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
     "Scan": "table.scan",
     "Table": "table.table",
+    "lookup_join": "table.lookup_join",
     "KafkaSource": "sources.kafka",
     "MySqlSource": "sources.mysql",
     "PostgresSource": "sources.postgres",

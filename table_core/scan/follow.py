@@ -227,8 +227,9 @@ class Follower:
             if earliest is not None and next_id < earliest:
                 raise NotFoundError(
                     f"snapshot {next_id} has expired, the oldest is {earliest}: changes are lost "
-                    "to this reader; start it again, and keep snapshots longer or register a "
-                    "consumer",
+                    "to this reader; start it again (a Spark stream with a new checkpoint), and keep "
+                    "snapshots longer (snapshot.time-retained) or set consumer-id, so that expiry "
+                    "waits for it",
                     name=str(next_id),
                     available=[earliest],
                 )
@@ -238,13 +239,18 @@ class Follower:
         delay = self.options.get(keys_scan.STREAMING_READ_SNAPSHOT_DELAY)
         if delay is not None and now_ms < snapshot.time_millis + delay:
             return Wait(snapshot.time_millis + delay - now_ms)
-        return self._reads(snapshot)
+        return self.reads(snapshot)
 
     def _is_past(self, snapshot: Snapshot) -> bool:
         bound = self.options.get(keys_scan.SCAN_BOUNDED_WATERMARK)
         return bound is not None and snapshot.watermark is not None and snapshot.watermark > bound
 
-    def _reads(self, snapshot: Snapshot) -> Step:
+    def reads(self, snapshot: Snapshot) -> Deliver | Skip:
+        """What of ``snapshot`` a stream reads, whenever it does.
+
+        Raises:
+            OptionError: the table's options cannot be streamed together.
+        """
         if snapshot.commit_kind is CommitKind.OVERWRITE:
             option = (
                 keys_scan.STREAMING_READ_OVERWRITE

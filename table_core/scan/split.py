@@ -57,6 +57,8 @@ class Split:
     """Data file name to where its deletion vector lies."""
     retracts: bool = False
     """Whether all rows are read as ``-D``: files that an OVERWRITE took away, in a stream."""
+    inserts: bool = False
+    """Whether all rows are read as ``+I``: the state with which a stream begins."""
     branch: str | None = None
     """The branch that describes the files, where it is not that of the handle (fallback)."""
     before: Split | None = None

@@ -18,22 +18,29 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.scan.stream_offset import ReadLimit
     from table_core.spark.compaction import compact, compact_database
     from table_core.spark.datasource import register
+    from table_core.spark.lookup import lookup_join
     from table_core.spark.merging import merge_into
     from table_core.spark.reading import changes, read
     from table_core.spark.rescaling import rescale
     from table_core.spark.sql import create_table_as, view
     from table_core.spark.statements import delete, update
+    from table_core.spark.streams.drain import drain
+    from table_core.spark.streams.sink import write_batch
     from table_core.spark.syncing import sync
     from table_core.spark.writing import write
 
 __all__ = [
+    "ReadLimit",
     "changes",
     "compact",
     "compact_database",
     "create_table_as",
     "delete",
+    "drain",
+    "lookup_join",
     "merge_into",
     "read",
     "register",
@@ -42,22 +49,27 @@ __all__ = [
     "update",
     "view",
     "write",
+    "write_batch",
 ]
 
 _HOMES: Final[Mapping[str, str]] = {
-    "changes": "reading",
-    "compact": "compaction",
-    "compact_database": "compaction",
-    "create_table_as": "sql",
-    "delete": "statements",
-    "merge_into": "merging",
-    "read": "reading",
-    "register": "datasource",
-    "rescale": "rescaling",
-    "sync": "syncing",
-    "update": "statements",
-    "view": "sql",
-    "write": "writing",
+    "ReadLimit": "scan.stream_offset",
+    "changes": "spark.reading",
+    "compact": "spark.compaction",
+    "compact_database": "spark.compaction",
+    "create_table_as": "spark.sql",
+    "delete": "spark.statements",
+    "drain": "spark.streams.drain",
+    "lookup_join": "spark.lookup",
+    "merge_into": "spark.merging",
+    "read": "spark.reading",
+    "register": "spark.datasource",
+    "rescale": "spark.rescaling",
+    "sync": "spark.syncing",
+    "update": "spark.statements",
+    "view": "spark.sql",
+    "write": "spark.writing",
+    "write_batch": "spark.streams.sink",
 }
 
 
@@ -65,7 +77,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"table_core.spark.{home}"), name)
+    return getattr(import_module(f"table_core.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,8 @@ Options: ``path``; ``columns`` (names separated by commas); ``where`` (SQL text)
 table and their short names ``snapshot-id``, ``tag``, ``timestamp``; ``storage.*`` for the store;
 ``nanoseconds`` (``refuse`` or ``truncate``); for writes ``overwrite-mode`` (``table`` or ``partitions``),
 ``commit-user``, ``commit-identifier``, ``auto-create`` (with options of the new table, such as
-``primary-key``) and ``write.merge-schema``.
+``primary-key``) and ``write.merge-schema``; ``read.changelog`` for ``_ROW_KIND``, and for streams
+``read.stream.*``.
 
 Filters of a query are pushed down with ``push-filters=true`` only.  Spark (4.1 to 4.3) keeps what
 the last pushed filter left as *the* plan of a loaded source: another query over the same DataFrame, or
@@ -20,10 +21,13 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
+    DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
+from pyspark.sql.types import StringType, StructField, StructType
 
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import OptionError
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
@@ -32,6 +36,8 @@ from table_core.spark.schema_bridge import fields_of, spark_schema
 from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.source_options import SourceOptions
 from table_core.spark.source_writing import Written, compacted, results_of, take_back, write_rows
+from table_core.spark.streams.sink import StreamWriter
+from table_core.spark.streams.source import stream_reader
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import table_names, typed
 from table_core.table.writer import refuse_unwritable
@@ -42,7 +48,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import Filter
-    from pyspark.sql.types import StructType
 
     from table_core.predicate.expression import Condition
     from table_core.scan.split import Split
@@ -75,7 +80,10 @@ class PaimonSource(DataSource):
         """The columns, of the snapshot that the options name."""
         with carried():
             options = SourceOptions.of(self.options)
-            return spark_schema(shown_fields(options.scan(None).reader, options.nanoseconds))
+            columns = spark_schema(shown_fields(options.scan(None).reader, options.nanoseconds))
+            if options.changelog and ROW_KIND_COLUMN not in columns.fieldNames():
+                return StructType([StructField(ROW_KIND_COLUMN, StringType()), *columns])
+            return columns
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns of ``schema``."""
@@ -83,9 +91,17 @@ class PaimonSource(DataSource):
         kind = _PushingReader if options.push_filters else _Reader
         return kind(options, tuple(schema.fieldNames()))
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Reads changes as they come."""
+        return stream_reader(SourceOptions.of(self.options), tuple(schema.fieldNames()))
+
     def writer(self, schema: StructType, overwrite: bool) -> _Writer:
         """Appends, or replaces the table or the partitions that occur."""
         return _Writer(SourceOptions.of(self.options), schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+        """Commits each micro-batch once; replaces the table where a query gives all rows anew."""
+        return StreamWriter(SourceOptions.of(self.options), schema, overwrite=overwrite)
 
 
 class _Splits(InputPartition):

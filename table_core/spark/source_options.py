@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, OptionError
 from table_core.predicate.expression import And
 from table_core.predicate.sql import parse_where
+from table_core.scan.stream_offset import ReadLimit
 from table_core.spark.failures import carried
 from table_core.table.catalog import open_table
+from table_core.table.changes import asked_range
 from table_core.table.results import CommitAs
 from table_core.table.table import Table
 from table_core.table.widening import widened
@@ -32,9 +35,16 @@ _OURS: Final = frozenset(
     {
         *("path", "columns", "where", "push-filters", "nanoseconds", "write.merge-schema"),
         *("overwrite-mode", "commit-user", "commit-identifier"),
+        *("read.changelog", "checkpointlocation"),
     }
 )
 _STORAGE: Final = "storage."
+_LIMITS: Final[Mapping[str, str]] = {
+    "read.stream.maxsnapshotspertrigger": "snapshots",
+    "read.stream.maxfilespertrigger": "files",
+    "read.stream.maxrowspertrigger": "rows",
+    "read.stream.maxbytespertrigger": "bytes",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +61,12 @@ class SourceOptions:
     storage: Mapping[str, str]
     overwrite_mode: str
     commit: CommitAs
+    changelog: bool
+    """Whether changes show ``_ROW_KIND``."""
+    limit: ReadLimit
+    """Of each micro-batch."""
+    checkpoint: str | None
+    """Where the stream that is written keeps its position."""
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> SourceOptions:
@@ -65,7 +81,7 @@ class SourceOptions:
                 raise ArgumentError("give the table's folder: .load(path)", argument="path")
             table = {}
             for key, value in options.items():
-                if key in _OURS or key.startswith(_STORAGE):
+                if key in _OURS or key in _LIMITS or key.startswith(_STORAGE):
                     continue
                 canonical = _ALIASES.get(key, key)
                 if canonical in table:
@@ -79,9 +95,9 @@ class SourceOptions:
                 path=options["path"],
                 columns=tuple(columns) if any(columns) else None,
                 where=parse_where(options["where"]) if options.get("where") else None,
-                push_filters=options.get("push-filters", "false").lower() == "true",
+                push_filters=_flag(options, "push-filters"),
                 nanoseconds=options.get("nanoseconds", "refuse"),
-                merge_schema=options.get("write.merge-schema", "false").lower() == "true",
+                merge_schema=_flag(options, "write.merge-schema"),
                 table=table,
                 storage={
                     key[len(_STORAGE) :]: value
@@ -93,6 +109,17 @@ class SourceOptions:
                     user=options.get("commit-user"),
                     identifier=None if identifier is None else int(identifier),
                 ),
+                changelog=_flag(
+                    options, "read.changelog", default=table.get("scan.mode") == "latest"
+                ),
+                limit=ReadLimit(
+                    **{
+                        name: _count(options, key)
+                        for key, name in _LIMITS.items()
+                        if key in options
+                    }
+                ),
+                checkpoint=options.get("checkpointlocation"),
             )
 
     def open(self, rows: Sequence[Field] | None = None) -> Table:
@@ -107,8 +134,32 @@ class SourceOptions:
         return Table(widened(table.access, rows))
 
     def scan(self, where: Condition | None, columns: Sequence[str] | None = None) -> Scan:
-        """The rows of the state that the options name, where ``where`` holds too."""
+        """The rows of the state that the options name, where ``where`` holds too.
+
+        With ``_ROW_KIND`` among ``columns`` they are ``+I``, or changes if a range is asked for.
+        """
         conditions = [part for part in (self.where, where) if part is not None]
-        return self.open().read(
-            columns=columns or self.columns, where=And(tuple(conditions)) if conditions else None
-        )
+        both = And(tuple(conditions)) if conditions else None
+        table = self.open()
+        names = columns or self.columns
+        if names is None or ROW_KIND_COLUMN not in names:
+            return table.read(columns=names, where=both)
+        names = [name for name in names if name != ROW_KIND_COLUMN]
+        asked = asked_range(table.access)
+        if asked is not None:
+            return table.changes(asked.after, asked.to, names, both, asked.mode.value)
+        return table.read(columns=names, where=both).as_inserts()
+
+
+def _flag(options: Mapping[str, str], key: str, *, default: bool = False) -> bool:
+    text = options.get(key, str(default)).lower()
+    if text not in {"true", "false"}:
+        raise OptionError(f"{key}={text!r}: use true or false", option=key, value=text)
+    return text == "true"
+
+
+def _count(options: Mapping[str, str], key: str) -> int:
+    text = options[key]
+    if not text.isdecimal() or int(text) == 0:
+        raise OptionError(f"{key}={text!r} is no positive number", option=key, value=text)
+    return int(text)

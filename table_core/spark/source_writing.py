@@ -66,8 +66,21 @@ def write_rows(
 def results_of(
     access: TableAccess, messages: Sequence[WriterCommitMessage | None]
 ) -> list[WriteResult]:
-    """What the tasks wrote, ready for one commit."""
+    """What the tasks wrote, ready for one commit.
+
+    Raises:
+        UnsupportedFeatureError: several tasks gave out dynamic buckets; their files are gone.
+    """
     results = [message.result for message in messages if isinstance(message, Written)]
+    schema = access.schema
+    if schema.is_key_table and schema.bucket == -1 and sum(bool(r.changes) for r in results) > 1:
+        discard(access, parts_of(results))
+        raise UnsupportedFeatureError(
+            f"{access.name} has dynamic buckets, which one task at a time gives out: write with "
+            "coalesce(1), with table_core.spark.write, or in a stream with write_batch inside "
+            "foreachBatch",
+            feature="dynamic buckets from several tasks of a data source",
+        )
     if not access.schema.is_key_table and access.schema.bucket > 0:
         return _renumbered(results)
     return results

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from table_core.errors import NotFoundError
-from table_core.options import keys_scan
-from table_core.scan.follow import Deliver, Ended, Follower, Wait, start
-from table_core.table.changes import ChangePlanner
-from table_core.table.consumers import next_snapshot_of, set_consumer
+from table_core.scan.follow import Deliver, Ended, Wait
 from table_core.table.scan import Scan
 from table_core.table.split_reader import RowForm, SplitReader
-from table_core.table.state_plan import StatePlanner, refuse_unreadable
-from table_core.table.timeline import TableTimeline
+from table_core.table.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,67 +47,49 @@ def follow(
         OptionError: ``scan.mode`` cannot be followed.
         NotFoundError: the next snapshot has expired.
     """
-    refuse_unreadable(access)
-    consumer = consumer or access.options.get(keys_scan.CONSUMER_ID)
-    stored = None
-    if consumer is not None and after is None:
-        stored = next_snapshot_of(access, consumer)
-    begin = start(access.options, TableTimeline(access), after=after, consumer_next=stored)
+    planner = StreamPlanner.of(access, consumer)
     poll_ms = max(int(poll_seconds * 1000), 0)
-    following = _Following(access, consumer, poll_ms, shown, with_number, begins)
-    return following.tables(begin)
+    following = _Following(planner, poll_ms, shown, with_number, begins)
+    return following.tables(planner.begin(after))
 
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    access: TableAccess
-    consumer: str | None
+    planner: StreamPlanner
     poll_ms: int
     shown: Callable[[RowReader], RowReader]
     with_number: bool
     begins: RowForm
 
     def tables(self, begin: Start) -> Iterator[pa.Table]:
-        access = self.access
-        follower = Follower(access.options, access.schema.is_key_table)
+        planner = self.planner
         if begin.full is not None:
-            yield from _joined(self._state(begin))
-        self._taken(begin.next_id)
-        if follower.ends_after_full(begin):
+            yield from _joined(self._state(begin.full, begin))
+        planner.hold(begin.next_id)
+        if planner.follower.ends_after_full(begin):
             return
         next_id = begin.next_id
         while True:
-            timeline = TableTimeline(access)
-            snapshot = self._delivered(timeline, next_id)
-            earliest = None
-            if snapshot is None:
-                earliest = timeline.earliest_delivered()
-                self._refuse_lost(next_id, access.metadata.head_id())
-            step = follower.step(next_id, snapshot, earliest=earliest, now_ms=access.clock.now_ms())
-            if isinstance(step, Wait):
-                access.clock.sleep_ms(self.poll_ms if snapshot is None else step.milliseconds)
+            step = planner.step(next_id)
+            if step is None or isinstance(step, Wait):
+                planner.access.clock.sleep_ms(self.poll_ms if step is None else step.milliseconds)
                 continue
             if isinstance(step, Ended):
                 return
             if isinstance(step, Deliver):
                 yield from _joined(self._changes(next_id, step))
             next_id += 1
-            self._taken(next_id)
+            planner.hold(next_id)
 
-    def _state(self, begin: Start) -> Scan:
+    def _state(self, full: Snapshot, begin: Start) -> Scan:
         """The first, full read, as ``+I``."""
-        assert begin.full is not None
-        access, full = self.access, begin.full
-        planner = StatePlanner(
-            access=access,
-            levels=begin.levels,
-            created_after_ms=begin.created_after_ms,
-            streams=True,
+        levels, created_after_ms = begin.levels, begin.created_after_ms
+        return Scan(
+            self._reader(self.begins), lambda: self.planner.state(full, levels, created_after_ms)
         )
-        return Scan(self._reader(self.begins), lambda: planner.plan(full))
 
     def _reader(self, form: RowForm) -> RowReader:
-        access = self.access
+        access = self.planner.access
         return self.shown(
             SplitReader(
                 access=access,
@@ -124,31 +101,7 @@ class _Following:
         )
 
     def _changes(self, id: int, step: Deliver) -> Scan:
-        planner = ChangePlanner(self.access)
-        return Scan(
-            self._reader(RowForm.CHANGES),
-            lambda: planner.one(id, step),
-        )
-
-    def _delivered(self, timeline: TableTimeline, id: int) -> Snapshot | None:
-        try:
-            return timeline.delivered(id)
-        except NotFoundError:
-            return None
-
-    def _refuse_lost(self, next_id: int, head: int | None) -> None:
-        """Refuse to wait for what may never come, or come again as something else."""
-        if head is not None and next_id > head + 1:
-            raise NotFoundError(
-                f"{self.access.name} ends at snapshot {head}, and snapshot {next_id} is to be read "
-                "next: the table was rolled back or made anew; start the reader again",
-                name=str(next_id),
-                available=[head],
-            )
-
-    def _taken(self, next_id: int) -> None:
-        if self.consumer is not None:
-            set_consumer(self.access, self.consumer, next_id)
+        return Scan(self._reader(RowForm.CHANGES), lambda: self.planner.changes(id, step))
 
 
 def _joined(scan: Scan) -> Iterator[pa.Table]:

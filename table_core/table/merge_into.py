@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
+from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.coerce import batches_of, cast_column
 from table_core.table.committer import commit_parts, find_commit
 from table_core.table.expressions import evaluate, holds
@@ -272,14 +272,9 @@ class _Pairs:
         cls, access: TableAccess, target: pa.Table, source: pa.Table, on: Mapping[str, str]
     ) -> _Pairs:
         refuse_absent(on, source.column_names)
-        left = pa.table({n: target[n] for n in on}).append_column("_t", _numbers(target))
+        left = pa.table({n: target[n] for n in on})
         right = pa.table({n: cast_column(access.schema.field(n), source[s]) for n, s in on.items()})
-        joined = left.join(
-            right.append_column("_s", _numbers(source)), keys=list(on), join_type="full outer"
-        )
-        target_at, source_at = _positions(joined["_t"]), _positions(joined["_s"])
-        order = np.lexsort((target_at, source_at))  # the join gives them as its threads finish
-        pairs = cls(access, target, source, target_at[order], source_at[order])
+        pairs = cls(access, target, source, *pairs_of(left, right, "full outer"))
         pairs.refuse_ambiguous(on)
         return pairs
 
@@ -320,8 +315,7 @@ class _Pairs:
         sides = (("target", self.target, self.target_at), ("source", self.source, self.source_at))
         both = {}
         for name, rows, at in sides:
-            where = pa.array(np.maximum(at[chosen], 0), mask=at[chosen] < 0)
-            both[name] = rows.take(where)
+            both[name] = side_of(rows, at[chosen])
         return both
 
     def rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
@@ -352,11 +346,3 @@ def _value(clause: MergeClause, column: str, both: Mapping[str, pa.Table]) -> An
 
 def _with_kind(rows: pa.Table, kind: str) -> pa.Table:
     return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar(kind), rows.num_rows))
-
-
-def _numbers(rows: pa.Table) -> pa.Array:
-    return pa.array(np.arange(rows.num_rows, dtype=np.int64))
-
-
-def _positions(column: pa.ChunkedArray) -> Any:
-    return pc.fill_null(column, -1).to_numpy()

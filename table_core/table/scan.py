@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -19,7 +19,7 @@ from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
 from table_core.scan.time_travel import resolve
-from table_core.table.split_reader import SplitReader
+from table_core.table.split_reader import RowForm, SplitReader
 from table_core.table.state_plan import (
     StatePlanner,
     fallback_of,
@@ -129,6 +129,12 @@ class Scan:
         """The reader of the splits of the branch itself, without those of a fallback branch."""
         return self._reader.own
 
+    def as_inserts(self) -> Scan:
+        """The rows of this state, each with ``_ROW_KIND`` ``+I``."""
+        own, others = self._reader.own, self._reader.others
+        branches = {name: _inserting(reader) for name, reader in others.items()}
+        return Scan(_inserting(own), lambda: self._plan, limit=self._limit, branches=branches)
+
     def splits(self) -> list[Split]:
         """The units of reading, in order; picklable, see ``read_split``."""
         return list(self._plan.splits)
@@ -170,6 +176,11 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _inserting(reader: RowReader) -> SplitReader:
+    assert isinstance(reader, SplitReader), "states are read by split readers"
+    return replace(reader, form=RowForm.INSERTS)
 
 
 def batch_scan(

@@ -119,7 +119,7 @@ class SplitReader:
             if self.where is not None and table.num_rows:
                 kept = table.filter(mask(self.where, table))
             if kept.num_rows:
-                yield self._result(kept, retracts=split.retracts)
+                yield self._result(kept, split)
 
     def keyed(self, split: Split) -> Iterator[pa.Table]:
         """Each key of ``split`` once, in key order, retracts too.  Knows no condition.
@@ -133,6 +133,8 @@ class SplitReader:
         if not self.access.schema.is_key_table:
             return self._plain(split)
         match self.form:
+            case RowForm.CHANGES if split.inserts:
+                return self._state(split)
             case RowForm.CHANGES if split.retracts:  # what was there, not what was written
                 return map(_adds, self._merged(split, with_system=True))
             case RowForm.CHANGES:
@@ -141,10 +143,14 @@ class SplitReader:
                 return map(_adds, self._as_stored(split))
             case RowForm.AUDIT:
                 return self._merged(split, with_system=True)
-            case _ if split.raw_convertible:
-                return self._plain(split)
             case _:
-                return map(_adds, self._merged(split, with_system=False))
+                return self._state(split)
+
+    def _state(self, split: Split) -> Iterator[pa.Table]:
+        """The rows that are there."""
+        if split.raw_convertible:
+            return self._plain(split)
+        return map(_adds, self._merged(split, with_system=False))
 
     def _plain(self, split: Split) -> Iterator[pa.Table]:
         """Rows as they lie: of append tables, and where every key occurs once and none is -D."""
@@ -285,14 +291,15 @@ class SplitReader:
 
         return find
 
-    def _result(self, rows: pa.Table, *, retracts: bool) -> pa.Table:
+    def _result(self, rows: pa.Table, split: Split) -> pa.Table:
         columns = [rows[f.name] for f in self.fields]
         if self.with_number:
             columns.insert(0, rows[SEQUENCE_COLUMN])
         if self.form.with_kind:
-            if retracts:
+            inserts = split.inserts or self.form is RowForm.INSERTS
+            if split.retracts:
                 kinds = pa.repeat(pa.scalar("-D"), rows.num_rows)
-            elif KIND_COLUMN in rows.column_names and self.form is not RowForm.INSERTS:
+            elif KIND_COLUMN in rows.column_names and not inserts:
                 kinds = _KINDS.take(rows[KIND_COLUMN].combine_chunks())
             else:
                 kinds = pa.repeat(pa.scalar("+I"), rows.num_rows)

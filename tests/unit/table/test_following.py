@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,26 +16,9 @@ import pytest
 
 import table_core as tc
 from table_core.table.table import Table
+from tests.clocks import Impatient, WouldWaitError
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])
-
-
-class WouldWaitError(Exception):
-    """The reader has caught up."""
-
-
-@dataclass(frozen=True)
-class Impatient:
-    clock: Any
-
-    def now_ms(self) -> int:
-        return self.clock.now_ms()
-
-    def local_offset_ms(self, at_ms: int) -> int:
-        return self.clock.local_offset_ms(at_ms)
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        raise WouldWaitError(duration_ms)
 
 
 def table(**options: str) -> tc.Table:

@@ -1,0 +1,52 @@
+"""Which rows of two tables belong together, by number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["pairs_of", "side_of"]
+
+
+def pairs_of(
+    left: pa.Table, right: pa.Table, join_type: str
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows with equal values in all columns, as pairs of numbers; -1 where one has no partner.
+
+    NULL is equal to nothing.  Pairs come by row of ``right``, then of ``left``; with ``left outer``
+    the other way round.
+
+    Shape: ``left[n]`` and ``right[m]`` with columns of the same types to ``int64[p]`` twice.
+    """
+    keys = [f"k{i}" for i in range(left.num_columns)]
+    joined = (
+        left.rename_columns(keys)
+        .append_column("left", _numbers(left))
+        .join(
+            right.rename_columns(keys).append_column("right", _numbers(right)),
+            keys=keys,
+            join_type=join_type,
+        )
+    )
+    left_at, right_at = _positions(joined["left"]), _positions(joined["right"])
+    by_left = join_type == "left outer"  # the join gives them as its threads finish
+    order = np.lexsort((right_at, left_at) if by_left else (left_at, right_at))
+    return left_at[order], right_at[order]
+
+
+def side_of(rows: pa.Table, at: npt.NDArray[np.int64]) -> pa.Table:
+    """The rows ``at`` of one side, NULLs where there is no partner."""
+    return rows.take(pa.array(np.maximum(at, 0), mask=at < 0))
+
+
+def _numbers(rows: pa.Table) -> pa.Array:
+    return pa.array(np.arange(rows.num_rows, dtype=np.int64))
+
+
+def _positions(column: pa.ChunkedArray) -> Any:
+    return column.fill_null(-1).to_numpy()

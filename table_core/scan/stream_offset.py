@@ -1,0 +1,176 @@
+"""How far a stream has come, as the JSON that a checkpoint keeps.
+
+    {"snapshot": 5, "index": 2, "full": "all"}     two files of the state at 5 are taken
+    {"snapshot": 6, "index": 0}                    the changes of 6 come next
+
+Positions grow: the state at a snapshot, then the changes of the snapshots after it, file by file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError
+from table_core.scan.follow import Levels, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from table_core.scan.split import Split
+
+__all__ = ["NO_LIMIT", "ReadLimit", "StreamOffset", "taken"]
+
+_MEMBERS: Final = frozenset({"snapshot", "index", "full", "created_after_ms"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOffset:
+    """The next thing that a stream reads."""
+
+    snapshot: int
+    index: int = 0
+    """So many files of it are taken."""
+    full: Levels | None = None
+    """These levels of the state at ``snapshot``; None for its changes."""
+    created_after_ms: int | None = None
+    """Of the state, only files created at this time or later."""
+
+    @classmethod
+    def of(cls, begin: Start) -> StreamOffset:
+        """Where a stream stands that begins so."""
+        if begin.full is None:
+            return cls(snapshot=begin.next_id)
+        return cls(
+            snapshot=begin.full.id, full=begin.levels, created_after_ms=begin.created_after_ms
+        )
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, object]) -> StreamOffset:
+        """The position that ``to_document`` gave.
+
+        Raises:
+            ArgumentError: it is no position of a stream; the message shows it.
+        """
+        snapshot, index = document.get("snapshot"), document.get("index", 0)
+        full, created = document.get("full"), document.get("created_after_ms")
+        if not (
+            document.keys() <= _MEMBERS
+            and isinstance(snapshot, int)
+            and isinstance(index, int)
+            and (full is None or full in set(Levels))
+            and (created is None or isinstance(created, int))
+        ):
+            raise ArgumentError(
+                f"{dict(document)!r} is no position of a stream of ours: the checkpoint was made "
+                "by another source; start with a new one",
+                argument="offset",
+                value=dict(document),
+            )
+        return cls(
+            snapshot=snapshot,
+            index=index,
+            full=None if full is None else Levels(str(full)),
+            created_after_ms=created,
+        )
+
+    def to_document(self) -> dict[str, object]:
+        """JSON-safe members; those that say nothing are left out."""
+        document: dict[str, object] = {"snapshot": self.snapshot, "index": self.index}
+        if self.full is not None:
+            document["full"] = self.full.value
+        if self.created_after_ms is not None:
+            document["created_after_ms"] = self.created_after_ms
+        return document
+
+    def at(self, index: int) -> StreamOffset:
+        """The same snapshot when ``index`` of its files are taken."""
+        return StreamOffset(
+            snapshot=self.snapshot,
+            index=index,
+            full=self.full,
+            created_after_ms=self.created_after_ms,
+        )
+
+    @property
+    def beyond(self) -> StreamOffset:
+        """The changes of the snapshot after this."""
+        return StreamOffset(snapshot=self.snapshot + 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the snapshot is taken."""
+        return self.index == 0
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Compares as streams go on: changes of a snapshot come before its state is complete."""
+        return self.snapshot, int(self.full is not None), self.index
+
+    def same_snapshot(self, other: StreamOffset) -> bool:
+        """Whether both stand in the same snapshot, read the same way."""
+        return (self.snapshot, self.full) == (other.snapshot, other.full)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLimit:
+    """At most so much at once; a single split may be more, or nothing would ever move."""
+
+    snapshots: int | None = None
+    files: int | None = None
+    rows: int | None = None
+    bytes: int | None = None
+
+    @property
+    def counts_files(self) -> bool:
+        """Whether one has to look at files to know."""
+        return not (self.files is None and self.rows is None and self.bytes is None)
+
+    def allows(self, splits: Iterable[Split]) -> bool:
+        """Whether ``splits`` together are within the limit of files, rows and bytes."""
+        files = rows = size = 0
+        for split in splits:
+            files += len(split.files)
+            rows += split.row_count
+            size += split.size
+        return (
+            (self.files is None or files <= self.files)
+            and (self.rows is None or rows <= self.rows)
+            and (self.bytes is None or size <= self.bytes)
+        )
+
+
+NO_LIMIT: Final = ReadLimit()
+"""All that is there."""
+
+
+def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:
+    """The splits that hold the files from ``start`` to ``stop``.
+
+    Raises:
+        ArgumentError: a split begins before ``start`` and ends after it: it was planned otherwise.
+    """
+    found, before = [], 0
+    for split in splits:
+        after = before + len(split.files)
+        for edge in (start, stop):
+            if edge is not None and before < edge < after:
+                raise ArgumentError(
+                    f"file {edge} of snapshot {split.snapshot_id} is no place where a stream "
+                    "stops: source.split.* was changed while its first, full read went on; set "
+                    "it back until that is done, or start with a new checkpoint",
+                    argument="offset",
+                    value=edge,
+                )
+        if before >= start and (stop is None or after <= stop):
+            found.append(split)
+        before = after
+    if start > before or (stop is not None and stop > before):
+        raise ArgumentError(
+            f"a stream stands at file {max(start, stop or 0)} of a snapshot of {before} files: "
+            "its checkpoint belongs to another table or to another state of it; start with a "
+            "new one",
+            argument="offset",
+            value=start,
+        )
+    return found

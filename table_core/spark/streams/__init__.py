@@ -1,0 +1,1 @@
+"""Streams on Spark: tables as sources and as sinks, each row exactly once."""

@@ -1,0 +1,79 @@
+"""The commit of one micro-batch: made once, whatever is started again.
+
+A stream has a *name* in the table it writes to, and there a property says which query came how far:
+``tc.stream.<name>`` = ``<query>/<batch>``.  Spark repeats the last batch of a query, never an older
+one, and a query keeps its id as long as it keeps its checkpoint.  So whatever else is seen means that
+the checkpoint is gone, or was taken back, and what the stream read before would be written twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError
+from table_core.table.committer import position
+from table_core.table.results import CommitAs
+
+if TYPE_CHECKING:
+    from table_core.table.access import TableAccess
+
+__all__ = ["BatchCommit", "name_of_checkpoint"]
+
+_PROPERTY: Final = "tc.stream."
+
+
+def name_of_checkpoint(location: str) -> str:
+    """The name of a stream that has none but the place of its checkpoint."""
+    return f"at-{hashlib.sha256(location.rstrip('/').encode()).hexdigest()[:16]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchCommit:
+    """One micro-batch of one stream, as the table knew it when it was looked up."""
+
+    name: str
+    user: str
+    query_id: str | None
+    """None where it cannot be known: then only batches that go back are noticed."""
+    batch: int
+    before: str | None
+    """The property of the stream."""
+
+    @classmethod
+    def of(
+        cls, access: TableAccess, *, name: str, user: str, query_id: str | None, batch: int
+    ) -> BatchCommit:
+        """The batch, if the table has not seen more of this stream than the query knows of.
+
+        Raises:
+            ArgumentError: it has.
+            OutcomeUnknownError: it may have, and the snapshot that would tell has expired.
+        """
+        before = position(access, _PROPERTY + name)
+        if before is not None:
+            query, _, landed = before.rpartition("/")
+            if batch < int(landed) or (query_id and query and query != query_id):
+                raise ArgumentError(
+                    f"{access.name} has batch {landed} of stream {name!r} from query "
+                    f"{query or '?'}, and query {query_id or '?'} now brings batch {batch}: the "
+                    "checkpoint was deleted, taken back or replaced, so that rows would be written "
+                    "twice or left out.  Put the checkpoint back; or, if this is a new stream whose "
+                    "rows are to be added, give it a commit-user of its own",
+                    argument="checkpointLocation",
+                    value=name,
+                )
+        return cls(name=name, user=user, query_id=query_id, batch=batch, before=before)
+
+    @property
+    def commit(self) -> CommitAs:
+        """How the batch is committed: by nobody else at the same time."""
+        key = _PROPERTY + self.name
+        return CommitAs(
+            user=self.user,
+            identifier=self.batch,
+            growing=True,
+            properties={key: f"{self.query_id or ''}/{self.batch}"},
+            expect={key: self.before},
+        )

@@ -1,0 +1,119 @@
+"""What a stream would read until now, in bounded batches, with any version of Spark.
+
+The position is a property of the table that is written, stored by the commit that makes the rows
+visible: there is no checkpoint that could be lost, and of two drains that start from one position one
+commits.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError
+from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
+from table_core.spark.reading import read_splits, shown_fields
+from table_core.spark.schema_bridge import spark_schema
+from table_core.spark.session import parallelism
+from table_core.spark.streams.source import ChangeReader, tasks_of
+from table_core.spark.tasks import distribute
+from table_core.spark.writing import write_frame
+from table_core.table.committer import position
+from table_core.table.results import CommitAs, ResultDocument
+from table_core.table.stream_plan import StreamPlanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from table_core.table.table import Table
+
+__all__ = ["drain"]
+
+_PROPERTY: Final = "tc.drain."
+
+
+def drain(
+    spark: SparkSession,
+    source: Table,
+    into: Table,
+    name: str,
+    transform: Callable[[DataFrame], DataFrame] | None = None,
+    limit: ReadLimit = NO_LIMIT,
+    nanoseconds: str = "refuse",
+) -> ResultDocument:
+    """Bring what is new in ``source`` into ``into``, in batches within ``limit``, each one commit.
+
+    The first time it starts as ``scan.mode`` of ``source`` says, then where drain ``name`` ended.
+    ``transform`` makes of each batch of changes (with ``_ROW_KIND``) the rows to write;
+    ``nanoseconds`` is that of ``table_core.spark.read``.  Ends at the
+    snapshot that is the newest now.  A consumer of ``source`` keeps expiry from what comes next.
+
+    Raises:
+        NotFoundError: what comes next has expired.
+        SchemaError: columns of ``source`` changed on the way; open it again.
+        CommitConflictError: another drain of this name committed meanwhile.
+        TableError: as for ``table_core.spark.write``; batches before it are in.
+    """
+    access = source.access
+    key, consumer = f"{_PROPERTY}{name}", f"drain-{into.name}-{name}"
+    planner = StreamPlanner.of(access, consumer)
+    stored = position(into.access, key)
+    batch, at = _stored(stored)
+    at = at or StreamOffset.of(StreamPlanner.of(access).begin())
+    planner.hold(at.snapshot)
+    until = StreamOffset(snapshot=(access.metadata.head_id() or 0) + 1)
+    started_ms, head, first, rows = access.clock.now_ms(), into.latest_snapshot(), batch, 0
+    while (end := planner.reached(at, limit, until)) != at:
+        frame = _changes(spark, planner, (at, end), nanoseconds)
+        document = json.dumps({"batch": batch, **end.to_document()})
+        commit = CommitAs(
+            user=consumer,
+            identifier=batch,
+            growing=True,
+            properties={key: document},
+            expect={key: stored},
+        )
+        done = write_frame(transform(frame) if transform else frame, into, commit, None)
+        rows += done.rows_added
+        planner.hold(end.snapshot)
+        batch, at, stored = batch + 1, end, document
+    after = into.latest_snapshot()
+    return ResultDocument(
+        action="drain",
+        table=into.name,
+        snapshot_before=head.id if head else None,
+        snapshot_after=after.id if after else None,
+        rows_written=rows,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        details={"position": at.to_document(), "batches": batch - first},
+    )
+
+
+def _stored(text: str | None) -> tuple[int, StreamOffset | None]:
+    """The number of the next batch, and where it begins."""
+    if text is None:
+        return 0, None
+    document = json.loads(text)
+    batch = document.pop("batch", None)
+    if not isinstance(batch, int):
+        raise ArgumentError(
+            f"{text!r} is no position of a drain; take another name", argument="name", value=text
+        )
+    return batch + 1, StreamOffset.from_document(document)
+
+
+def _changes(
+    spark: SparkSession,
+    planner: StreamPlanner,
+    span: tuple[StreamOffset, StreamOffset],
+    nanoseconds: str,
+) -> DataFrame:
+    access = planner.access
+    reader = ChangeReader.of(access, access.schema.fields)
+    fields = shown_fields(reader, nanoseconds)
+    work = planner.between(*span)
+    planner.refuse_new_schema(work, reader.fields)
+    tasks = tasks_of(work, parallelism(spark), keyed=access.schema.is_key_table)
+    return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))

@@ -1,0 +1,128 @@
+"""``df.writeStream.format("paimon")``, and a micro-batch from inside ``foreachBatch``.
+
+Every micro-batch is one commit, named by the stream and the number of the batch: a query that starts
+again finds what it committed, also if the answer of that commit was lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from table_core.errors import ArgumentError, TableError
+from table_core.spark.failures import carried
+from table_core.spark.source_writing import (
+    Written,
+    compacted,
+    results_of,
+    take_back,
+    write_rows,
+)
+from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
+from table_core.spark.writing import table_names, write_frame
+from table_core.table.committer import find_commit, parts_of
+from table_core.table.uncommitted import discard
+from table_core.table.writer import refuse_unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from table_core.spark.source_options import SourceOptions
+    from table_core.table.results import Commit
+    from table_core.table.table import Table
+    from table_core.table.writer import WriteResult
+
+__all__ = ["StreamWriter", "write_batch"]
+
+_QUERY: Final = "sql.streaming.queryId"
+"""The local property in which Spark keeps the id of a query: that of its checkpoint."""
+
+
+def write_batch(
+    df: DataFrame,
+    table: Table,
+    batch_id: int,
+    name: str,
+    mode: str | Mapping[str, Any] | None = None,
+) -> Commit:
+    """Write one micro-batch from inside ``foreachBatch``, once however often Spark repeats it.
+
+    ``name`` names the stream among those that write to ``table``, and is the commit's user;
+    ``mode`` is ``overwrite`` of ``Table.write``.  A batch without rows makes a snapshot too.
+
+    Raises:
+        ArgumentError: the table has seen a later batch of ``name``, or another query's: the
+            checkpoint was deleted or taken back.
+        TableError: as for ``table_core.spark.write``.
+    """
+    context = getattr(df.sparkSession, "_sc", None)
+    query_id = None if context is None else context.getLocalProperty(_QUERY)
+    batch = BatchCommit.of(table.access, name=name, user=name, query_id=query_id, batch=batch_id)
+    return write_frame(df, table, batch.commit, mode)
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writes files in tasks; each micro-batch is committed in one process beside the driver."""
+
+    def __init__(self, options: SourceOptions, schema: StructType, *, overwrite: bool) -> None:
+        with carried():
+            self._overwrite = "table" if overwrite else None
+            self._user = options.commit.user
+            self._checkpoint = options.checkpoint
+            self._table = options.open()
+            refuse_unwritable(self._table.access, adds_only=True)
+            self._names = table_names(schema, self._table.access)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of one task."""
+        with carried():
+            context = TaskContext.get()
+            query_id = None if context is None else context.getLocalProperty(_QUERY)
+            return Written(write_rows(self._table.access, self._names, iterator), query_id)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Make the micro-batch visible, unless it is."""
+        if not messages:
+            return  # a batch without any task: Spark knew that there is nothing
+        with carried():
+            results = results_of(self._table.access, messages)
+            try:
+                commit = self._batch(messages, batchId).commit
+                found = find_commit(self._table.access, commit)
+            except TableError:
+                self._discard(results)
+                raise
+            if found is not None:
+                self._discard(results)
+                return
+            if self._overwrite is None:
+                results.append(compacted(self._table.access, results))
+            self._table.commit(results, commit, self._overwrite)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+        """Take away what tasks wrote, if that is certain to be in no snapshot."""
+        with carried():
+            take_back(self._table.access, messages)
+
+    def _batch(self, messages: Sequence[WriterCommitMessage | None], number: int) -> BatchCommit:
+        ids = {message.query_id for message in messages if isinstance(message, Written)}
+        query_id = next((id for id in ids if id), None)
+        user = self._user or query_id
+        if user is None:
+            raise ArgumentError(
+                "Spark does not say which query this is; set commit-user to a name of the stream",
+                argument="commit-user",
+            )
+        name = self._user or (name_of_checkpoint(self._checkpoint) if self._checkpoint else user)
+        return BatchCommit.of(
+            self._table.access, name=name, user=user, query_id=query_id, batch=number
+        )
+
+    def _discard(self, results: Sequence[WriteResult]) -> None:
+        discard(self._table.access, parts_of(results))

@@ -1,0 +1,215 @@
+"""``spark.readStream.format("paimon")``: changes as they come.
+
+The position is ``scan.stream_offset``, in Spark's checkpoint; a consumer, if one is named, follows it
+in the table when a micro-batch is done.  Changes of one bucket are read by one task, oldest first, so
+that a sink which keeps the order of a task keeps the order of each key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import ArgumentError, DataError, NotFoundError, UnsupportedFeatureError
+from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
+from table_core.spark._compat import STREAM_ADMISSION
+from table_core.spark.failures import carried
+from table_core.spark.reading import read_splits, shown_fields
+from table_core.spark.tasks import groups_of
+from table_core.table.scan import bound_where
+from table_core.table.split_reader import RowForm, SplitReader
+from table_core.table.stream_plan import StreamPlanner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from table_core.datatypes.kinds import Field
+    from table_core.predicate.bound import Bound
+    from table_core.scan.split import Split
+    from table_core.scan.stream_offset import ReadLimit
+    from table_core.spark.source_options import SourceOptions
+    from table_core.table.access import TableAccess
+
+__all__ = ["ChangeReader", "StreamReader", "stream_reader", "tasks_of"]
+
+_SLOTS: Final = 16
+"""Partitions to plan for: the planner does not know how many cores there are."""
+_ADDS: Final = frozenset({"+I", "+U"})
+
+
+def stream_reader(options: SourceOptions, columns: tuple[str, ...]) -> StreamReader:
+    """The source of a stream, with what this version of Spark can do.
+
+    Raises:
+        UnsupportedFeatureError: ``read.stream.*`` before PySpark 4.2.
+    """
+    if STREAM_ADMISSION:
+        from table_core.spark.streams.admission import AdmittingReader
+
+        return AdmittingReader(options, columns)
+    if options.limit != NO_LIMIT:
+        raise UnsupportedFeatureError(
+            "read.stream.*: this PySpark does not let a source limit its micro-batches, 4.2 does; "
+            "table_core.spark.drain reads what is there in bounded batches with any version",
+            feature="read.stream.* before PySpark 4.2",
+        )
+    return StreamReader(options, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReader:
+    """Reads splits of a stream.  Picklable."""
+
+    reader: SplitReader
+    """Of changes."""
+    with_kind: bool
+    """Whether rows begin with ``_ROW_KIND``; if not, none may take another back."""
+
+    @classmethod
+    def of(
+        cls,
+        access: TableAccess,
+        fields: tuple[Field, ...],
+        where: Bound | None = None,
+        *,
+        with_kind: bool = True,
+    ) -> ChangeReader:
+        """Reads ``fields`` of the rows where ``where`` holds."""
+        reader = SplitReader(access=access, fields=fields, where=where, form=RowForm.CHANGES)
+        return cls(reader, with_kind)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, but for ``_ROW_KIND``."""
+        return self.reader.fields
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        """The columns that a condition may name."""
+        return self.reader.condition_fields
+
+    def schema(self) -> pa.Schema:
+        """The columns of every table."""
+        found = self.reader.schema()
+        return found if self.with_kind else found.remove(0)
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        """The rows of ``split``.
+
+        Raises:
+            DataError: a row takes another back and kinds are not shown.
+        """
+        for rows in self.reader.read(split):
+            if self.with_kind:
+                yield rows
+                continue
+            retracts = set(rows[ROW_KIND_COLUMN].unique().to_pylist()) - _ADDS
+            if retracts:
+                raise DataError(
+                    f"snapshot {split.snapshot_id} has rows that take others back "
+                    f"({', '.join(sorted(retracts))}); set read.changelog=true to see the kind of "
+                    f"each row as {ROW_KIND_COLUMN}",
+                    column=ROW_KIND_COLUMN,
+                    row=None,
+                    value=min(retracts),
+                )
+            yield rows.drop_columns([ROW_KIND_COLUMN])
+
+
+class _Work(InputPartition):
+    """The work of one task."""
+
+    def __init__(self, splits: Sequence[Split]) -> None:
+        super().__init__(tuple(splits))
+
+
+class StreamReader(DataSourceStreamReader):
+    """One stream: the process that plans keeps it, tasks get a copy."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        with carried():
+            access = options.open().access
+            where = bound_where(access.schema, options.where)
+            with_kind = ROW_KIND_COLUMN in columns
+            fields = access.schema.select(name for name in columns if name != ROW_KIND_COLUMN)
+            if with_kind and columns[0] != ROW_KIND_COLUMN:
+                raise ArgumentError(
+                    f"{ROW_KIND_COLUMN} is the first column of changes",
+                    argument="schema",
+                    value=list(columns),
+                )
+            self._planner = StreamPlanner.of(access, where=where)
+            self._reader = ChangeReader.of(access, fields, where, with_kind=with_kind)
+            self._nanoseconds = options.nanoseconds
+            self._limit: ReadLimit = options.limit
+            self._begin: StreamOffset | None = None
+            self._at: StreamOffset | None = None
+            """Where Spark stands, as far as it told."""
+
+    def initialOffset(self) -> dict[str, object]:  # noqa: N802
+        """Where a stream without a checkpoint begins."""
+        with carried():
+            begin = self._begun()
+            self._planner.hold(begin.snapshot)
+            self._at = self._at or begin
+            return begin.to_document()
+
+    def latestOffset(self) -> dict[str, object]:  # noqa: N802
+        """Everything that is there now."""
+        with carried():
+            self._at = self._planner.reached(self._at or self._unknown())
+            return self._at.to_document()
+
+    def _begun(self) -> StreamOffset:
+        """The beginning, found once: a later one could leave out what a first batch was to read."""
+        if self._begin is None:
+            self._begin = StreamOffset.of(self._planner.begin())
+        return self._begin
+
+    def _unknown(self) -> StreamOffset:
+        """A place from which to look for the end: Spark asks for it before it says where it stands."""
+        try:
+            return self._begun()
+        except NotFoundError:  # a new stream hears of it when it begins, another has begun before
+            return self._planner.newest()
+
+    def partitions(
+        self, start: Mapping[str, object], end: Mapping[str, object]
+    ) -> Sequence[InputPartition]:
+        """The work between two positions; Spark asks for none to say where it stands."""
+        with carried():
+            begin, to = StreamOffset.from_document(start), StreamOffset.from_document(end)
+            if self._at is None or self._at.order < to.order:
+                self._at = to
+            work = self._planner.between(begin, to)
+            self._planner.refuse_new_schema(work, self._reader.fields)
+            keyed = self._planner.access.schema.is_key_table
+            return [_Work(task) for task in tasks_of(work, _SLOTS, keyed=keyed)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one task."""
+        with carried():
+            fields = shown_fields(self._reader, self._nanoseconds)
+            yield from read_splits(self._reader, fields)(partition.value)
+
+    def commit(self, end: Mapping[str, object]) -> None:
+        """Let expiry take what Spark is done with."""
+        with carried():
+            self._planner.hold(StreamOffset.from_document(end).snapshot)
+
+
+def tasks_of(work: Sequence[Split], slots: int, *, keyed: bool) -> list[list[Split]]:
+    """``work`` for tasks; where rows have keys, what is of one bucket stays together, in order."""
+    together: dict[object, list[Split]] = {}
+    for number, split in enumerate(work):
+        name = (split.partition, split.bucket) if keyed else number
+        together.setdefault(name, []).append(split)
+    groups = groups_of(
+        list(together.values()), lambda splits: sum(split.size for split in splits), slots
+    )
+    return [[split for splits in group for split in splits] for group in groups]

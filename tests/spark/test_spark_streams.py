@@ -1,0 +1,237 @@
+"""Goal: a stream on Spark gives every change once, and what it writes is there once.
+
+Method: queries that take what is there and end (``availableNow``), started again on the same
+checkpoint, against the rows that the embedded engine reads.  A lost answer is made by taking from
+the checkpoint that a batch was committed: then Spark repeats it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.spark import ReadLimit, drain, register, write_batch
+from table_core.spark._compat import STREAM_ADMISSION
+
+NAME = "paimon"
+PATIENCE_S = 300
+KINDS = {"+I": 1, "-U": -1, "+U": 1, "-D": -1}
+
+
+@pytest.fixture(scope="module")
+def source(spark: Any) -> Any:
+    register(spark, NAME)
+    return spark
+
+
+def keyed(catalog: tc.Catalog, name: str, **options: str) -> tc.Table:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+    return catalog.create_table(
+        f"d.{name}", schema, primary_key=("id",), options={"bucket": "2", **options}
+    )
+
+
+def write(table: tc.Table, *rows: tuple[str, int, str]) -> None:
+    kinds, ids, values = zip(*rows, strict=True)
+    with table.write() as writer:
+        writer.write(pa.table({"id": ids, "v": values, "_ROW_KIND": kinds}))
+        writer.commit()
+
+
+def content(table: tc.Table) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row.values()) for row in table.read().to_arrow().to_pylist())
+
+
+def run(query: Any) -> None:
+    """Let ``query`` take what is there; raises what it ended with."""
+    started = query.trigger(availableNow=True).start()
+    ended = started.awaitTermination(PATIENCE_S)
+    assert ended, started.lastProgress
+
+
+def changes(spark: Any, table: tc.Table, **options: str) -> Any:
+    reader = spark.readStream.format(NAME).option("read.changelog", "true").options(**options)
+    return reader.load(table.uri)
+
+
+def sink(frame: Any, target: tc.Table, checkpoint: Path) -> Any:
+    return frame.writeStream.format(NAME).options(
+        path=target.uri, checkpointLocation=str(checkpoint)
+    )
+
+
+def test_changes_flow_from_table_to_table_once_across_restarts(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    orders = keyed(catalog, "orders", **{"changelog-producer": "input"})
+    copy = keyed(catalog, "copy")
+    checkpoint = tmp_path / "checkpoint"
+    write(orders, ("+I", 1, "a"), ("+I", 2, "b"))
+    write(orders, ("+U", 1, "c"), ("+I", 3, "d"))
+    run(sink(changes(source, orders, **{"consumer-id": "copier"}), copy, checkpoint))
+    assert content(copy) == content(orders) == [(1, "c"), (2, "b"), (3, "d")]
+    write(orders, ("-D", 2, "b"))
+    write(orders, ("+I", 2, "e"), ("-D", 3, "d"), ("+U", 1, "f"))
+    run(sink(changes(source, orders, **{"consumer-id": "copier"}), copy, checkpoint))
+    assert content(copy) == content(orders) == [(1, "f"), (2, "e")]
+    assert orders.consumers.get("copier") == 3  # Spark tells what is done when it goes on
+    before = copy.latest_snapshot()
+    newest = max((checkpoint / "commits").iterdir(), key=lambda path: path.name)
+    for lost in (newest, newest.with_name(f".{newest.name}.crc")):
+        lost.unlink(missing_ok=True)
+    run(sink(changes(source, orders), copy, checkpoint))
+    assert copy.latest_snapshot() == before
+    assert content(copy) == content(orders)
+
+
+def test_a_checkpoint_that_was_deleted_is_an_error(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
+    events, copy = (catalog.create_table(f"d.{name}", schema) for name in ("events", "copy"))
+    checkpoint = tmp_path / "checkpoint"
+    frame = source.readStream.format(NAME).load(events.uri)
+    write(events, ("+I", 1, "a"))
+    run(sink(frame, copy, checkpoint))
+    shutil.rmtree(checkpoint)
+    with pytest.raises(Exception, match="checkpoint was deleted"):
+        run(sink(frame, copy, checkpoint))
+    assert content(copy) == [(1, "a")]
+
+
+def test_a_drain_goes_on_where_it_ended_in_batches_of_any_size(
+    source: Any, catalog: tc.Catalog
+) -> None:
+    orders = keyed(catalog, "orders", **{"changelog-producer": "input"})
+    copy = keyed(catalog, "copy")
+    write(orders, ("+I", 1, "a"), ("+I", 2, "b"))
+    for expected in (1, 2, 0):
+        done = drain(source, orders, copy, "copier", limit=ReadLimit(snapshots=1))
+        assert done.details["batches"] == expected
+        assert content(copy) == content(orders)
+        if expected == 1:
+            write(orders, ("-D", 2, "b"), ("+U", 1, "c"))
+            write(orders, ("-D", 1, "c"), ("+I", 2, "d"))
+    assert orders.consumers.get("drain-d.copy-copier") == 4
+    changed = drain(source, orders, copy, "other", lambda rows: rows.where("id = 2"))
+    assert (changed.details["batches"], changed.rows_written) == (1, 1)
+
+
+def test_foreach_batch_writes_once_and_updates_come_that_way(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
+    events = catalog.create_table("d.events", schema)
+    totals = catalog.create_table(
+        "d.totals",
+        pa.schema([pa.field("v", pa.string(), nullable=False), ("n", pa.int64())]),
+        primary_key=("v",),
+    )
+
+    def save(frame: Any, batch: int) -> None:
+        for _ in range(2):
+            write_batch(frame, totals, batch, name="totals")
+
+    counted = source.readStream.format(NAME).load(events.uri).groupBy("v").count()
+    counted = counted.withColumnRenamed("count", "n")
+    for round_ in range(2):
+        write(events, ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "a"))
+        query = counted.writeStream.outputMode("update").foreachBatch(save)
+        run(query.option("checkpointLocation", str(tmp_path / "checkpoint")))
+        assert content(totals) == [("a", 2 * round_ + 2), ("b", round_ + 1)]
+    assert totals.latest_snapshot().id == 2
+
+
+def test_a_stream_reads_what_a_batch_reads(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    orders = keyed(catalog, "orders", **{"changelog-producer": "lookup"})
+    write(orders, *(("+I", id, "x") for id in range(50)))
+    write(orders, *(("+U", id, "y") for id in range(0, 50, 3)))
+    orders.compact()
+    rows: list[tuple[Any, ...]] = []
+
+    def keep(frame: Any, batch: int) -> None:
+        rows.extend(tuple(row) for row in frame.collect())
+
+    frames = {
+        "state": changes(source, orders, where="id < 40", columns="v,id"),
+        "changes": changes(
+            source, orders, **{"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
+        ),
+    }
+    found = {}
+    for name, frame in frames.items():
+        query = frame.writeStream.foreachBatch(keep)
+        run(query.option("checkpointLocation", str(tmp_path / name)))
+        found[name], rows[:] = sorted(rows), []
+    assert found["state"] == sorted(("+I", v, id) for id, v in content(orders) if id < 40)
+    expected = orders.changes(after=0).to_arrow().to_pylist()
+    assert found["changes"] == sorted(tuple(row.values()) for row in expected)
+    assert sum(KINDS[row[0]] for row in found["changes"]) == 50
+    batch = source.read.format(NAME).option("read.changelog", "true").options(columns="v,id")
+    state = batch.load(orders.uri).where("id < 40")
+    assert sorted(map(tuple, state.collect())) == found["state"]
+    batch = source.read.format(NAME).option("read.changelog", "true")
+    ranged = batch.option("incremental-between", f"0,{orders.latest_snapshot().id}").load(
+        orders.uri
+    )
+    assert sorted(map(tuple, ranged.collect())) == found["changes"]
+
+
+def test_what_a_stream_cannot_read_it_says(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    orders = keyed(catalog, "orders", **{"changelog-producer": "input"})
+    write(orders, ("+I", 1, "a"))
+    checkpoint = tmp_path / "checkpoint"
+    plain = source.readStream.format(NAME).load(orders.uri)
+
+    def start() -> None:
+        query = plain.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+        run(query)
+
+    start()
+    write(orders, ("-D", 1, "a"))
+    with pytest.raises(Exception, match=r"read\.changelog=true"):
+        start()
+    write(orders, ("+I", 2, "a"))
+    write(orders, ("+I", 3, "a"))
+    orders.expire_snapshots(retain_max=1, retain_min=1)
+    with pytest.raises(Exception, match=r"snapshot 2 has expired.*consumer-id"):
+        start()
+
+
+def test_a_micro_batch_is_bounded_where_spark_can_be_told(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    orders = keyed(catalog, "orders", **{"changelog-producer": "input"})
+    for id in (1, 2, 3):
+        write(orders, ("+I", id, "a"))
+    limited = changes(
+        source,
+        orders,
+        **{
+            "scan.mode": "from-snapshot",
+            "scan.snapshot-id": "1",
+            "read.stream.maxSnapshotsPerTrigger": "1",
+        },
+    )
+    batches: list[int] = []
+
+    def keep(frame: Any, batch: int) -> None:
+        batches.append(frame.count())
+
+    query = limited.writeStream.foreachBatch(keep)
+    query = query.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    if STREAM_ADMISSION:
+        run(query)
+        assert batches == [1, 1, 1]
+        return
+    with pytest.raises(Exception, match=r"read\.stream.*drain"):
+        run(query)

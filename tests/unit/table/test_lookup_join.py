@@ -1,0 +1,186 @@
+"""Goal: a lookup join gives each row the columns of the dimension row with its key.
+
+Method: random rows against a loop over both sides; small tables for states, caches and missing keys.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import table_core as tc
+from table_core.errors import ArgumentError, DataError
+from table_core.table.lookup_join import CACHE
+from table_core.table.table import Table
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("region", pa.string(), nullable=False),
+        ("price", pa.decimal128(9, 2)),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+
+
+def dimension(rows: list[dict[str, Any]], **options: str) -> tc.Table:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    table = catalog.create_table(
+        "d.items", SCHEMA, primary_key=("id", "region"), options={"bucket": "2", **options}
+    )
+    write(table, rows)
+    return table
+
+
+def write(table: tc.Table, rows: list[dict[str, Any]]) -> None:
+    with table.write() as writer:
+        writer.write(pa.Table.from_pylist(rows, schema=SCHEMA))
+        writer.commit()
+
+
+def item(id: int, region: str = "eu", price: str = "1.00") -> dict[str, Any]:
+    return {"id": id, "region": region, "price": Decimal(price), "tags": [region, str(id)]}
+
+
+@dataclass
+class Waited:
+    """A clock on which something happens while somebody waits."""
+
+    clock: Any
+    then: Any
+    slept_ms: list[int] = field(default_factory=list)
+
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+    def local_offset_ms(self, at_ms: int) -> int:
+        return self.clock.local_offset_ms(at_ms)
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        self.slept_ms.append(duration_ms)
+        if len(self.slept_ms) == 2:
+            self.then()
+
+
+KEYS = st.tuples(st.integers(0, 6), st.sampled_from(["eu", "us", "é"]))
+
+
+@given(
+    st.dictionaries(KEYS, st.integers(0, 99), max_size=12),
+    st.lists(st.tuples(st.none() | st.integers(0, 8), st.sampled_from(["eu", "us", "é", None]))),
+    st.sampled_from(["256 mb", "0 b"]),
+    st.booleans(),
+)
+def test_every_row_gets_what_a_loop_finds(
+    items: dict[tuple[int, str], int],
+    keys: list[tuple[int | None, str | None]],
+    memory: str,
+    by_both: bool,
+) -> None:
+    rows = [item(id, region, f"{cents}.50") for (id, region), cents in items.items()]
+    table = dimension(rows, **{"lookup.cache-max-memory-size": memory})
+    orders = pa.table(
+        {
+            "n": pa.array(range(len(keys)), pa.int32()),
+            "item": pa.array([id for id, _ in keys], pa.int16()),
+            "place": pa.array([region for _, region in keys], pa.string()),
+        }
+    )
+    on = {"item": "id", "place": "region"} if by_both else {"item": "id"}
+    expected = []
+    for order in orders.to_pylist():
+        partners = [
+            row
+            for row in table.read().to_arrow().to_pylist()
+            if all(
+                order[ours] is not None and order[ours] == row[theirs]
+                for ours, theirs in on.items()
+            )
+        ]
+        nothing = dict.fromkeys(SCHEMA.names)
+        for row in partners or [nothing]:
+            expected.append(order | {k: v for k, v in row.items() if k not in on.values()})
+    joined = tc.lookup_join(orders, table, on)
+    assert sorted(map(repr, joined.to_pylist())) == sorted(map(repr, expected))
+    assert joined["n"].to_pylist() == sorted(joined["n"].to_pylist())
+
+
+def test_the_state_is_the_one_that_was_asked_for() -> None:
+    table = dimension([item(1, price="1.00")])
+    table.tags.create("old")
+    before = datetime.fromtimestamp(table.latest_snapshot().time_millis / 1000, UTC)
+    write(table, [item(1, price="2.00")])
+    orders = pa.table({"id": [1]})
+
+    def price(**how: Any) -> str:
+        return str(tc.lookup_join(orders, table, ["id"], columns=["price"], **how)["price"][0])
+
+    assert price() == "2.00"
+    assert {price(as_of=1), price(as_of="old"), price(as_of=before)} == {"1.00"}
+    write(table, [item(1, price="3.00")])
+    assert price() == "3.00"
+
+
+def test_a_missing_key_is_null_or_an_error_or_waited_for() -> None:
+    table = dimension([item(1)])
+    orders = pa.table({"id": pa.array([1, 2, None], pa.int64())})
+    assert tc.lookup_join(orders, table, ["id"])["price"].null_count == 2
+    with pytest.raises(DataError, match=r"no row for \{'id': '2'\}, and 1 more"):
+        tc.lookup_join(orders, table, ["id"], missing="fail")
+    clock = Waited(table.access.clock, lambda: write(table, [item(2)]))
+    waiting = Table(replace(table.access, clock=clock))
+    found = tc.lookup_join(orders, waiting, ["id"], missing="wait")
+    assert (found["price"].null_count, clock.slept_ms) == (1, [200, 400])
+    more = pa.table({"id": [3]})
+    with pytest.raises(DataError, match="after 0"):
+        tc.lookup_join(more, waiting, ["id"], missing="wait", wait_seconds=0.5)
+
+
+def test_a_dimension_is_read_once_for_each_state_and_a_large_one_is_not_kept() -> None:
+    table = dimension([item(id) for id in range(50)])
+    orders = pa.table({"id": [1, 2]})
+    CACHE.clear()
+    first = tc.lookup_join(orders, table, ["id"])
+    for file in table.access.live_entries(table.latest_snapshot()):
+        name = file.file.file_name
+        path = next(p for p in paths(table) if p.endswith(name))
+        table.access.storage.delete([path])
+    assert tc.lookup_join(orders, table, ["id"]) == first
+    CACHE.clear()
+    with pytest.raises(tc.errors.TableError):
+        tc.lookup_join(orders, table, ["id"])
+
+
+def paths(table: tc.Table) -> list[str]:
+    storage = table.access.storage
+    return [
+        file.path
+        for folder in storage.list("")
+        if folder.path.startswith("bucket-")
+        for file in storage.list(folder.path)
+    ]
+
+
+def test_what_cannot_be_joined_is_refused_by_name() -> None:
+    table = dimension([item(1)])
+    orders = pa.table({"id": [1], "price": [1]})
+    for how, what in (
+        ({"on": []}, "on: name"),
+        ({"on": ["nope"]}, "nope"),
+        ({"on": {"nope": "id"}}, "no column"),
+        ({"on": ["id"]}, "both the rows"),
+        ({"on": ["id"], "missing": "maybe"}, "use one of"),
+        ({"on": ["id"], "missing": "wait", "as_of": 1}, "past"),
+        ({"on": ["id"], "columns": ["nope"]}, "nope"),
+    ):
+        with pytest.raises(ArgumentError, match=what):
+            tc.lookup_join(orders, table, **how)  # type: ignore[arg-type]  # wrong on purpose

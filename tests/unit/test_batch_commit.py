@@ -1,0 +1,105 @@
+"""Goal: a micro-batch is in the table once, whatever a stream repeats or forgets.
+
+Method: every storage call of a batch fails, is lost or is the last one of the process, one after the
+other; then the batch is repeated as Spark does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, CommitConflictError, TableError
+from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
+from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.table.metadata import Metadata
+from table_core.table.table import Table
+
+SCHEMA = pa.schema([("id", pa.int64())])
+
+
+def table() -> tc.Table:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    return catalog.create_table("d.t", SCHEMA)
+
+
+def put(handle: tc.Table, batch: int, query: str | None = "q", name: str = "s") -> None:
+    user = query or name
+    found = BatchCommit.of(handle.access, name=name, user=user, query_id=query, batch=batch)
+    with handle.write(commit=found.commit) as writer:
+        writer.write(pa.table({"id": [batch]}))
+        writer.commit()
+
+
+def ids(handle: tc.Table) -> list[int]:
+    return sorted(handle.read().to_arrow()["id"].to_pylist())
+
+
+def failing(handle: tc.Table, faults: Faults) -> tc.Table:
+    access = handle.access
+    storage = FaultyStorage(access.storage, faults)
+    return Table(replace(access, storage=storage, metadata=Metadata(storage, access.branch)))
+
+
+@pytest.mark.parametrize("fault", [Fault.ERROR_BEFORE, Fault.ERROR_AFTER, Fault.CRASH_AFTER])
+def test_a_repeated_batch_is_there_once_wherever_the_first_ended(fault: Fault) -> None:
+    counted = Faults.none()
+    put(failing(table(), counted), 0)
+    for call in range(len(counted.calls)):
+        handle = table()
+        with contextlib.suppress(TableError, Crash):
+            put(failing(handle, Faults.at({call: fault})), 0)
+        put(handle, 0)
+        put(handle, 1)
+        assert ids(handle) == [0, 1], call
+
+
+def test_a_batch_that_goes_back_or_comes_from_another_query_is_refused() -> None:
+    handle = table()
+    for batch in range(3):
+        put(handle, batch)
+    put(handle, 2)
+    with pytest.raises(ArgumentError, match=r"batch 2.*now brings batch 1: the checkpoint was"):
+        put(handle, 1)
+    for batch in (0, 2, 3):
+        with pytest.raises(ArgumentError, match="checkpoint was deleted"):
+            put(handle, batch, query="another")
+    put(handle, 0, query="another", name="another")
+    put(handle, 3)
+    assert ids(handle) == [0, 0, 1, 2, 3]
+
+
+def test_a_stream_whose_query_is_unknown_still_notices_that_it_goes_back() -> None:
+    handle = table()
+    for batch in (0, 1, 1):
+        put(handle, batch, query=None)
+    with pytest.raises(ArgumentError, match="checkpoint"):
+        put(handle, 0, query=None)
+    assert ids(handle) == [0, 1]
+
+
+def test_of_two_queries_that_began_at_once_one_commits() -> None:
+    handle = table()
+    both = [
+        BatchCommit.of(handle.access, name="s", user=query, query_id=query, batch=0).commit
+        for query in ("a", "b")
+    ]
+    for commit, row in zip(both, (1, 2), strict=True):
+        with handle.write(commit=commit) as writer:
+            writer.write(pa.table({"id": [row]}))
+            if row == 2:
+                with pytest.raises(CommitConflictError):
+                    writer.commit()
+            else:
+                writer.commit()
+    assert ids(handle) == [1]
+
+
+def test_a_checkpoint_has_one_name() -> None:
+    assert name_of_checkpoint("/a/b/") == name_of_checkpoint("/a/b") != name_of_checkpoint("/a/c")
