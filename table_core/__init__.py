@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from table_core.sources.postgres import PostgresSource
     from table_core.table.catalog import Catalog, open_catalog, open_table
     from table_core.table.cdc.sync import sync_database, sync_table
-    from table_core.table.lookup_join import lookup_join
-    from table_core.table.merge_into import (
+    from table_core.table.changing.merge_into import (
         MatchedDelete,
         MatchedUpsert,
         NotMatchedBySourceDelete,
         NotMatchedBySourceUpsert,
         NotMatchedInsert,
     )
+    from table_core.table.reading.lookup_join import lookup_join
+    from table_core.table.reading.scan import Scan
     from table_core.table.results import Commit, CommitAs, ResultDocument
-    from table_core.table.scan import Scan
     from table_core.table.table import Table
 
 __all__ = [

@@ -13,9 +13,9 @@ from table_core.cli.rows import show_records
 from table_core.datatypes.text import type_to_json
 
 if TYPE_CHECKING:
-    from table_core.table.health import Health
     from table_core.table.results import ResultDocument
     from table_core.table.table import Table
+    from table_core.table.upkeep.health import Health
 
 __all__ = ["show_description", "show_health", "show_result", "utc"]
 

@@ -23,7 +23,7 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from table_core.table.scan import Scan
+    from table_core.table.reading.scan import Scan
 
 __all__ = ["show_changes", "show_records", "show_rows"]
 

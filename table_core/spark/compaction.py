@@ -10,16 +10,21 @@ from table_core.spark.failures import translated
 from table_core.spark.session import parallelism as slots_of
 from table_core.spark.session import started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
-from table_core.table import database_upkeep as upkeep
-from table_core.table.append_vectors import AppendVectors
-from table_core.table.committer import find_commit
-from table_core.table.compact import choose, clustering_of, commit_compaction, compact_bucket
-from table_core.table.compact import compact as compact_here
-from table_core.table.compaction import pack_files, packs_of, with_index
-from table_core.table.data_files import FileFactory
-from table_core.table.inline_compaction import InlineCompaction
+from table_core.table.changing.append_vectors import AppendVectors
+from table_core.table.committing.committer import find_commit
+from table_core.table.compacting.compact import (
+    choose,
+    clustering_of,
+    commit_compaction,
+    compact_bucket,
+)
+from table_core.table.compacting.compact import compact as compact_here
+from table_core.table.compacting.compaction import pack_files, packs_of, with_index
+from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.compacting.sort_compaction import sort_bucket
 from table_core.table.results import CommitAs
-from table_core.table.sort_compaction import sort_bucket
+from table_core.table.upkeep import database_upkeep as upkeep
+from table_core.table.writing.data_files import FileFactory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +37,11 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.catalog import Catalog
-    from table_core.table.compact import Choice
-    from table_core.table.compactor import CompactChange
+    from table_core.table.compacting.compact import Choice
+    from table_core.table.compacting.compactor import CompactChange
     from table_core.table.results import ResultDocument
     from table_core.table.table import Table
-    from table_core.table.writer import BucketChange
+    from table_core.table.writing.writer import BucketChange
 
 __all__ = ["compact", "compact_database", "compact_due"]
 

@@ -40,7 +40,7 @@ from table_core.spark.streams.sink import StreamWriter
 from table_core.spark.streams.source import stream_reader
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import table_names, typed
-from table_core.table.writer import refuse_unwritable
+from table_core.table.writing.writer import refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from table_core.spark.rescaling import rescale
 from table_core.spark.statements import delete, update
 from table_core.spark.tasks import each
 from table_core.spark.writing import write_frame
-from table_core.table.embedded import quiet
+from table_core.table.jobs.embedded import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from table_core.table.catalog import Catalog
-    from table_core.table.flow import View
+    from table_core.table.jobs.flow import View
     from table_core.table.results import Commit, CommitAs, ResultDocument
     from table_core.table.table import Table
 

@@ -19,7 +19,7 @@ if __name__ == "__main__" and not __package__:  # as a script its folder comes f
 
 from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
 from table_core.spark.lifetime import end_when_told, end_with_runner
-from table_core.table.job_spec import JobResult, JobSpec
+from table_core.table.jobs.job_spec import JobResult, JobSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +89,7 @@ class _Job:
     def run(
         self, spec_path: str, conf_path: str | None, private_path: str | None
     ) -> dict[str, object]:
-        from table_core.table.jobs import run_embedded, run_job
+        from table_core.table.jobs.run import run_embedded, run_job
 
         spec = JobSpec.from_json(_text(spec_path))
         if private_path is not None:

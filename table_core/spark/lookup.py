@@ -1,7 +1,7 @@
 """Lookup joins on Spark: tasks keep the dimension, rows pass by it.
 
 The dimension is not shuffled and no row of it passes through the driver: each Python worker reads it
-once for each state (``table_core.table.lookup_join``).  So it is for dimensions that a worker can hold,
+once for each state (``table_core.table.reading.lookup_join``).  So it is for dimensions that a worker can hold,
 and for streams; two large tables are joined better by Spark, over ``table_core.spark.read``.
 """
 
@@ -14,14 +14,14 @@ from pyspark.sql.types import StructType
 
 from table_core.spark.failures import carried
 from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
-from table_core.table.lookup_join import Dimension
+from table_core.table.reading.lookup_join import Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
-    from table_core.table.lookup_join import AsOf
+    from table_core.table.reading.lookup_join import AsOf
     from table_core.table.table import Table
 
 __all__ = ["lookup_join"]

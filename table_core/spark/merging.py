@@ -29,12 +29,9 @@ from table_core.spark.session import parallelism, started
 from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared_by_share, shared_out
-from table_core.table import merge_into as clauses
-from table_core.table.committer import commit_parts, find_commit
-from table_core.table.file_reader import POSITION_COLUMN
-from table_core.table.overwriting import commit_results
-from table_core.table.results import CommitAs
-from table_core.table.row_changes import (
+from table_core.table.changing import merge_into as clauses
+from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.row_changes import (
     PreparedChange,
     RowChanges,
     change_part,
@@ -42,7 +39,10 @@ from table_core.table.row_changes import (
     marks_rows,
     take_back,
 )
-from table_core.table.state_plan import StatePlanner
+from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.reading.file_reader import POSITION_COLUMN
+from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.results import CommitAs
 from table_core.table.table import Table
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
-    from table_core.table.merge_into import MergeClause
+    from table_core.table.changing.merge_into import MergeClause
     from table_core.table.results import Commit, ResultDocument
 
 __all__ = ["merge_into"]

@@ -26,7 +26,7 @@ from table_core.options import keys_files, keys_scan
 from table_core.schema.projection import project
 from table_core.spark.conditions import named, spark_condition
 from table_core.spark.schema_bridge import spark_type
-from table_core.table.split_reader import RowForm
+from table_core.table.reading.split_reader import RowForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile
     from table_core.scan.split import Split
     from table_core.schema.projection import Projection
-    from table_core.table.split_reader import SplitReader
+    from table_core.table.reading.split_reader import SplitReader
 
 __all__ = ["NativeScan", "native_scan"]
 

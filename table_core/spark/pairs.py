@@ -16,8 +16,8 @@ from table_core.errors import DataError, error_to_document
 from table_core.spark.conditions import named
 from table_core.spark.failures import MARK
 from table_core.spark.schema_bridge import spark_type
-from table_core.table import merge_into as clauses
-from table_core.table.row_deletes import carried_by_deletes
+from table_core.table.changing import merge_into as clauses
+from table_core.table.changing.row_deletes import carried_by_deletes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from table_core.table.access import TableAccess
-    from table_core.table.merge_into import MergeClause
+    from table_core.table.changing.merge_into import MergeClause
 
 __all__ = ["CLAUSE_COLUMN", "MergePairs"]
 

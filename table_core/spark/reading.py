@@ -21,8 +21,8 @@ from table_core.spark.native import native_scan
 from table_core.spark.schema_bridge import arrow_for_spark, in_micros, spark_schema
 from table_core.spark.session import parallelism
 from table_core.spark.tasks import distribute, groups_of
-from table_core.table.scan import MemoryScan, Scan
-from table_core.table.split_reader import SplitReader
+from table_core.table.reading.scan import MemoryScan, Scan
+from table_core.table.reading.split_reader import SplitReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
-    from table_core.table.flow import View
-    from table_core.table.scan import RowReader
+    from table_core.table.jobs.flow import View
+    from table_core.table.reading.scan import RowReader
     from table_core.table.table import Table
     from table_core.table.times import PointInTime
 

@@ -9,12 +9,12 @@ from table_core.spark.reading import frame_of
 from table_core.spark.schema_bridge import holds
 from table_core.spark.session import started
 from table_core.spark.writing import written
-from table_core.table import rescale as decided
-from table_core.table.overwriting import commit_replacing
+from table_core.table.changing.overwriting import commit_replacing
+from table_core.table.compacting import rescale as decided
+from table_core.table.reading.scan import Scan
+from table_core.table.reading.split_reader import SplitReader
+from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.results import CommitAs
-from table_core.table.scan import Scan
-from table_core.table.split_reader import SplitReader
-from table_core.table.state_plan import StatePlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,8 +18,8 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.options import keys_identity
 from table_core.spark.conditions import named
 from table_core.spark.failures import carried
-from table_core.table.assigning import crosses_partitions
-from table_core.table.coerce import cast_column
+from table_core.table.writing.assigning import crosses_partitions
+from table_core.table.writing.coerce import cast_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

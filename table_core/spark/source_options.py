@@ -12,17 +12,17 @@ from table_core.predicate.sql import parse_where
 from table_core.scan.stream_offset import ReadLimit
 from table_core.spark.failures import carried
 from table_core.table.catalog import open_table
-from table_core.table.changes import asked_range
+from table_core.table.reading.changes import asked_range
 from table_core.table.results import CommitAs
 from table_core.table.table import Table
-from table_core.table.widening import widened
+from table_core.table.writing.widening import widened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.predicate.expression import Condition
-    from table_core.table.scan import Scan
+    from table_core.table.reading.scan import Scan
 
 __all__ = ["SourceOptions"]
 

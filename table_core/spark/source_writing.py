@@ -14,11 +14,11 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.spark.writing import prepared
-from table_core.table.committer import parts_of
-from table_core.table.data_files import FileFactory
-from table_core.table.inline_compaction import InlineCompaction
-from table_core.table.uncommitted import discard
-from table_core.table.writer import Numbering, WriteResult
+from table_core.table.committing.committer import parts_of
+from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.writing.data_files import FileFactory
+from table_core.table.writing.uncommitted import discard
+from table_core.table.writing.writer import Numbering, WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.writer import BucketChange
+    from table_core.table.writing.writer import BucketChange
 
 __all__ = ["Written", "compacted", "results_of", "take_back", "write_rows"]
 

@@ -14,13 +14,13 @@ from table_core.spark.failures import translated
 from table_core.spark.session import parallelism, started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared
-from table_core.table.committer import commit_parts, find_commit
-from table_core.table.overwriting import commit_results
+from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.row_changes import RowChanges, change_part
+from table_core.table.changing.statements import deletion, described, updating
+from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.reading.scan import batch_scan
+from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.results import CommitAs
-from table_core.table.row_changes import RowChanges, change_part
-from table_core.table.scan import batch_scan
-from table_core.table.state_plan import StatePlanner
-from table_core.table.statements import deletion, described, updating
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
     from table_core.table.access import Bucket
+    from table_core.table.changing.statements import Statement
     from table_core.table.results import Commit, ResultDocument
-    from table_core.table.statements import Statement
     from table_core.table.table import Table
 
 __all__ = ["delete", "update"]

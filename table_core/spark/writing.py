@@ -17,15 +17,15 @@ from table_core.spark.schema_bridge import fields_of
 from table_core.spark.session import parallelism
 from table_core.spark.shuffle import assigners, by_bucket
 from table_core.spark.tasks import RESULT_TYPE, packed, unpacked
-from table_core.table.assigning import crosses_partitions
-from table_core.table.coerce import coerce
-from table_core.table.committer import find_commit, parts_of
-from table_core.table.overwriting import overwrite_selection
+from table_core.table.changing.overwriting import overwrite_selection
+from table_core.table.committing.committer import find_commit, parts_of
 from table_core.table.results import Commit, CommitAs
 from table_core.table.table import Table
-from table_core.table.uncommitted import discard
-from table_core.table.widening import widened
-from table_core.table.writer import Numbering, TableWriter, WriteResult, refuse_unwritable
+from table_core.table.writing.assigning import crosses_partitions
+from table_core.table.writing.coerce import coerce
+from table_core.table.writing.uncommitted import discard
+from table_core.table.writing.widening import widened
+from table_core.table.writing.writer import Numbering, TableWriter, WriteResult, refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.storage.lock import TableLock
     from table_core.table.directory import Directory
+    from table_core.table.reading.scan import Scan
     from table_core.table.results import CommitAs
-    from table_core.table.scan import Scan
 
 __all__ = ["Catalog", "open_catalog", "open_table"]
 

@@ -44,7 +44,7 @@ class CatalogUpkeep:
             AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
             NotFoundError: no such table, state, or database of the copy.
         """
-        from table_core.table.clone import clone_table, state_to_clone
+        from table_core.table.upkeep.clone import clone_table, state_to_clone
 
         catalog = self._catalog if to is None else to
         database, table = catalog.split(to_name)
@@ -79,7 +79,7 @@ class CatalogUpkeep:
         commit: CommitAs | None = None,
     ) -> ResultDocument:
         """Clone the newest state of tables whose names match; see ``clone_table``."""
-        from table_core.table.database_upkeep import Choice, clone_database
+        from table_core.table.upkeep.database_upkeep import Choice, clone_database
 
         return clone_database(
             self._catalog,
@@ -112,7 +112,7 @@ class CatalogUpkeep:
         ``details["tables"]`` has the result of each.  A table that fails stops no other one; its error
         is raised in the end.
         """
-        from table_core.table.database_upkeep import Choice, compact_database
+        from table_core.table.upkeep.database_upkeep import Choice, compact_database
 
         return compact_database(
             self._catalog,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from table_core.ondisk import layout
 from table_core.table.access import TableAccess
 from table_core.table.metadata import Metadata
+from table_core.table.reading.scan import batch_scan
 from table_core.table.results import CommitAs
-from table_core.table.scan import batch_scan
-from table_core.table.upkeep import Upkeep
+from table_core.table.upkeep.verbs import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from table_core.ports import Clock, Ids, Storage
     from table_core.predicate.expression import Expression
     from table_core.schema.table_schema import TableSchema
-    from table_core.table.branches import Branches
-    from table_core.table.merge_into import MergeClause
+    from table_core.table.changing.merge_into import MergeClause
+    from table_core.table.reading.scan import Scan
     from table_core.table.results import Commit, ResultDocument
-    from table_core.table.scan import Scan
-    from table_core.table.tags import Tags
+    from table_core.table.states.branches import Branches
+    from table_core.table.states.tags import Tags
     from table_core.table.times import PointInTime
-    from table_core.table.writer import TableWriter, WriteResult
+    from table_core.table.writing.writer import TableWriter, WriteResult
 
 __all__ = ["Table", "open_handle"]
 
@@ -124,14 +124,14 @@ class Table(Upkeep):
     @property
     def tags(self) -> Tags:
         """The tags of this branch: ``list``, ``get``, ``create``, ``rename``, ``delete``."""
-        from table_core.table.tags import Tags
+        from table_core.table.states.tags import Tags
 
         return Tags(self.access)
 
     @property
     def branches(self) -> Branches:
         """The branches: ``list``, ``create``, ``rename``, ``delete``, ``fast_forward``."""
-        from table_core.table.branches import Branches
+        from table_core.table.states.branches import Branches
 
         return Branches(self.access)
 
@@ -146,7 +146,7 @@ class Table(Upkeep):
 
         Their data files stay until ``remove_orphan_files``.
         """
-        from table_core.table.rollback import rollback_to
+        from table_core.table.states.rollback import rollback_to
 
         return rollback_to(
             self.access, snapshot=snapshot, tag=tag, timestamp=timestamp, dry_run=dry_run
@@ -157,7 +157,7 @@ class Table(Upkeep):
 
         For a stream that starts again and does not know what its last commits came to.
         """
-        from table_core.table.committer import filter_committed
+        from table_core.table.committing.committer import filter_committed
 
         return filter_committed(self.access, user, identifiers)
 
@@ -167,7 +167,7 @@ class Table(Upkeep):
         Raises:
             OutcomeUnknownError: a position was there and the snapshot that held it is gone.
         """
-        from table_core.table.committer import position
+        from table_core.table.committing.committer import position
 
         return position(self.access, name)
 
@@ -213,7 +213,7 @@ class Table(Upkeep):
         ``diff`` (state at ``to`` against state at ``after``), or ``auto``: changelog if the table
         has a producer, else delta.
         """
-        from table_core.table.changes import changes_scan
+        from table_core.table.reading.changes import changes_scan
 
         return changes_scan(
             self.access,
@@ -232,7 +232,7 @@ class Table(Upkeep):
 
         A batch counts as taken when the next one is asked for: then ``consumer`` moves on.
         """
-        from table_core.table.following import follow
+        from table_core.table.reading.following import follow
 
         return follow(self.access, after=after, consumer=consumer, poll_seconds=poll_seconds)
 
@@ -255,7 +255,7 @@ class Table(Upkeep):
         ``overwrite``: None, ``"partitions"`` (those that occur in the rows), ``{"dt": "…"}``, or
         ``"table"``.
         """
-        from table_core.table.overwriting import open_writer
+        from table_core.table.changing.overwriting import open_writer
 
         return open_writer(
             self.access, _commit_as(commit, commit_user, commit_identifier), overwrite
@@ -268,7 +268,7 @@ class Table(Upkeep):
         overwrite: str | Mapping[str, object] | None = None,
     ) -> Commit:
         """Commit what writers in other processes prepared, as one change."""
-        from table_core.table.overwriting import commit_results
+        from table_core.table.changing.overwriting import commit_results
 
         return commit_results(self.access, tuple(results), commit or CommitAs(), overwrite)
 
@@ -283,7 +283,7 @@ class Table(Upkeep):
 
         ``on`` names the columns that must be equal, alike in both or ``{"target": "source"}``.
         """
-        from table_core.table.merge_into import merge_into
+        from table_core.table.changing.merge_into import merge_into
 
         return merge_into(self.access, source, on, tuple(when), commit or CommitAs())
 
@@ -296,7 +296,7 @@ class Table(Upkeep):
             UnsupportedFeatureError: the merge engine does not delete.
             CommitConflictError: another writer changed the same files.
         """
-        from table_core.table.statements import delete
+        from table_core.table.changing.statements import delete
 
         return delete(self.access, where, commit or CommitAs())
 
@@ -310,7 +310,7 @@ class Table(Upkeep):
             DataError: a value does not fit.
             CommitConflictError: another writer changed the same files.
         """
-        from table_core.table.statements import update
+        from table_core.table.changing.statements import update
 
         return update(self.access, values, where, commit or CommitAs())
 
@@ -328,13 +328,13 @@ class Table(Upkeep):
         Raises:
             CommitConflictError: another writer changed one of the partitions meanwhile.
         """
-        from table_core.table.rescale import rescale
+        from table_core.table.compacting.rescale import rescale
 
         return rescale(self.access, buckets, partitions, commit or CommitAs())
 
     def truncate(self, commit: CommitAs | None = None, dry_run: bool = False) -> ResultDocument:
         """Take every row out, with one OVERWRITE commit."""
-        from table_core.table.overwriting import truncate
+        from table_core.table.changing.overwriting import truncate
 
         return truncate(self.access, commit or CommitAs(), dry_run=dry_run)
 
@@ -345,7 +345,7 @@ class Table(Upkeep):
         dry_run: bool = False,
     ) -> ResultDocument:
         """Take whole partitions out, e.g. ``[{"dt": "2026-01-01"}]``, with one OVERWRITE commit."""
-        from table_core.table.overwriting import drop_partitions
+        from table_core.table.changing.overwriting import drop_partitions
 
         return drop_partitions(self.access, partitions, commit or CommitAs(), dry_run=dry_run)
 

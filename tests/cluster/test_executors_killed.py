@@ -18,8 +18,8 @@ import table_core as tc
 import table_core.spark as tcs
 from table_core.spark import register
 from table_core.spark.engine import SparkEngine
-from table_core.table.job_spec import JobSpec
-from table_core.table.jobs import run_embedded, run_job
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_embedded, run_job
 from tests.spark_servers import Standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]

@@ -35,9 +35,9 @@ FORK.set_forkserver_preload(
         "table_core.storage.formats",
         "table_core.storage.parquet",
         "table_core.table.catalog",
-        "table_core.table.compact",
-        "table_core.table.overwriting",
-        "table_core.table.scan",
+        "table_core.table.compacting.compact",
+        "table_core.table.changing.overwriting",
+        "table_core.table.reading.scan",
     ]
 )
 

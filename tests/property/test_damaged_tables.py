@@ -20,7 +20,7 @@ import pytest
 
 import table_core as tc
 from table_core.storage.locate import open_storage
-from table_core.table.branches import branch_access
+from table_core.table.states.branches import branch_access
 from table_core.table.table import Table
 
 SCHEMA = pa.schema(

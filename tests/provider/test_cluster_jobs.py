@@ -30,7 +30,7 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.table.catalog import Catalog
-from table_core.table.job_spec import JobSpec
+from table_core.table.jobs.job_spec import JobSpec
 from tests.provider.dag_runs import states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

@@ -20,7 +20,7 @@ import pytest
 import table_core as tc
 from table_core import errors
 from table_core.spark.entrypoint import main
-from table_core.table.job_spec import JobResult, JobSpec
+from table_core.table.jobs.job_spec import JobResult, JobSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

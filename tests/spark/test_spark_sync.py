@@ -12,8 +12,8 @@ import pytest
 import table_core as tc
 import table_core.spark
 from table_core.spark.engine import SparkEngine
-from table_core.table.job_spec import JobSpec
-from table_core.table.jobs import run_job
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_job
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
 

@@ -15,9 +15,9 @@ import pytest
 import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.faults import Call, Faults, FaultyStorage
-from table_core.table.branches import Branches, branch_access
 from table_core.table.metadata import Metadata
-from table_core.table.tags import Tags
+from table_core.table.states.branches import Branches, branch_access
+from table_core.table.states.tags import Tags
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {

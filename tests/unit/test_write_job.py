@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from table_core.errors import DataError, NotFoundError
-from table_core.table.job_spec import JobSpec
-from table_core.table.jobs import run_embedded
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_embedded
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paimon_provider.launchers.base import Launcher
     from paimon_provider.launchers.standalone import StandaloneLauncher
     from paimon_provider.run_identity import RunIdentity
-    from table_core.table.job_spec import JobSpec
+    from table_core.table.jobs.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
 
@@ -143,7 +143,7 @@ class PaimonHook(BaseHook):
 
     def job_spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         """The spec of the next verb of this task run."""
-        from table_core.table.job_spec import JobSpec
+        from table_core.table.jobs.job_spec import JobSpec
 
         self._in_arguments = tuple(looking_secret(args))
         return JobSpec(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from paimon_provider.warehouse import SparkSettings
-    from table_core.table.job_spec import JobSpec
+    from table_core.table.jobs.job_spec import JobSpec
 
 __all__ = ["ACTIVE", "StandaloneLauncher", "Submission"]
 
@@ -156,7 +156,7 @@ class StandaloneLauncher:
         Raises:
             TableError: what the job reported, or ``JobFailedError`` without a report.
         """
-        from table_core.table.job_spec import JobResult
+        from table_core.table.jobs.job_spec import JobResult
 
         folder = Path(submission.folder)
         try:

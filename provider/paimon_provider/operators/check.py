@@ -59,5 +59,5 @@ class PaimonCheckOperator(PaimonTableOperator):
         self.fail = fail
 
     def arguments(self) -> dict[str, Any]:
-        """Those of ``table_core.table.checks.check``."""
+        """Those of ``table_core.table.reading.checks.check``."""
         return {"rules": dict(self.rules), "against": self.against, "fail": self.fail}

@@ -18,9 +18,9 @@ from table_core.spark.session import parallelism
 from table_core.spark.streams.source import ChangeReader, tasks_of
 from table_core.spark.tasks import distribute
 from table_core.spark.writing import write_frame
-from table_core.table.committer import position
+from table_core.table.committing.committer import position
+from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument
-from table_core.table.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable

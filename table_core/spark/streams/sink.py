@@ -22,9 +22,9 @@ from table_core.spark.source_writing import (
 )
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
 from table_core.spark.writing import table_names, write_frame
-from table_core.table.committer import find_commit, parts_of
-from table_core.table.uncommitted import discard
-from table_core.table.writer import refuse_unwritable
+from table_core.table.committing.committer import find_commit, parts_of
+from table_core.table.writing.uncommitted import discard
+from table_core.table.writing.writer import refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from table_core.spark.source_options import SourceOptions
     from table_core.table.results import Commit
     from table_core.table.table import Table
-    from table_core.table.writer import WriteResult
+    from table_core.table.writing.writer import WriteResult
 
 __all__ = ["StreamWriter", "write_batch"]
 

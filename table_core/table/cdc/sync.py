@@ -21,7 +21,7 @@ from table_core.table.cdc.progress import SyncProgress
 from table_core.table.cdc.readers import open_reader, plain_of, source_from_spec
 from table_core.table.cdc.run import Limits, SyncRun
 from table_core.table.cdc.settings import NewTable, apply_settings, length_ms, one_of
-from table_core.table.embedded import quiet
+from table_core.table.jobs.embedded import quiet
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:

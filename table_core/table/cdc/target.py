@@ -17,7 +17,7 @@ from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_merge, keys_scan
-from table_core.table.committer import commit_parts, find_commit, identifier_of
+from table_core.table.committing.committer import commit_parts, find_commit, identifier_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from table_core.table.catalog import Catalog
     from table_core.table.results import Commit, CommitAs
     from table_core.table.table import Table
-    from table_core.table.writer import TableWriter
+    from table_core.table.writing.writer import TableWriter
 
 __all__ = ["COMPLETE", "FILLED_PROPERTY", "SyncTarget", "keeps_before"]
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from table_core.errors import NotFoundError
 from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_identity
-from table_core.table.scan import MemoryScan
+from table_core.table.reading.scan import MemoryScan
 from table_core.table.system_tables.documents import rows_table
 from table_core.table.system_tables.files import partitions
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from table_core.table.access import TableAccess
     from table_core.table.catalog import Catalog
-    from table_core.table.scan import Scan
+    from table_core.table.reading.scan import Scan
     from table_core.table.table import Table
 
 __all__ = ["GLOBAL_TABLES", "global_scan"]

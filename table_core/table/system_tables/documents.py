@@ -10,9 +10,9 @@ import pyarrow as pa
 from table_core.datatypes.text import field_to_json, type_text
 from table_core.ondisk import layout
 from table_core.problems import json_object
-from table_core.table.branches import branch_names
-from table_core.table.consumers import consumers as known_consumers
-from table_core.table.tags import tag_names, tagged
+from table_core.table.states.branches import branch_names
+from table_core.table.states.tags import tag_names, tagged
+from table_core.table.upkeep.consumers import consumers as known_consumers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -19,7 +19,7 @@ from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files
 from table_core.scan.prune import value_ranges
-from table_core.table.state_plan import index_entries
+from table_core.table.reading.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
 
 if TYPE_CHECKING:

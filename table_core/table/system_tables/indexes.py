@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from table_core.ondisk import layout
 from table_core.ondisk.file_index import decode_file_index
-from table_core.table.state_plan import index_entries
+from table_core.table.reading.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
 from table_core.table.system_tables.files import file_path, live_files, row_text
 

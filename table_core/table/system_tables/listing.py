@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError, UnsupportedFeatureError
-from table_core.table.scan import MemoryScan, Scan
+from table_core.table.reading.scan import MemoryScan, Scan
 from table_core.table.system_tables import documents, files, indexes, rows
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from table_core.options import keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan
 from table_core.scan.time_travel import resolve
-from table_core.table.changes import asked_range, changes_of_range
-from table_core.table.following import follow
-from table_core.table.scan import Scan, batch_scan
-from table_core.table.split_reader import RowForm, SplitReader
-from table_core.table.state_plan import StatePlanner, refuse_unreadable
-from table_core.table.timeline import TableTimeline
+from table_core.table.reading.changes import asked_range, changes_of_range
+from table_core.table.reading.following import follow
+from table_core.table.reading.scan import Scan, batch_scan
+from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.state_plan import StatePlanner, refuse_unreadable
+from table_core.table.reading.timeline import TableTimeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
-    from table_core.table.scan import RowReader
+    from table_core.table.reading.scan import RowReader
 
 __all__ = ["audit_log", "binlog", "follow_log", "read_optimized"]
 

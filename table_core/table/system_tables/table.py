@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.table.scan import MemoryScan
+from table_core.table.reading.scan import MemoryScan
 from table_core.table.system_tables.listing import system_scan
 from table_core.table.table import Table
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
     from table_core.table.access import TableAccess
-    from table_core.table.scan import Scan
+    from table_core.table.reading.scan import Scan
     from table_core.table.times import PointInTime
 
 __all__ = ["SystemTable"]

@@ -19,8 +19,8 @@ from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknown
 from table_core.ondisk import layout
 from table_core.storage.faults import Call, Crash, Fault, Faults, FaultyStorage
 from table_core.table.catalog import Catalog
-from table_core.table.embedded import EmbeddedEngine
-from table_core.table.flow import run_flow
+from table_core.table.jobs.embedded import EmbeddedEngine
+from table_core.table.jobs.flow import run_flow
 from table_core.table.results import ResultDocument
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int64()), ("amount", pa.int64())])

@@ -18,8 +18,8 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, NotFoundError, SchemaError
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.table.split_reader import RowForm, SplitReader
-from table_core.table.stream_plan import StreamPlanner
+from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.table import Table
 from tests.clocks import Impatient, WouldWaitError
 

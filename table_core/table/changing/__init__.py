@@ -1,0 +1,1 @@
+"""Statements: delete, update, merge-into, overwrite, and the marks they leave."""

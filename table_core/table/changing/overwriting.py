@@ -1,0 +1,194 @@
+"""Writes that take rows out: overwrite, truncate, drop partitions (spec 10.5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.commit.overwrite import Selection
+from table_core.commit.request import CommitPart
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.lsm.triggers import number_of_levels
+from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_commit
+from table_core.table.committing.committer import commit_parts, commit_writes, find_commit
+from table_core.table.compacting.inline_compaction import overlap
+from table_core.table.partition_spec import partition_matcher
+from table_core.table.results import ResultDocument
+from table_core.table.writing.assigning import crosses_partitions
+from table_core.table.writing.writer import TableWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.ondisk.data_file import DataFile
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.results import Commit, CommitAs
+    from table_core.table.writing.writer import BucketChange, WriteResult
+
+__all__ = [
+    "commit_replacing",
+    "commit_results",
+    "drop_partitions",
+    "open_writer",
+    "overwrite_selection",
+    "truncate",
+]
+
+
+TRUNCATE: Final = "TRUNCATE"
+"""The operation of a commit that only takes rows out, so that it wakes nobody."""
+
+
+def open_writer(
+    access: TableAccess, commit: CommitAs, overwrite: str | Mapping[str, object] | None
+) -> TableWriter:
+    """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
+    overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
+    if overwrite not in (None, "table") and crosses_partitions(access.schema):
+        raise UnsupportedFeatureError(
+            f"{access.name}: a key may move between partitions, so that single ones cannot be "
+            "overwritten; use overwrite='table', or drop the partitions and write",
+            feature="overwrite of partitions with cross-partition upsert",
+        )
+    return TableWriter(
+        access,
+        lambda result: commit_results(access, (result,), commit, overwrite),
+        replaces=overwrite is not None,
+        landed=lambda: find_commit(access, commit),
+    )
+
+
+def commit_results(
+    access: TableAccess,
+    results: tuple[WriteResult, ...],
+    commit: CommitAs,
+    overwrite: str | Mapping[str, object] | None,
+) -> Commit:
+    """Commit what writers prepared, here or in other processes."""
+    entries = tuple(
+        ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
+        for result in results
+        for c in result.changes
+        for file in c.added
+    )
+    selection = overwrite_selection(access, overwrite, entries)
+    if selection is None:
+        return commit_writes(access, results, commit)
+    return commit_replacing(access, results, commit, selection)
+
+
+def commit_replacing(
+    access: TableAccess, results: tuple[WriteResult, ...], commit: CommitAs, selection: Selection
+) -> Commit:
+    """Commit what writers prepared in place of what ``selection`` takes out."""
+    return commit_writes(access, _upgraded(access, results), commit, overwrite=selection)
+
+
+def _upgraded(access: TableAccess, results: tuple[WriteResult, ...]) -> tuple[WriteResult, ...]:
+    """``results`` with new files at the top level, in buckets where no two of them overlap.
+
+    Nothing older is left below an overwrite (spec 10.5, ``overwrite-upgrade``).
+    """
+    if not access.schema.is_key_table or not access.options.get(keys_commit.OVERWRITE_UPGRADE):
+        return results
+    top = number_of_levels(access.options) - 1
+    files: dict[Bucket, list[DataFile]] = {}
+    for change in (change for result in results for change in result.changes):
+        files.setdefault((change.partition, change.bucket), []).extend(change.added)
+    alone = {bucket for bucket, those in files.items() if not overlap(access, those)}
+
+    def upgraded(change: BucketChange) -> BucketChange:
+        if (change.partition, change.bucket) not in alone or change.bucket < 0:
+            return change
+        return replace(change, added=tuple(file.upgraded(top) for file in change.added))
+
+    return tuple(
+        replace(result, changes=tuple(map(upgraded, result.changes))) for result in results
+    )
+
+
+def overwrite_selection(
+    access: TableAccess,
+    overwrite: str | Mapping[str, object] | None,
+    entries: tuple[ManifestEntry, ...],
+) -> Selection | None:
+    """What ``overwrite`` takes out when ``entries`` come in; None for a plain append."""
+    if overwrite is None:
+        return None
+    if overwrite == "table":
+        return Selection.table(postponed=access.schema.bucket == -2)
+    if overwrite == "partitions":
+        if not access.schema.partition_keys:
+            return Selection.table()
+        return Selection.dynamic(entries)
+    if isinstance(overwrite, str):
+        raise ArgumentError(
+            f"overwrite={overwrite!r}: use None, 'partitions', 'table' or {{'column': value}}",
+            argument="overwrite",
+            value=overwrite,
+        )
+    return Selection.static(partition_matcher(access, [overwrite]))
+
+
+def truncate(access: TableAccess, commit: CommitAs, *, dry_run: bool = False) -> ResultDocument:
+    """See ``Table.truncate``."""
+    return _take_out(access, "truncate", Selection.table(), commit, {}, dry_run=dry_run)
+
+
+def drop_partitions(
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]],
+    commit: CommitAs,
+    *,
+    dry_run: bool = False,
+) -> ResultDocument:
+    """See ``Table.drop_partitions``."""
+    if not partitions or any(not spec for spec in partitions):
+        raise ArgumentError(
+            "name at least one partition, each by a column; truncate() empties the table",
+            argument="partitions",
+            value=[dict(p) for p in partitions],
+        )
+    selection = Selection.drop(partition_matcher(access, partitions))
+    details = {"partitions": [dict(spec) for spec in partitions]}
+    return _take_out(access, "drop-partitions", selection, commit, details, dry_run=dry_run)
+
+
+def _take_out(
+    access: TableAccess,
+    action: str,
+    selection: Selection,
+    commit: CommitAs,
+    details: Mapping[str, object],
+    *,
+    dry_run: bool,
+) -> ResultDocument:
+    started_ms = access.clock.now_ms()
+    head = access.metadata.head()
+    live = access.live_entries(head)
+    done = find_commit(access, commit)
+    gone = []
+    if done is None:
+        gone = [entry.file for entry in live if selection.selects(entry.partition)]
+        part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+        if gone and not dry_run:
+            done = commit_parts(access, commit, append=part, operation=TRUNCATE)
+    size = sum(file.file_size for file in gone)
+    total = sum(entry.file.file_size for entry in live)
+    return ResultDocument(
+        action=action,
+        table=access.name,
+        snapshot_before=head.id if head else None,
+        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
+        files_before=len(live),
+        files_after=len(live) - len(gone),
+        bytes_before=total,
+        bytes_after=total - size,
+        files_deleted=len(gone),
+        bytes_deleted=size,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={**details, "replayed": bool(done and done.replayed)},
+    )

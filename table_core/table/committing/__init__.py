@@ -1,0 +1,1 @@
+"""The commit protocol carried out against a store."""

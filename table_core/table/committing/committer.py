@@ -1,0 +1,300 @@
+"""Carries out the commit protocol against a store.
+
+``commit.protocol`` decides every step; each method here performs one effect.  What was written for
+an attempt that lost is deleted, what may have landed is never touched.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.commit import protocol
+from table_core.commit.readback import committed_identifiers
+from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
+from table_core.errors import OutcomeUnknownError, TableError
+from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.properties import WRITER_PREFIX, carried, has_landed
+from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
+from table_core.options import keys_commit, keys_retention
+from table_core.table.committing.commit_effects import Performer, snapshots_backwards
+from table_core.table.results import Commit, CommitAs
+from table_core.table.writing.uncommitted import discard, is_certain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from table_core.commit.outcome import Landed, Outcome
+    from table_core.commit.overwrite import Selection
+    from table_core.table.access import TableAccess
+    from table_core.table.compacting.compactor import CompactChange
+    from table_core.table.writing.writer import WriteResult
+
+__all__ = [
+    "commit_parts",
+    "commit_writes",
+    "compact_part",
+    "filter_committed",
+    "find_commit",
+    "identifier_of",
+    "parts_of",
+    "position",
+]
+
+WRITER_VERSION: Final = f"{WRITER_PREFIX}0.1.0"
+_MADE: Final[dict[tuple[str, str, str, int], None]] = {}
+"""Commits that this process made, oldest first."""
+_MADE_MAX: Final = 10_000
+_log = logging.getLogger(__name__)
+
+
+def commit_writes(
+    access: TableAccess,
+    results: Sequence[WriteResult],
+    commit: CommitAs,
+    *,
+    overwrite: Selection | None = None,
+    operation: str | None = None,
+) -> Commit:
+    """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions."""
+    append, compact = parts_of(results, overwrite)
+    return commit_parts(access, commit, append=append, compact=compact, operation=operation)
+
+
+def parts_of(
+    results: Sequence[WriteResult], overwrite: Selection | None = None
+) -> tuple[CommitPart, CommitPart | None]:
+    """The two halves of a commit of ``results``."""
+    changes = [change for result in results for change in result.changes]
+
+    def entries(which: str) -> Iterator[ManifestEntry]:
+        for c in changes:
+            for file in getattr(c, which):
+                yield ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
+
+    append = CommitPart(
+        kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
+        entries=tuple(entries("added")),
+        changelog=tuple(entries("changelog")) if overwrite is None else (),
+        index_added=tuple(entry for c in changes for entry in c.index_added),
+        index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
+        overwrite=overwrite,
+    )
+    return append, compact_part([change for result in results for change in result.compactions])
+
+
+def compact_part(changes: Sequence[CompactChange]) -> CommitPart | None:
+    """The COMPACT half that carries ``changes``; None if there are none."""
+    if not changes:
+        return None
+
+    def entries(kind: EntryKind, which: str) -> Iterator[ManifestEntry]:
+        for c in changes:
+            for file in getattr(c, which):
+                yield ManifestEntry(kind, c.partition, c.bucket, c.total_buckets, file)
+
+    return CommitPart(
+        kind=CommitKind.COMPACT,
+        entries=(*entries(EntryKind.DELETE, "before"), *entries(EntryKind.ADD, "after")),
+        changelog=tuple(entries(EntryKind.ADD, "changelog")),
+        index_added=tuple(entry for c in changes for entry in c.index_added),
+        index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
+    )
+
+
+def commit_parts(
+    access: TableAccess,
+    commit: CommitAs,
+    *,
+    append: CommitPart | None = None,
+    compact: CommitPart | None = None,
+    operation: str | None = None,
+    force: bool = False,
+    upkeep: bool = True,
+) -> Commit:
+    """Run the protocol for one logical commit, then the ``upkeep`` that its options ask for.
+
+    Where it is certain that new files of the commit are in no snapshot, they are deleted.
+
+    Raises:
+        CommitConflictError: ``commit.expect`` does not hold, or another writer touched the files.
+        GaveUpError: too many lost races.  Nothing is visible.
+        OutcomeUnknownError: nobody can say whether it landed.
+        ForeignOverwriteError: a writer without a lock replaced the snapshot this builds upon.
+    """
+    request = replace(
+        _request(access, commit),
+        append=append,
+        compact=compact,
+        operation=operation,
+        force=force or (append is not None and _keeps_empty(access, commit)),
+    )
+    try:
+        outcome = _run(access, request)
+    except TableError as error:
+        if is_certain(error):
+            discard(access, (append, compact))
+        raise
+    for part, half in ((append, outcome.append), (compact, outcome.compact)):
+        if half is not None and half.replayed:
+            discard(access, (part,), landed=(half.snapshot,))
+    if outcome.compact_error is not None and is_certain(outcome.compact_error):
+        discard(access, (compact,))
+    commit_done = _described(access, outcome)
+    if upkeep and outcome.snapshot_ids and _keeps_itself(access):
+        from table_core.table.committing.after_commit import keep_up
+
+        written = append.entries if append is not None and not commit_done.replayed else ()
+        keep_up(access, frozenset(entry.partition for entry in written))
+    return commit_done
+
+
+def _keeps_itself(access: TableAccess) -> bool:
+    """Whether anything can follow a commit; loading what does it takes longer than a small one."""
+    return not access.options.get(keys_commit.WRITE_ONLY) or access.options.get(
+        keys_retention.PARTITION_END_INPUT_TO_DONE
+    )
+
+
+def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
+    return CommitRequest(
+        table=access.name,
+        user=commit.user or _random_user(access),
+        identifier=identifier_of(commit),
+        fresh_user=commit.user is None,
+        growing=commit.growing,
+        properties=commit.properties,
+        expect=commit.expect,
+        watermark=commit.watermark,
+        writer_version=WRITER_VERSION,
+        index_keys_by_file=not access.schema.is_key_table and access.schema.bucket < 0,
+        tracks_rows=access.options.get(keys_commit.ROW_TRACKING_ENABLED),
+        limits=CommitLimits.of(access.options),
+    )
+
+
+def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
+    """Whether a commit without rows makes a snapshot: streams say so, and options may."""
+    ignored = access.options.get(keys_commit.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+    forced = access.options.get(keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT)
+    if forced or (not ignored if ignored is not None else commit.growing):
+        return True
+    idle_ms = access.options.get(keys_retention.SNAPSHOT_WATERMARK_IDLE_TIMEOUT)
+    if idle_ms is None or access.options.get(keys_retention.TAG_AUTOMATIC_CREATION) != "watermark":
+        return False
+    head = access.metadata.head()  # tags by watermark are made with a snapshot only
+    return head is not None and head.time_millis + idle_ms < access.clock.now_ms()
+
+
+def _run(access: TableAccess, request: CommitRequest) -> Outcome:
+    outcome = protocol.drive(
+        protocol.commit(
+            request,
+            bounds=access.bounds if access.schema.is_key_table else None,
+            seen=access.metadata.seen,
+        ),
+        Performer(access).perform,
+    )
+    access.metadata.seen = outcome.seen
+    for warning in outcome.warnings:
+        _log.warning("%s: %s", access.name, warning)
+    _note(access, request, outcome)
+    return outcome
+
+
+def _note(access: TableAccess, request: CommitRequest, outcome: Outcome) -> None:
+    """Remember what this process made; say so if it is asked for once more."""
+    if request.fresh_user or not outcome.snapshot_ids:
+        return
+    key = (access.storage.uri, access.branch, request.user, request.identifier)
+    if outcome.replayed and key in _MADE:
+        _log.warning(
+            "%s: commit %s of %s was made by this process before and is not made again; two "
+            "different writes need two identifiers",
+            access.name,
+            request.identifier,
+            request.user,
+        )
+    _MADE[key] = None
+    while len(_MADE) > _MADE_MAX:
+        del _MADE[next(iter(_MADE))]
+
+
+def _described(access: TableAccess, outcome: Outcome) -> Commit:
+    """The same words whether the commit was made or found."""
+    append, compact = (_delta(access, half) for half in (outcome.append, outcome.compact))
+    added = [e.file for e in (*append, *compact) if e.kind is EntryKind.ADD]
+    error = outcome.compact_error
+    return Commit(
+        snapshot_ids=outcome.snapshot_ids,
+        rows_added=sum(e.file.row_count for e in append if e.kind is EntryKind.ADD),
+        files_added=len(added),
+        files_deleted=len(append) + len(compact) - len(added),
+        bytes_added=sum(file.file_size for file in added),
+        replayed=outcome.replayed,
+        compact_conflicts=() if error is None else (str(error),),
+    )
+
+
+def _delta(access: TableAccess, half: Landed | None) -> tuple[ManifestEntry, ...]:
+    if half is None:
+        return ()
+    return tuple(access.metadata.delta(half.snapshot)) if half.replayed else half.delta
+
+
+def identifier_of(commit: CommitAs) -> int:
+    """The identifier that ``commit`` stands for."""
+    if commit.identifier is not None:
+        return commit.identifier
+    return BATCH_IDENTIFIER if commit.user is None else 0
+
+
+def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
+    """The commit that ``commit`` names, if it has landed: so that a retry need not do the work.
+
+    Raises:
+        OutcomeUnknownError: it was found where a dead snapshot id may have been used again.
+    """
+    if commit.user is None:
+        return None
+    request = replace(_request(access, commit), expect={})
+    outcome = _run(access, request)
+    return _described(access, outcome) if outcome.replayed else None
+
+
+def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int]) -> list[int]:
+    """See ``Table.filter_committed``."""
+    asked = sorted(set(identifiers))
+    head = access.metadata.head()
+    if head is None or not asked:
+        return asked
+    history = snapshots_backwards(access, head.id, 1)
+    landed = committed_identifiers(history, user=user, identifiers=asked)
+    known = carried(snapshots_backwards(access, head.id, 1)).properties
+    return [
+        id for id in asked if id not in landed and not has_landed(known, user, id, growing=True)
+    ]
+
+
+def position(access: TableAccess, name: str) -> str | None:
+    """See ``Table.position``."""
+    head = access.metadata.head()
+    if head is None:
+        return None
+    found = carried(snapshots_backwards(access, head.id, 1))
+    if name not in found.properties and not found.complete:
+        raise OutcomeUnknownError(
+            f"{access.name}: nobody can say whether property {name!r} was ever set, because "
+            "snapshots that could hold it are expired; set it with a commit of your own before "
+            "going on from it",
+            user=None,
+            id=head.id,
+            floor=access.metadata.floor(),
+        )
+    return found.properties.get(name)
+
+
+def _random_user(access: TableAccess) -> str:
+    prefix = access.options.get(keys_commit.COMMIT_USER_PREFIX)
+    return f"{prefix}_{access.ids.uuid()}" if prefix else access.ids.uuid()

@@ -1,0 +1,135 @@
+"""Another number of buckets: partitions that still have the old number are written anew.
+
+Source: spec 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.commit.overwrite import Selection
+from table_core.errors import ArgumentError
+from table_core.scan.split import hides_level0
+from table_core.schema.change import SetOption
+from table_core.table.alter import alter
+from table_core.table.changing.overwriting import commit_replacing
+from table_core.table.committing.committer import find_commit
+from table_core.table.compacting.compact import compact
+from table_core.table.partition_spec import partition_matcher, partition_row
+from table_core.table.reading.split_reader import SplitReader
+from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.results import CommitAs, ResultDocument
+from table_core.table.writing.writer import TableWriter, WriteResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit
+
+    Rewrite: TypeAlias = Callable[
+        [TableAccess, Snapshot | None, frozenset[bytes], CommitAs], Commit
+    ]
+
+__all__ = ["guarded", "rescale"]
+
+
+def rescale(
+    access: TableAccess,
+    buckets: int | None,
+    partitions: Sequence[Mapping[str, object]] | None,
+    commit: CommitAs,
+    rewrite: Rewrite | None = None,
+) -> ResultDocument:
+    """See ``Table.rescale``.  ``rewrite`` moves the rows, by default in this process."""
+    started_ms = access.clock.now_ms()
+    before = access.schema.bucket
+    wanted = before if buckets is None else buckets
+    if wanted < 1 or before < 1:
+        raise ArgumentError(
+            f"{access.name} has bucket = {before} and is to have {wanted}: only tables with a fixed "
+            "number of buckets are rescaled, to another",
+            argument="buckets",
+            value=buckets,
+        )
+    if wanted != access.metadata.latest_schema().bucket:
+        alter(access, (SetOption("bucket", str(wanted)),))
+    access = access.with_schema(access.metadata.latest_schema()).with_options(
+        {"bucket": str(wanted)}
+    )
+    done = find_commit(access, commit)
+    old = {} if done is not None else _with_another_count(access, partitions)
+    if hides_level0(access.schema, access.options):
+        _show_all(access, old)
+    head = access.metadata.head()
+    if old:
+        done = (rewrite or _written_anew)(access, head, frozenset(old), commit)
+    return ResultDocument(
+        action="rescale",
+        table=access.name,
+        snapshot_before=head.id if head else None,
+        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
+        files_deleted=done.files_deleted if done else 0,
+        rows_written=done.rows_added if done else 0,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        details={
+            "buckets": wanted,
+            "partitions": len(old),
+            "replayed": bool(done and done.replayed),
+        },
+    )
+
+
+def _with_another_count(
+    access: TableAccess, partitions: Sequence[Mapping[str, object]] | None
+) -> dict[bytes, int]:
+    """The partitions to write anew, and how many buckets they have."""
+    selected = partition_matcher(access, partitions) if partitions else None
+    return {
+        entry.partition: entry.total_buckets
+        for entry in access.live_entries(access.metadata.head())
+        if entry.total_buckets not in (access.schema.bucket, -1, -2)
+        and (selected is None or selected(entry.partition))
+    }
+
+
+def _show_all(access: TableAccess, partitions: Mapping[bytes, int]) -> None:
+    """Compact, where rows wait on level 0 and no read sees them."""
+    for partition, count in partitions.items():
+        row = partition_row(access, partition)
+        compact(
+            access.with_options({"bucket": str(count)}),
+            strategy="full",
+            partitions=[row] if row else None,
+            where=None,
+            order_by=None,
+            dry_run=False,
+            commit=CommitAs(),
+        )
+
+
+def guarded(access: TableAccess, head: Snapshot | None) -> TableAccess:
+    """Rows that another writer adds after ``head`` are a conflict: they would be overwritten."""
+    if head is None:
+        return access
+    return access.with_options({"commit.strict-mode.last-safe-snapshot": str(head.id)})
+
+
+def _written_anew(
+    access: TableAccess, head: Snapshot | None, partitions: frozenset[bytes], commit: CommitAs
+) -> Commit:
+    access = guarded(access, head)
+    selection = Selection.static(partitions.__contains__)
+
+    def replace(result: WriteResult) -> Commit:
+        return commit_replacing(access, (result,), commit, selection)
+
+    plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
+    reader = SplitReader(access=access, fields=access.schema.fields)
+    with TableWriter(access, replace, replaces=True) as writer:
+        for split in plan.splits:
+            for rows in reader.read(split):
+                writer.write(rows)
+        return writer.commit()

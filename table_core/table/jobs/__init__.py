@@ -1,0 +1,1 @@
+"""Jobs: what one is told, does and answers, whatever engine runs it."""

@@ -1,0 +1,167 @@
+"""What a job is told and what it answers, as JSON.
+
+``python -m table_core.spark.entrypoint --spec FILE --result FILE`` runs one; ``run_embedded`` in
+``table_core.table.jobs.run`` runs the same spec inside the calling process.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import (
+    ArgumentError,
+    TableError,
+    UnsupportedFeatureError,
+    error_from_document,
+    error_to_document,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ACTIONS", "RESULT_SCHEMA", "SPEC_SCHEMA", "VERSION", "JobResult", "JobSpec"]
+
+VERSION: Final = 1
+ACTIONS: Final = (
+    "create-table",
+    "alter-table",
+    "write",
+    "sync-table",
+    "sync-database",
+    "merge-into",
+    "compact",
+    "expire-snapshots",
+    "expire-partitions",
+    "drop-partitions",
+    "remove-orphan-files",
+    "expire-changelogs",
+    "expire-tags",
+    "mark-done",
+    "analyze",
+    "delete",
+    "update",
+    "compact-database",
+    "clone",
+    "rewrite-manifests",
+    "rescale",
+    "health",
+    "check",
+    "create-tag",
+    "delete-tag",
+    "create-branch",
+    "delete-branch",
+    "fast-forward",
+    "rollback",
+)
+SPEC_SCHEMA: Final[Mapping[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Job spec",
+    "type": "object",
+    "required": ["version", "action", "warehouse", "args"],
+    "additionalProperties": False,
+    "properties": {
+        "version": {"const": VERSION},
+        "action": {"enum": list(ACTIONS)},
+        "warehouse": {"type": "string", "minLength": 1},
+        "table": {"type": ["string", "null"]},
+        "commit_user": {"type": ["string", "null"]},
+        "commit_identifier": {"type": ["integer", "null"]},
+        "args": {"type": "object"},
+        "options": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+"""JSON Schema of a spec.  ``options`` are storage and session options, e.g. ``storage.endpoint_url``."""
+RESULT_SCHEMA: Final[Mapping[str, Any]] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Job result",
+    "type": "object",
+    "required": ["version", "status", "result", "error"],
+    "additionalProperties": False,
+    "properties": {
+        "version": {"const": VERSION},
+        "status": {"enum": ["done", "failed"]},
+        "result": {"type": ["object", "null"]},
+        "error": {"type": ["object", "null"]},
+    },
+}
+"""JSON Schema of a result; ``error`` is what ``errors.error_to_document`` makes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSpec:
+    """One verb on one table, with everything that it needs."""
+
+    action: str
+    warehouse: str
+    table: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    """The keyword arguments of the verb, JSON-safe."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    commit_user: str | None = None
+    commit_identifier: int | None = None
+    version: int = VERSION
+
+    def to_json(self) -> str:
+        """Encode, in the order of the attributes."""
+        document = {name: getattr(self, name) for name in SPEC_SCHEMA["properties"]}
+        return json.dumps(document | {"args": dict(self.args), "options": dict(self.options)})
+
+    @classmethod
+    def from_json(cls, text: str) -> JobSpec:
+        """Decode and check.
+
+        Raises:
+            UnsupportedFeatureError: the spec is of another version or names an unknown action.
+            ArgumentError: it is no spec.
+        """
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise ArgumentError(f"job spec is not JSON: {error}", argument="spec") from error
+        if not isinstance(document, dict) or not isinstance(document.get("args"), dict):
+            raise ArgumentError("job spec lacks 'args'", argument="spec")
+        if document.get("version") != VERSION:
+            raise UnsupportedFeatureError(
+                f"job spec version {document.get('version')} is not {VERSION}: install the same "
+                "release of airflow-provider-paimon where the job runs",
+                feature=f"job spec version {document.get('version')}",
+            )
+        if document.get("action") not in ACTIONS:
+            raise UnsupportedFeatureError(
+                f"unknown action {document.get('action')!r}; known: {', '.join(ACTIONS)}",
+                feature=str(document.get("action")),
+            )
+        unknown = sorted(set(document) - set(SPEC_SCHEMA["properties"]))
+        if unknown or not isinstance(document.get("warehouse"), str):
+            raise ArgumentError(f"job spec is malformed: {unknown or 'warehouse'}", argument="spec")
+        return cls(**document)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResult:
+    """What a job answers: a result document, or an error."""
+
+    result: Mapping[str, object] | None = None
+    error: TableError | None = None
+
+    def to_json(self) -> str:
+        """Encode as ``RESULT_SCHEMA`` says."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "status": "failed" if self.error else "done",
+                "result": None if self.result is None else dict(self.result),
+                "error": None if self.error is None else error_to_document(self.error),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> JobResult:
+        """Decode; the error becomes an exception of its class again."""
+        document = json.loads(text)
+        error = document["error"]
+        return cls(
+            result=document["result"], error=None if error is None else error_from_document(error)
+        )

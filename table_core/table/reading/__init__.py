@@ -1,0 +1,1 @@
+"""The reads of a table: decided as splits, done as Arrow batches."""

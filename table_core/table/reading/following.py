@@ -1,0 +1,118 @@
+"""A reader that follows a table: shows ``scan.follow`` the snapshots, reads what it asks for.
+
+Rows come as one table where a snapshot is small, as several where it is large.  A consumer moves on
+when everything of a snapshot has been taken, which is when the next table is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from table_core.scan.follow import Deliver, Ended, Wait
+from table_core.table.reading.scan import Scan
+from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.stream_plan import StreamPlanner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.scan.follow import Start
+    from table_core.table.access import TableAccess
+    from table_core.table.reading.scan import RowReader
+
+__all__ = ["follow"]
+
+_BYTES_AT_ONCE: Final = 64 << 20
+
+
+def follow(
+    access: TableAccess,
+    *,
+    after: int | None,
+    consumer: str | None,
+    poll_seconds: float,
+    shown: Callable[[RowReader], RowReader] = lambda reader: reader,
+    with_number: bool = False,
+    begins: RowForm = RowForm.INSERTS,
+) -> Iterator[pa.Table]:
+    """See ``Table.follow``.  ``shown`` makes of each reader the one whose rows are given.
+
+    ``begins`` is the form of the first, full read.
+
+    Raises:
+        OptionError: ``scan.mode`` cannot be followed.
+        NotFoundError: the next snapshot has expired.
+    """
+    planner = StreamPlanner.of(access, consumer)
+    poll_ms = max(int(poll_seconds * 1000), 0)
+    following = _Following(planner, poll_ms, shown, with_number, begins)
+    return following.tables(planner.begin(after))
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    planner: StreamPlanner
+    poll_ms: int
+    shown: Callable[[RowReader], RowReader]
+    with_number: bool
+    begins: RowForm
+
+    def tables(self, begin: Start) -> Iterator[pa.Table]:
+        planner = self.planner
+        if begin.full is not None:
+            yield from _joined(self._state(begin.full, begin))
+        planner.hold(begin.next_id)
+        if planner.follower.ends_after_full(begin):
+            return
+        next_id = begin.next_id
+        while True:
+            step = planner.step(next_id)
+            if step is None or isinstance(step, Wait):
+                planner.access.clock.sleep_ms(self.poll_ms if step is None else step.milliseconds)
+                continue
+            if isinstance(step, Ended):
+                return
+            if isinstance(step, Deliver):
+                yield from _joined(self._changes(next_id, step))
+            next_id += 1
+            planner.hold(next_id)
+
+    def _state(self, full: Snapshot, begin: Start) -> Scan:
+        """The first, full read, as ``+I``."""
+        levels, created_after_ms = begin.levels, begin.created_after_ms
+        return Scan(
+            self._reader(self.begins), lambda: self.planner.state(full, levels, created_after_ms)
+        )
+
+    def _reader(self, form: RowForm) -> RowReader:
+        access = self.planner.access
+        return self.shown(
+            SplitReader(
+                access=access,
+                fields=access.schema.fields,
+                form=form,
+                with_number=self.with_number,
+                forgives=True,
+            )
+        )
+
+    def _changes(self, id: int, step: Deliver) -> Scan:
+        return Scan(self._reader(RowForm.CHANGES), lambda: self.planner.changes(id, step))
+
+
+def _joined(scan: Scan) -> Iterator[pa.Table]:
+    """The batches of ``scan``, small ones together; nothing where there is no row."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in scan.to_batches():
+        held.append(batch)
+        size += batch.nbytes
+        if size >= _BYTES_AT_ONCE:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)

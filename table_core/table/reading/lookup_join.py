@@ -1,0 +1,280 @@
+"""Lookup join: each row gets the columns of the dimension row that has its key.
+
+The dimension is a table, as of one state or at its newest.  It is read once for each state and kept
+by the process while ``lookup.cache-max-memory-size`` allows; a larger one is read anew for each
+call, batch by batch, and only what matches is held.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from table_core.errors import ArgumentError, DataError
+from table_core.merge.pairs import pairs_of, side_of
+from table_core.options import keys_write
+from table_core.table.reading.scan import batch_scan
+from table_core.table.writing.coerce import batches_of, cast_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from table_core.datatypes.kinds import Field
+    from table_core.table.access import TableAccess
+    from table_core.table.reading.scan import Scan
+    from table_core.table.table import Table
+
+__all__ = ["CACHE", "AsOf", "Dimension", "DimensionCache", "lookup_join"]
+
+AsOf: TypeAlias = "int | str | datetime | None"
+"""A snapshot by its id, a tag by its name, an aware datetime; None for the newest state."""
+_MISSING: Final = ("null", "fail", "wait")
+_POLL_MS: Final = 200
+_POLL_MAX_MS: Final = 5_000
+
+
+def lookup_join(
+    rows: Any,
+    table: Table,
+    on: Sequence[str] | Mapping[str, str],
+    as_of: AsOf = None,
+    missing: str = "null",
+    columns: Sequence[str] | None = None,
+    wait_seconds: float = 60.0,
+) -> pa.Table:
+    """``rows`` (anything Arrow) in their order, with ``columns`` of the row of ``table`` by key.
+
+    ``on`` names the columns that are equal, alike in both or ``{"row column": "table column"}``; a
+    row with several partners comes several times.  ``missing``, where a key has no partner: NULLs
+    (``null``), an error (``fail``), or wait until the table has it (``wait``).  A key with a NULL
+    has no partner, and nothing is waited for.
+
+    Raises:
+        ArgumentError: an unknown column or argument, or a column that both sides have.
+        DataError: a key is missing; with ``wait``, after ``wait_seconds``.
+        NotFoundError: there is no such state.
+    """
+    dimension = Dimension.of(
+        table.access, on, as_of, missing=missing, columns=columns, wait_seconds=wait_seconds
+    )
+    tables = list(batches_of(rows))
+    return dimension.join(pa.concat_tables(tables) if tables else pa.table({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """The right side of lookup joins.  Picklable."""
+
+    access: TableAccess
+    on: Mapping[str, str]
+    """Column of the rows to column of the table."""
+    keys: tuple[Field, ...]
+    """Of the table, in the order of ``on``."""
+    added: tuple[Field, ...]
+    as_of: AsOf
+    missing: str
+    wait_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        access: TableAccess,
+        on: Sequence[str] | Mapping[str, str],
+        as_of: AsOf,
+        *,
+        missing: str,
+        columns: Sequence[str] | None,
+        wait_seconds: float,
+    ) -> Dimension:
+        """See ``lookup_join``."""
+        pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+        if not pairs:
+            raise ArgumentError("on: name the columns that must be equal", argument="on", value=on)
+        if missing not in _MISSING:
+            raise ArgumentError(
+                f"missing={missing!r}: use one of {', '.join(_MISSING)}",
+                argument="missing",
+                value=missing,
+            )
+        if missing == "wait" and as_of is not None:
+            raise ArgumentError(
+                "missing='wait': a state of the past gets no more rows; leave as_of out",
+                argument="missing",
+                value=missing,
+            )
+        fields = {f.name: f for f in batch_scan(access, **_state(as_of)).reader.fields}
+        theirs = list(pairs.values())
+        names = [n for n in fields if n not in theirs] if columns is None else list(columns)
+        unknown = [name for name in (*theirs, *names) if name not in fields]
+        if unknown:
+            raise ArgumentError(
+                f"{access.name} has no columns {unknown}; it has {list(fields)}",
+                argument="columns",
+                value=unknown,
+            )
+        return cls(
+            access=access,
+            on=pairs,
+            keys=tuple(fields[name] for name in theirs),
+            added=tuple(fields[name] for name in names),
+            as_of=as_of,
+            missing=missing,
+            wait_ms=int(wait_seconds * 1000),
+        )
+
+    def refuse_columns(self, names: Sequence[str]) -> None:
+        """Refuse rows of columns ``names`` that cannot be joined.
+
+        Raises:
+            ArgumentError: a column of ``on`` is not there, or one that is added is.
+        """
+        lacking = [name for name in self.on if name not in names]
+        if lacking:
+            raise ArgumentError(
+                f"on: the rows have no column {lacking}; they have {list(names)}",
+                argument="on",
+                value=lacking,
+            )
+        twice = [f.name for f in self.added if f.name in names]
+        if twice:
+            raise ArgumentError(
+                f"both the rows and {self.access.name} have {twice}: name the columns to add, or "
+                "rename those of the rows",
+                argument="columns",
+                value=twice,
+            )
+
+    def join(self, rows: pa.Table) -> pa.Table:
+        """``rows`` with the columns of the dimension."""
+        self.refuse_columns(rows.column_names)
+        columns = zip(self.on, self.keys, strict=True)
+        keys = pa.table({f.name: cast_column(f, rows[name]) for name, f in columns})
+        waited_ms, pause_ms = 0, _POLL_MS
+        while True:
+            dimension = self._matching(keys)
+            at, found = pairs_of(keys, dimension.select(keys.column_names), "left outer")
+            lost = found < 0
+            if self.missing == "null" or not lost.any():
+                break
+            absent = keys.take(pa.array(at[lost]))
+            if self.missing == "wait" and not absent.drop_null().num_rows:
+                break
+            if self.missing == "fail" or waited_ms >= self.wait_ms:
+                raise self._missing_error(absent, waited_ms)
+            self.access.clock.sleep_ms(pause_ms)
+            waited_ms, pause_ms = waited_ms + pause_ms, min(pause_ms * 2, _POLL_MAX_MS)
+        joined = rows if found.size == rows.num_rows else rows.take(pa.array(at))
+        added = side_of(dimension.select([f.name for f in self.added]), found)
+        for name in added.column_names:
+            joined = joined.append_column(name, added[name])
+        return joined
+
+    def _missing_error(self, absent: pa.Table, waited_ms: int) -> DataError:
+        example = {name: str(absent[name][0]) for name in absent.column_names}
+        waited = f" after {waited_ms / 1000:g} s" if self.missing == "wait" else ""
+        return DataError(
+            f"{self.access.name} has no row for {example}{waited}, and {absent.num_rows - 1} more "
+            "keys of these rows; write the rows first, or take missing='null'",
+            column=next(iter(self.on)),
+            row=None,
+            value=example,
+        )
+
+    def _matching(self, keys: pa.Table) -> pa.Table:
+        """The rows of the dimension, or at least those with ``keys``."""
+        known = CACHE.find(self)
+        if known is not None:
+            return known
+        wanted = keys.group_by(keys.column_names).aggregate([])
+        parts = []
+        for batch in self.scan().to_batches():
+            part = pa.Table.from_batches([batch])
+            found, _ = pairs_of(part.select(keys.column_names), wanted, "inner")
+            parts.append(part.take(pa.array(found)))
+        return pa.concat_tables(parts) if parts else self.scan().schema.empty_table()
+
+    def scan(self) -> Scan:
+        """All rows of the state: keys and added columns."""
+        names = dict.fromkeys(f.name for f in (*self.keys, *self.added))
+        return batch_scan(self.access, columns=list(names), **_state(self.as_of))
+
+    @property
+    def name(self) -> tuple[Any, ...]:
+        """What the rows of the state depend on."""
+        access = self.access
+        as_of = access.metadata.head_id() if self.as_of is None else self.as_of
+        columns = tuple((f.name, str(f.type)) for f in (*self.keys, *self.added))
+        return access.storage.uri, access.branch, as_of, columns, tuple(access.options.raw.items())
+
+
+def _state(as_of: AsOf) -> dict[str, Any]:
+    """``as_of`` as ``batch_scan`` takes it."""
+    if as_of is None:
+        return {}
+    if isinstance(as_of, str):
+        return {"tag": as_of}
+    return {"snapshot" if isinstance(as_of, int) else "timestamp": as_of}
+
+
+@dataclass(slots=True)
+class _Kept:
+    rows: pa.Table | None
+    """None for a dimension that is too large to be kept."""
+    used_ms: int
+
+
+@dataclass(slots=True, eq=False)
+class DimensionCache:
+    """Dimensions in memory, the least recently used first.  Several threads may use it."""
+
+    _kept: OrderedDict[tuple[Any, ...], _Kept] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def find(self, dimension: Dimension) -> pa.Table | None:
+        """All rows of ``dimension``, None where they are too large to be kept."""
+        options, now_ms = dimension.access.options, dimension.access.clock.now_ms()
+        most = options.get(keys_write.LOOKUP_CACHE_MAX_MEMORY_SIZE)
+        retention = options.get(keys_write.LOOKUP_CACHE_FILE_RETENTION)
+        name = dimension.name
+        with self._lock:
+            for old in [n for n, kept in self._kept.items() if now_ms - kept.used_ms > retention]:
+                del self._kept[old]
+            if name in self._kept:
+                self._kept.move_to_end(name)
+                self._kept[name].used_ms = now_ms
+                return self._kept[name].rows
+        rows = _within(dimension.scan(), most)
+        with self._lock:
+            self._kept[name] = _Kept(rows, now_ms)
+            while len(self._kept) > 1 and self._bytes() > most:
+                self._kept.popitem(last=False)
+        return rows
+
+    def _bytes(self) -> int:
+        return sum(kept.rows.nbytes for kept in self._kept.values() if kept.rows is not None)
+
+    def clear(self) -> None:
+        """Free everything."""
+        with self._lock:
+            self._kept.clear()
+
+
+def _within(scan: Scan, most: int) -> pa.Table | None:
+    """All rows of ``scan``, None if they are more than ``most`` bytes."""
+    batches, size = [], 0
+    for batch in scan.to_batches():
+        size += batch.nbytes
+        if size > most:
+            return None
+        batches.append(batch)
+    return pa.Table.from_batches(batches, schema=scan.schema).combine_chunks()
+
+
+CACHE: Final = DimensionCache()
+"""The cache of this process."""

@@ -1,0 +1,324 @@
+"""A read that is decided and not yet done: what every reading call returns.
+
+Planning happens once, when it is first needed; rows are read whenever they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+
+from table_core.errors import ArgumentError
+from table_core.options import keys_scan
+from table_core.predicate.bind import bind
+from table_core.predicate.expression import Condition, Expression
+from table_core.scan.prune import Explain
+from table_core.scan.time_travel import resolve
+from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.state_plan import (
+    StatePlanner,
+    fallback_of,
+    plan_with_fallback,
+    refuse_unreadable,
+)
+from table_core.table.reading.timeline import TableTimeline
+from table_core.table.times import PointInTime, epoch_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.options.table import TableOptions
+    from table_core.predicate.bound import Bound
+    from table_core.scan.plan import ScanPlan
+    from table_core.scan.split import Split
+    from table_core.scan.time_travel import SnapshotRef
+    from table_core.schema.table_schema import TableSchema
+    from table_core.table.access import TableAccess
+
+__all__ = ["MemoryScan", "RowReader", "Scan", "batch_scan", "bound_where", "selected_fields"]
+
+_THREADS: Final = min(4, os.cpu_count() or 1)
+_BATCH_ROWS: Final = 1 << 17
+
+
+class RowReader(Protocol):
+    """What reads the splits of a scan.  Picklable."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of the result, but for ``_ROW_KIND``."""
+        ...
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        """The columns that a condition may name."""
+        ...
+
+    def schema(self) -> pa.Schema:
+        """The schema of every table."""
+        ...
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        """The rows of ``split``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Readers:
+    """A reader for each branch that splits come from."""
+
+    own: RowReader
+    others: Mapping[str, RowReader]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.own.fields
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        return self.own.condition_fields
+
+    def schema(self) -> pa.Schema:
+        return self.own.schema()
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        if split.branch is None:
+            return self.own.read(split)
+        schema = self.schema()
+        return (table.cast(schema) for table in self.others[split.branch].read(split))
+
+
+class Scan:
+    """Rows to read.  polars, DuckDB and pandas take it as it is, through the Arrow C stream."""
+
+    def __init__(
+        self,
+        reader: RowReader,
+        plan: Callable[[], ScanPlan],
+        *,
+        limit: int | None = None,
+        branches: Mapping[str, RowReader] | None = None,
+    ) -> None:
+        """``branches`` read the splits of other branches (``Split.branch``)."""
+        self._reader = _Readers(reader, branches or {})
+        self._make_plan = plan
+        self._limit = limit
+
+    @cached_property
+    def _plan(self) -> ScanPlan:
+        return self._make_plan()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result."""
+        return self._reader.schema()
+
+    @property
+    def reader(self) -> RowReader:
+        """The part that reads splits; picklable, and small where the plan is large."""
+        return self._reader
+
+    @property
+    def own_reader(self) -> RowReader:
+        """The reader of the splits of the branch itself, without those of a fallback branch."""
+        return self._reader.own
+
+    def as_inserts(self) -> Scan:
+        """The rows of this state, each with ``_ROW_KIND`` ``+I``."""
+        own, others = self._reader.own, self._reader.others
+        branches = {name: _inserting(reader) for name, reader in others.items()}
+        return Scan(_inserting(own), lambda: self._plan, limit=self._limit, branches=branches)
+
+    def splits(self) -> list[Split]:
+        """The units of reading, in order; picklable, see ``read_split``."""
+        return list(self._plan.splits)
+
+    def explain(self) -> Explain:
+        """What planning looked at, and what each step ruled out."""
+        return self._plan.explain
+
+    def read_split(self, split: Split) -> Iterator[pa.RecordBatch]:
+        """The rows of one of ``splits``, in this or any other process.  Knows no limit."""
+        for table in self._reader.read(split):
+            yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch; memory does not depend on how many there are."""
+        left = self._limit
+        for split in self._plan.splits:
+            for batch in self.read_split(split):
+                if left is None:
+                    yield batch
+                    continue
+                if left <= 0:
+                    return
+                yield batch.slice(0, left)
+                left -= min(left, batch.num_rows)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows as one table."""
+        if self._limit is not None or len(self._plan.splits) < 2:
+            return pa.Table.from_batches(self.to_batches(), schema=self.schema)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            parts = pool.map(lambda split: list(self._reader.read(split)), self._plan.splits)
+            tables = [table for part in parts for table in part]
+        return pa.concat_tables(tables) if tables else self.schema.empty_table()
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows as an Arrow reader."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _inserting(reader: RowReader) -> SplitReader:
+    assert isinstance(reader, SplitReader), "states are read by split readers"
+    return replace(reader, form=RowForm.INSERTS)
+
+
+def batch_scan(
+    access: TableAccess,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | Expression | None = None,
+    limit: int | None = None,
+    snapshot: int | None = None,
+    tag: str | None = None,
+    timestamp: PointInTime | None = None,
+    watermark: int | None = None,
+) -> Scan:
+    """See ``Table.read``.
+
+    Raises:
+        NotFoundError: no such snapshot, tag or column.
+        PredicateError: ``where`` does not parse or does not fit.
+        UnsupportedFeatureError: the table needs what this release cannot read.
+    """
+    _refuse_negative(limit)
+    refuse_unreadable(access)
+    timeline = TableTimeline(access)
+    named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
+    if not named and _asks_for_range(access.options):
+        from table_core.table.reading.changes import asked_range, range_scan
+
+        asked = asked_range(access)
+        if asked is not None:
+            return range_scan(access, asked, columns=columns, where=where, limit=limit)
+    found = resolve(
+        access.options,
+        timeline,
+        snapshot=snapshot,
+        tag=tag,
+        timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+        watermark=watermark,
+    )
+    if found.explicit and found.snapshot is not None:
+        access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
+    return _state_scan(access, found, columns, where, limit)
+
+
+def _asks_for_range(options: TableOptions) -> bool:
+    return any(
+        options.is_set(option)
+        for option in (
+            keys_scan.INCREMENTAL_BETWEEN,
+            keys_scan.INCREMENTAL_BETWEEN_TIMESTAMP,
+            keys_scan.INCREMENTAL_TO_AUTO_TAG,
+        )
+    )
+
+
+def _state_scan(
+    access: TableAccess,
+    found: SnapshotRef,
+    columns: Sequence[str] | None,
+    where: str | Expression | None,
+    limit: int | None,
+) -> Scan:
+    """The rows of ``found`` under the schema of ``access``, and what its fallback branch adds."""
+    bound = bound_where(access.schema, where)
+    fields = selected_fields(access.schema, columns)
+    reader = SplitReader(access=access, fields=fields, where=bound, forgives=True)
+    planner = StatePlanner(
+        access=access,
+        where=bound,
+        limit=limit if bound is None else None,
+        created_after_ms=found.created_after_ms,
+        delta_only=found.delta_only,
+    )
+    fallback = fallback_of(access)
+    if fallback is None:
+        return Scan(reader, lambda: planner.plan(found.snapshot), limit=limit)
+    theirs = bound_where(fallback.schema, where)
+    others = StatePlanner(access=fallback, where=theirs, limit=planner.limit)
+    same = fallback.schema.select(field.name for field in fields)
+    return Scan(
+        reader,
+        lambda: plan_with_fallback(planner, found.snapshot, others, explicit=found.explicit),
+        limit=limit,
+        branches={
+            fallback.branch: SplitReader(access=fallback, fields=same, where=theirs, forgives=True)
+        },
+    )
+
+
+def _refuse_negative(limit: int | None) -> None:
+    if limit is not None and limit < 0:
+        raise ArgumentError(f"limit={limit} is negative", argument="limit", value=limit)
+
+
+def selected_fields(schema: TableSchema, columns: Sequence[str] | None) -> tuple[Field, ...]:
+    """The fields called ``columns``, all by default."""
+    return schema.fields if columns is None else schema.select(columns)
+
+
+def bound_where(schema: TableSchema, where: str | Expression | None) -> Bound | None:
+    """``where`` with the names and types of ``schema``."""
+    if where is None:
+        return None
+    if isinstance(where, str):
+        from table_core.predicate.sql import parse_where  # brings an SQL parser along
+
+        return bind(parse_where(where), schema.fields)
+    if not isinstance(where, Condition):
+        raise ArgumentError(
+            f"where={where!r}: give SQL text or a condition such as col('x') > 1",
+            argument="where",
+            value=str(where),
+        )
+    return bind(where, schema.fields)
+
+
+class MemoryScan(Scan):
+    """A scan over rows that are in memory: system tables that show metadata."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result."""
+        return self._rows.schema
+
+    def splits(self) -> list[Split]:
+        """None: nothing is left to read."""
+        return []
+
+    def explain(self) -> Explain:
+        """Nothing was planned."""
+        return Explain()
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch."""
+        yield from self._rows.to_batches()
+
+    def to_arrow(self) -> pa.Table:
+        """All rows."""
+        return self._rows

@@ -1,0 +1,218 @@
+"""The plan of one state of a table: which of its live files are read, in which splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from table_core.datatypes.kinds import Atomic, Root
+from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
+from table_core.lsm.triggers import number_of_levels
+from table_core.ondisk import layout
+from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.index_manifest import decode_index_manifest
+from table_core.options import keys_commit, keys_files, keys_merge, keys_scan
+from table_core.scan.follow import Levels
+from table_core.scan.plan import ScanPlan, live_entries, plan_batch
+from table_core.scan.prune import Pruner
+from table_core.scan.split import deletion_refs
+from table_core.scan.time_travel import at_or_before
+from table_core.table.reading.timeline import TableTimeline
+from table_core.table.states.branches import branch_access
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from table_core.datatypes.kinds import DataType
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.index_manifest import IndexEntry
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.predicate.bound import Bound
+    from table_core.scan.split import DeletionRef
+    from table_core.table.access import TableAccess
+
+__all__ = [
+    "StatePlanner",
+    "deletions_of",
+    "fallback_of",
+    "index_entries",
+    "plan_with_fallback",
+    "refuse_unreadable",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatePlanner:
+    """Plans reads of states of one branch."""
+
+    access: TableAccess
+    where: Bound | None = None
+    limit: int | None = None
+    """Rows that are wanted; only where no condition is evaluated on rows."""
+    levels: Levels = Levels.ALL
+    created_after_ms: int | None = None
+    delta_only: bool = False
+    """Only the files that the snapshot itself added."""
+    keeps_partition: Callable[[bytes], bool] | None = None
+    streams: bool = False
+    """Whether a stream begins with this state: then level 0 counts, which batch reads may not see."""
+
+    def plan(self, snapshot: Snapshot | None) -> ScanPlan:
+        """The splits of ``snapshot``, none where it is None."""
+        access = self.access
+        pruner = Pruner(
+            access.schema,
+            access.options,
+            self.where,
+            schema_of=access.metadata.schema,
+            keeps_partition=self.keeps_partition,
+            streams=self.streams,
+            index_of=self._index_of
+            if access.options.get(keys_files.FILE_INDEX_READ_ENABLED)
+            else None,
+        )
+        if snapshot is None:
+            return ScanPlan((), pruner.explain())
+        return plan_batch(
+            access.schema,
+            access.options,
+            self._entries(pruner, snapshot),
+            pruner,
+            snapshot_id=snapshot.id,
+            bounds=access.bounds,
+            deletions=deletions_of(access, snapshot),
+            limit=self.limit,
+        )
+
+    def _entries(self, pruner: Pruner, snapshot: Snapshot) -> list[ManifestEntry]:
+        metadata = self.access.metadata
+        if self.delta_only:
+            manifests = metadata.delta_manifests(snapshot)
+        else:
+            manifests = metadata.data_manifests(snapshot)
+        found = live_entries(pruner, manifests, metadata.manifest)
+        return [e for e in found if e.kind is EntryKind.ADD and self._wants(e)]
+
+    def _index_of(self, entry: ManifestEntry) -> bytes | None:
+        """The container of the file's indexes; one that cannot be read is as good as none."""
+        if entry.file.embedded_index is not None:
+            return entry.file.embedded_index
+        schema = self.access.schema
+        for path in layout.extra_file_paths(schema, entry.partition, entry.bucket, entry.file):
+            if path.endswith(".index") and entry.file.external_path is None:
+                try:
+                    return self.access.storage.read(path)
+                except NotFoundError:
+                    return None
+        return None
+
+    def _wants(self, entry: ManifestEntry) -> bool:
+        file = entry.file
+        if self.levels is Levels.ABOVE_ZERO and file.level == 0:
+            return False
+        if self.levels is Levels.TOP and file.level < number_of_levels(self.access.options) - 1:
+            return False
+        if self.created_after_ms is None or file.creation_time_ms is None:
+            return True
+        offset = self.access.clock.local_offset_ms(file.creation_time_ms)  # spec T12
+        return file.creation_time_ms - offset >= self.created_after_ms
+
+
+def index_entries(access: TableAccess, snapshot: Snapshot) -> list[IndexEntry]:
+    """Every index file of ``snapshot``."""
+    if snapshot.index_manifest is None:
+        return []
+    path = layout.manifest_path(snapshot.index_manifest)
+    return decode_index_manifest(access.storage.read(path), path=path)
+
+
+def deletions_of(access: TableAccess, snapshot: Snapshot) -> dict[str, DeletionRef] | None:
+    """Where the deletion vector of each data file lies, None if the table has none."""
+    found = index_entries(access, snapshot)
+    return deletion_refs(found) if found else None
+
+
+def fallback_of(access: TableAccess) -> TableAccess | None:
+    """The branch that is read for partitions which this one lacks; None without any.
+
+    Raises:
+        NotFoundError: no such branch.
+        SchemaError: its columns or partitions differ.
+    """
+    name = access.options.get(keys_scan.SCAN_FALLBACK_BRANCH)
+    if name is None or name == access.branch:
+        return None
+    fallback = branch_access(access, name)
+    ours, theirs = access.schema, fallback.schema
+    differ = [
+        f.name
+        for f in ours.fields
+        if f.name not in theirs.by_name
+        or replace(theirs.field(f.name).type, nullable=True) != replace(f.type, nullable=True)
+    ]
+    if differ or len(ours.fields) != len(theirs.fields):
+        raise SchemaError(
+            f"the fallback branch {name!r} of {access.name} has other columns: {differ}",
+            problems=[f"column {column!r} differs" for column in differ],
+        )
+    if ours.partition_keys != theirs.partition_keys:
+        raise SchemaError(
+            f"the fallback branch {name!r} of {access.name} is partitioned by "
+            f"{theirs.partition_keys}, not by {ours.partition_keys}",
+            problems=["partition keys differ"],
+        )
+    return fallback
+
+
+def plan_with_fallback(
+    planner: StatePlanner,
+    snapshot: Snapshot | None,
+    fallback: StatePlanner,
+    *,
+    explicit: bool,
+) -> ScanPlan:
+    """``snapshot``, and of the fallback branch the partitions that ``snapshot`` lacks.
+
+    The fallback's state is its newest; with an ``explicit`` one its newest of that time.
+    """
+    main = planner.plan(snapshot)
+    have = frozenset(entry.partition for entry in planner.access.live_entries(snapshot))
+    timeline = TableTimeline(fallback.access)
+    if explicit and snapshot is not None:
+        state = at_or_before(timeline, snapshot.time_millis)
+    else:
+        state = timeline.head()
+    rest = replace(fallback, keeps_partition=lambda partition: partition not in have).plan(state)
+    branch = fallback.access.branch
+    splits = (*main.splits, *(replace(split, branch=branch) for split in rest.splits))
+    return ScanPlan(splits, main.explain)
+
+
+def refuse_unreadable(access: TableAccess) -> None:
+    """Refuse tables whose rows this release would get wrong.
+
+    Raises:
+        UnsupportedFeatureError: names the feature.
+    """
+    blobs = [f.name for f in access.schema.fields if _is_blob(f.type)]
+    if blobs:
+        raise UnsupportedFeatureError(
+            f"{access.name} has BLOB columns {blobs}, whose files this release does not read",
+            feature="blob",
+        )
+    if access.options.get(keys_commit.DATA_EVOLUTION_ENABLED):
+        raise UnsupportedFeatureError(
+            f"{access.name} has data-evolution.enabled=true: one row lies in several files, which "
+            "this release does not put together",
+            feature="data-evolution",
+        )
+    if access.options.get(keys_merge.SEQUENCE_SNAPSHOT_ORDERING):
+        raise UnsupportedFeatureError(
+            f"{access.name} has sequence.snapshot-ordering=true: this release does not order the "
+            "versions of a row by snapshot",
+            feature="sequence.snapshot-ordering",
+        )
+
+
+def _is_blob(type_: DataType) -> bool:
+    return isinstance(type_, Atomic) and type_.root is Root.BLOB

@@ -1,0 +1,240 @@
+"""What a stream of a table reads next, for whoever reads it: ``Table.follow``, or tasks on Spark.
+
+``scan.follow`` decides; here it is shown the snapshots, and what it answers becomes splits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from table_core.errors import ArgumentError, NotFoundError, SchemaError
+from table_core.ondisk.snapshot import FIRST_ID
+from table_core.options import keys_scan
+from table_core.scan.follow import Deliver, Follower, Skip, start
+from table_core.scan.stream_offset import NO_LIMIT, StreamOffset, taken
+from table_core.table.reading.changes import ChangePlanner
+from table_core.table.reading.state_plan import StatePlanner, refuse_unreadable
+from table_core.table.reading.timeline import TableTimeline
+from table_core.table.upkeep.consumers import next_snapshot_of, set_consumer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.predicate.bound import Bound
+    from table_core.scan.follow import Levels, Start, Step
+    from table_core.scan.plan import ScanPlan
+    from table_core.scan.split import Split
+    from table_core.scan.stream_offset import ReadLimit
+    from table_core.table.access import TableAccess
+
+__all__ = ["StreamPlanner"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlanner:
+    """Plans the reads of one stream.  Picklable."""
+
+    access: TableAccess
+    consumer: str | None
+    """Keeps the position in the table, so that expiry waits for this stream."""
+    where: Bound | None = None
+
+    @classmethod
+    def of(
+        cls, access: TableAccess, consumer: str | None = None, where: Bound | None = None
+    ) -> StreamPlanner:
+        """A stream of ``access``, with the consumer of its options unless one is given.
+
+        Raises:
+            UnsupportedFeatureError: the table needs what this release cannot read.
+        """
+        refuse_unreadable(access)
+        named = consumer or access.options.get(keys_scan.CONSUMER_ID)
+        return cls(access=access, consumer=named, where=where)
+
+    # ------------------------------------------------------------------------ one after the other
+    def begin(self, after: int | None = None) -> Start:
+        """Where the stream begins: ``after``, its consumer's position, or as ``scan.mode`` says.
+
+        Raises:
+            OptionError: ``scan.mode`` cannot be followed.
+            NotFoundError: the state to start from does not exist.
+        """
+        access = self.access
+        stored = None
+        if self.consumer is not None and after is None:
+            stored = next_snapshot_of(access, self.consumer)
+        return start(access.options, TableTimeline(access), after=after, consumer_next=stored)
+
+    @property
+    def follower(self) -> Follower:
+        """What decides about each snapshot."""
+        return Follower(self.access.options, self.access.schema.is_key_table)
+
+    def step(self, next_id: int) -> Step | None:
+        """What to do about snapshot ``next_id``; None if it is not there yet.
+
+        Raises:
+            NotFoundError: it has expired, or the table was rolled back to before it.
+        """
+        access = self.access
+        timeline = TableTimeline(access)
+        snapshot = _delivered(timeline, next_id)
+        earliest = None
+        if snapshot is None:
+            earliest = timeline.earliest_delivered()
+            self._refuse_lost(next_id, access.metadata.head_id())
+        now_ms = access.clock.now_ms()
+        step = self.follower.step(next_id, snapshot, earliest=earliest, now_ms=now_ms)
+        return None if snapshot is None else step
+
+    def state(self, snapshot: Snapshot, levels: Levels, created_after_ms: int | None) -> ScanPlan:
+        """The first, full read."""
+        return StatePlanner(
+            access=self.access,
+            where=self.where,
+            levels=levels,
+            created_after_ms=created_after_ms,
+            streams=True,
+        ).plan(snapshot)
+
+    def changes(self, id: int, step: Deliver) -> ScanPlan:
+        """The changes of snapshot ``id``."""
+        planner = ChangePlanner(self.access, self.where)
+        return planner.one(id, step)
+
+    def hold(self, next_id: int) -> None:
+        """Let expiry keep what the stream reads from ``next_id`` on."""
+        if self.consumer is not None:
+            set_consumer(self.access, self.consumer, next_id)
+
+    # ---------------------------------------------------------------------------- by positions
+    def reached(
+        self, at: StreamOffset, limit: ReadLimit = NO_LIMIT, until: StreamOffset | None = None
+    ) -> StreamOffset:
+        """How far a reader that stands ``at`` can go now, within ``limit`` and not past ``until``.
+
+        Raises:
+            NotFoundError: what comes next has expired.
+        """
+        used: list[Split] = []
+        snapshots = 0
+        while until is None or at.order < until.order:
+            if at.full is None and (step := self.step(at.snapshot)) is not None:
+                if isinstance(step, Skip):
+                    at = at.beyond
+                    continue
+                if not isinstance(step, Deliver):
+                    return at
+            elif at.full is None:
+                return at
+            if limit.snapshots is not None and snapshots >= limit.snapshots:
+                return at
+            if limit.counts_files:
+                last = until.index if until is not None and at.same_snapshot(until) else None
+                for split in taken(self._splits(at), at.index, last or None):
+                    if used and not limit.allows([*used, split]):
+                        return at
+                    used.append(split)
+                    at = at.at(at.index + len(split.files))
+            if until is not None and at.same_snapshot(until):
+                return until
+            at = at.beyond
+            snapshots += 1
+        return at
+
+    def newest(self) -> StreamOffset:
+        """How far a reader can go now, wherever it stands."""
+        earliest = TableTimeline(self.access).earliest_delivered()
+        return self.reached(StreamOffset(snapshot=earliest or FIRST_ID))
+
+    def between(self, begin: StreamOffset, end: StreamOffset) -> list[Split]:
+        """What is read between two positions, in order.
+
+        Raises:
+            NotFoundError: it has expired.
+            ArgumentError: the positions are not of this stream.
+        """
+        if begin.order > end.order:
+            raise ArgumentError(
+                f"a stream of {self.access.name} cannot go from {begin.to_document()} back to "
+                f"{end.to_document()}; start it again with a new checkpoint",
+                argument="offset",
+                value=end.to_document(),
+            )
+        found: list[Split] = []
+        at = begin
+        while at.order < end.order:
+            last = at.same_snapshot(end)
+            found += taken(self._splits(at), at.index, end.index if last else None)
+            if last:
+                break
+            at = at.beyond
+        return found
+
+    def _splits(self, at: StreamOffset) -> Sequence[Split]:
+        """Everything of the snapshot in which ``at`` stands."""
+        timeline = TableTimeline(self.access)
+        if at.full is not None:
+            try:
+                state = timeline.snapshot(at.snapshot)
+            except NotFoundError as error:
+                raise NotFoundError(
+                    f"snapshot {at.snapshot}, which this stream reads in full, has expired; start "
+                    "it again with a new checkpoint, and keep snapshots longer "
+                    "(snapshot.time-retained) or set consumer-id, so that expiry waits for it",
+                    name=str(at.snapshot),
+                    available=[],
+                ) from error
+            splits = self.state(state, at.full, at.created_after_ms).splits
+            return [replace(split, inserts=True) for split in splits]
+        snapshot = _delivered(timeline, at.snapshot)
+        if snapshot is None:
+            self.step(at.snapshot)  # says why
+            raise NotFoundError(
+                f"snapshot {at.snapshot} is not there", name=str(at.snapshot), available=[]
+            )
+        step = self.follower.reads(snapshot)
+        return self.changes(at.snapshot, step).splits if isinstance(step, Deliver) else ()
+
+    def refuse_new_schema(self, splits: Sequence[Split], fields: Sequence[Field]) -> None:
+        """Refuse files under a newer schema in which ``fields`` are no longer what they were.
+
+        Columns that came count where ``fields`` are all that there were.
+
+        Raises:
+            SchemaError: the stream has to be started again.
+        """
+        access = self.access
+        newest = max((f.schema_id for s in splits for f in s.files), default=access.schema.id)
+        if newest <= access.schema.id:
+            return
+        whole = len(fields) == len(access.schema.fields)
+        read = {f.id: (f.name, f.type) for f in fields}
+        theirs = access.metadata.schema(newest).fields
+        if {f.id: (f.name, f.type) for f in theirs if whole or f.id in read} != read:
+            raise SchemaError(
+                f"{access.name}: schema {newest} changed columns that this stream reads under "
+                f"schema {access.schema.id}; start the query again with the same checkpoint",
+                problems=[],
+            )
+
+    def _refuse_lost(self, next_id: int, head: int | None) -> None:
+        """Refuse to wait for what may never come, or come again as something else."""
+        if head is not None and next_id > head + 1:
+            raise NotFoundError(
+                f"{self.access.name} ends at snapshot {head}, and snapshot {next_id} is to be read "
+                "next: the table was rolled back or made anew; start the reader again",
+                name=str(next_id),
+                available=[head],
+            )
+
+
+def _delivered(timeline: TableTimeline, id: int) -> Snapshot | None:
+    try:
+        return timeline.delivered(id)
+    except NotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""Named states of a table: tags, branches, and going back."""

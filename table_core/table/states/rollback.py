@@ -1,0 +1,137 @@
+"""Rollback: an older snapshot becomes the newest again (spec 11.7).
+
+The order matters: the hint goes first, so that no reader follows it to a snapshot that is gone (T8); then
+later snapshots, newest first, so that those that are left are one row at every moment.  Numbers are used
+again by later commits.  Consumers stay where they are: a reader that was ahead is refused, because what
+it has read is no longer so.
+
+A consumer named ``rollback`` holds the state to go back to as long as it takes: written before the floor
+is read, as every consumer is, so expiry either sees it or is seen.  One that a killed rollback has left
+goes with the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from table_core.errors import ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
+from table_core.options.table import TableOptions
+from table_core.scan.time_travel import resolve
+from table_core.table.reading.timeline import TableTimeline
+from table_core.table.results import ResultDocument
+from table_core.table.states.tags import tag_names, tagged
+from table_core.table.times import epoch_ms
+from table_core.table.upkeep.consumers import held
+
+if TYPE_CHECKING:
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+    from table_core.table.times import PointInTime
+
+__all__ = ["rollback_to"]
+
+
+def rollback_to(
+    access: TableAccess,
+    *,
+    snapshot: int | None,
+    tag: str | None,
+    timestamp: PointInTime | None,
+    dry_run: bool = False,
+) -> ResultDocument:
+    """See ``Table.rollback_to``.
+
+    Raises:
+        ArgumentError: not exactly one state is named.
+        NotFoundError: there is no such state.
+    """
+    started_ms = access.clock.now_ms()
+    if (snapshot, tag, timestamp).count(None) != 2:
+        raise ArgumentError("name one of snapshot, tag and timestamp", argument="snapshot")
+    head = access.metadata.head()
+    target = resolve(
+        TableOptions.parse({}),
+        TableTimeline(access),
+        snapshot=snapshot,
+        tag=tag,
+        timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+    ).snapshot
+    if head is None or target is None or target.id > head.id:
+        raise NotFoundError(
+            f"{access.name} has nothing to roll back: its newest snapshot is "
+            f"{head.id if head else None}",
+            name=str(target.id if target else None),
+            available=[],
+        )
+    removed = _later(access, target)
+    if not dry_run:
+        with held(access, target.id):
+            _remove(access, target, removed, is_tagged=tag is not None)
+        access.metadata.seen = ()
+        access.metadata.history.clear()
+    return ResultDocument(
+        action="rollback",
+        table=access.name,
+        snapshot_before=head.id,
+        snapshot_after=head.id if dry_run else target.id,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "snapshots_removed": removed.snapshots,
+            "changelogs_removed": removed.changelogs,
+            "tags_removed": removed.tags,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """What comes after the state to go back to."""
+
+    snapshots: list[int]
+    changelogs: list[int]
+    tags: list[str]
+
+
+def _later(access: TableAccess, target: Snapshot) -> _Later:
+    listed = access.storage.list(layout.changelog_folder(access.branch))
+    names = (info.path.rpartition("/")[2] for info in listed)
+    numbers = (layout.numbered(name, "changelog-") for name in names)
+    return _Later(
+        snapshots=[id for id in access.metadata.snapshot_ids() if id > target.id],
+        changelogs=sorted(id for id in numbers if id is not None and id > target.id),
+        tags=[n for n in tag_names(access) if tagged(access, n).snapshot.id > target.id],
+    )
+
+
+def _remove(access: TableAccess, target: Snapshot, later: _Later, *, is_tagged: bool) -> None:
+    storage, branch = access.storage, access.branch
+    earliest = layout.hint_path("snapshot", EARLIEST, branch)
+    path = layout.snapshot_path(target.id, branch)
+    # The floor is read once the target is held: what begins to expire from now on stops there.
+    is_there = storage.exists(path) and target.id >= access.metadata.floor()
+    if not is_there:
+        if not is_tagged:
+            raise NotFoundError(
+                f"{access.name}: snapshot {target.id} expires just now; go back to a newer one",
+                name=str(target.id),
+                available=[],
+            )
+        storage.create(path, target.to_json())
+        storage.write(earliest, encode_hint(target.id))
+    storage.write(layout.hint_path("snapshot", LATEST, branch), encode_hint(target.id))
+    for id in reversed(later.snapshots):
+        storage.delete([layout.snapshot_path(id, branch)])
+    storage.delete([layout.changelog_path(id, branch) for id in later.changelogs])
+    if later.changelogs:  # hints point past the end; readers list the folder without them
+        storage.delete(
+            [layout.hint_path("changelog", which, branch) for which in (LATEST, EARLIEST)]
+        )
+    storage.delete([layout.tag_path(name, branch) for name in later.tags])
+    if not is_there:  # an expiry that was under way may have met what was made again
+        storage.create(path, target.to_json())
+    if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
+        storage.write(earliest, encode_hint(target.id))

@@ -1,0 +1,80 @@
+"""Deletes tags, and the files that only they kept (spec 11.6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from table_core.commit.protocol import drive
+from table_core.expire.plan import Pins
+from table_core.expire.tags import Forgotten, forget_tag
+from table_core.table.results import ResultDocument
+from table_core.table.states.other_branches import tag_documents
+from table_core.table.states.tags import tag_names, tagged
+from table_core.table.upkeep.expire_effects import Performer
+from table_core.table.upkeep.expirer import snapshot_retention
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+
+__all__ = ["delete_tags", "forget_state"]
+
+
+def delete_tags(
+    access: TableAccess, names: Sequence[str], *, action: str, dry_run: bool
+) -> ResultDocument:
+    """Delete the tags ``names``, oldest first.
+
+    Raises:
+        NotFoundError: one is not there; nothing is deleted then.
+    """
+    started_ms = access.clock.now_ms()
+    left = {name: tagged(access, name).snapshot for name in tag_names(access)}
+    for name in names:
+        if name not in left:
+            tagged(access, name)
+    done = Forgotten()
+    for name in sorted(names, key=lambda name: (left[name].id, name)):
+        state = left.pop(name)
+        _forget(access, done, name, state, left.values(), dry_run=dry_run)
+    head = access.metadata.head_id()
+    return ResultDocument(
+        action=action,
+        table=access.name,
+        snapshot_before=head,
+        snapshot_after=head,
+        files_deleted=done.files,
+        bytes_deleted=done.bytes,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "tags": sorted(done.tags),
+            "tags_kept": len(left),
+            "metadata_files_deleted": done.metadata,
+        },
+    )
+
+
+def forget_state(access: TableAccess, state: Snapshot) -> None:
+    """Delete what only the tagged ``state`` needed, whose tag stands for another one by now."""
+    others = tag_documents(access, access.branch)
+    _forget(access, Forgotten(), None, state, others, dry_run=False)
+
+
+def _forget(
+    access: TableAccess,
+    done: Forgotten,
+    name: str | None,
+    state: Snapshot,
+    others: Iterable[Snapshot],
+    *,
+    dry_run: bool,
+) -> None:
+    retention = replace(snapshot_retention(access), dry_run=dry_run)
+    tags = tuple(sorted(others, key=lambda tag: tag.id))
+    # Branches are listed once the tag is gone: one is made before it looks for its tag again.
+    pins = Pins(tags, branches=True)
+    drive(forget_tag(done, name, state, retention, pins), Performer(access).perform)

@@ -1,0 +1,231 @@
+"""The tags of a branch: names for snapshots, which live as long as they do (spec 11.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.success_file import SuccessFile
+from table_core.ondisk.tag import Tag
+from table_core.options import keys_retention, parse
+from table_core.table.times import PointInTime, epoch_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+
+__all__ = ["Tags", "check_tag_name", "tag_names", "tagged", "write_tag"]
+
+_PREFIX: Final = "tag-"
+_NANOS_PER_MS: Final = 1_000_000
+
+
+def tag_names(access: TableAccess) -> list[str]:
+    """Names of all tags, sorted."""
+    folder = access.storage.list(layout.tag_folder(access.branch))
+    names = (info.path.rpartition("/")[2] for info in folder if not info.is_dir)
+    return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+
+
+def tagged(access: TableAccess, name: str) -> Tag:
+    """The tag ``name``.
+
+    Raises:
+        NotFoundError: there is none; facts list those there are.
+    """
+    path = layout.tag_path(name, access.branch)
+    try:
+        return Tag.from_json(access.storage.read(path), path=path)
+    except NotFoundError as error:
+        known = tag_names(access)
+        raise NotFoundError(
+            f"{access.name} has no tag {name!r}; there are {known}", name=name, available=known
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of one table handle."""
+
+    access: TableAccess
+
+    def list(self) -> list[str]:
+        """Names of all tags, sorted."""
+        return tag_names(self.access)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.list())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.list()
+
+    def get(self, name: str) -> Tag:
+        """The tag ``name``; ``NotFoundError`` lists those there are."""
+        return tagged(self.access, name)
+
+    def create(
+        self,
+        name: str,
+        snapshot: int | None = None,
+        timestamp: PointInTime | None = None,
+        time_retained: str | None = None,
+        if_not_exists: bool = False,
+    ) -> Tag:
+        """Tag ``snapshot``, or the newest one at or before ``timestamp``; by default the newest.
+
+        ``time_retained``, e.g. ``"7 d"``, lets the tag expire; without it
+        ``tag.default-time-retained`` does, if the table sets that.
+
+        Raises:
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            NotFoundError: no such snapshot.
+            ArgumentError: a blank name, or both ``snapshot`` and ``timestamp``.
+        """
+        access = self.access
+        check_tag_name(name)
+        if name in self.list():
+            if if_not_exists:
+                return self.get(name)
+            raise AlreadyExistsError(f"{access.name} has a tag {name!r} already", name=name)
+        return write_tag(
+            access, name, self._chosen(snapshot, timestamp), _retained_ms(time_retained)
+        )
+
+    def replace(
+        self,
+        name: str,
+        snapshot: int | None = None,
+        timestamp: PointInTime | None = None,
+        time_retained: str | None = None,
+    ) -> Tag:
+        """Let the tag ``name`` stand for another snapshot, chosen as in ``create``.
+
+        Files that only the old state needed are deleted.
+
+        Raises:
+            NotFoundError: no such tag, or no such snapshot.
+        """
+        from table_core.table.states.tag_deletion import forget_state
+
+        access, old = self.access, self.get(name)
+        chosen = self._chosen(snapshot, timestamp)
+        # Whatever expires now, one of the two tags holds each state until files may go.
+        hold = f"{name}-{access.ids.uuid()}"
+        tag = write_tag(access, hold, chosen, _retained_ms(time_retained))
+        access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        _mark_made(access, name)
+        forget_state(access, old.snapshot)
+        access.storage.delete(
+            [layout.tag_path(hold, access.branch), layout.tag_success_path(hold, access.branch)]
+        )
+        return tag
+
+    def rename(self, name: str, to: str) -> None:
+        """Give the tag ``name`` the free name ``to``."""
+        access = self.access
+        check_tag_name(to)
+        tag = self.get(name)
+        if to in self.list():
+            raise AlreadyExistsError(f"{access.name} has a tag {to!r} already", name=to)
+        access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
+        access.storage.delete([layout.tag_path(name, access.branch)])
+
+    def delete(self, name: str, if_exists: bool = False) -> bool:
+        """Forget the tag ``name``; whether it was there.
+
+        If its snapshot has expired, files that only the tag needed are deleted.
+
+        Raises:
+            NotFoundError: there is none, and ``if_exists`` is off.
+        """
+        from table_core.table.states.tag_deletion import delete_tags
+
+        if if_exists and name not in self.list():
+            return False
+        delete_tags(self.access, [name], action="delete-tag", dry_run=False)
+        return True
+
+    def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
+        from table_core.scan.time_travel import resolve
+        from table_core.table.reading.timeline import TableTimeline
+
+        found = resolve(
+            # Options of the handle choose what it reads, not what is tagged.
+            type(self.access.options).parse({}),
+            TableTimeline(self.access),
+            snapshot=snapshot,
+            timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+        ).snapshot
+        if found is None:
+            raise NotFoundError(
+                f"{self.access.name} has no snapshot to tag", name=self.access.name, available=[]
+            )
+        return found
+
+
+def write_tag(
+    access: TableAccess,
+    name: str,
+    snapshot: Snapshot,
+    retained_ms: int | None = None,
+) -> Tag:
+    """Write the tag ``name``, with the retention that the table gives by default.
+
+    The tag is written before the floor is read, and expiry reads tags after it raised the floor: one
+    of the two sees the other.
+
+    Raises:
+        NotFoundError: the snapshot expired meanwhile; there is no tag then.
+    """
+    if retained_ms is None:
+        retained_ms = access.options.get(keys_retention.TAG_DEFAULT_TIME_RETAINED)
+    now_ms = access.clock.now_ms()
+    local_ns = (now_ms + access.clock.local_offset_ms(now_ms)) * _NANOS_PER_MS
+    tag = Tag(
+        snapshot=snapshot,
+        created_ns=None if retained_ms is None else local_ns,
+        retained_ns=None if retained_ms is None else retained_ms * _NANOS_PER_MS,
+    )
+    path = layout.tag_path(name, access.branch)
+    access.storage.write(path, tag.to_json())
+    if snapshot.id < access.metadata.floor():
+        access.storage.delete([path])
+        raise NotFoundError(
+            f"{access.name}: snapshot {snapshot.id} expired while it was tagged; tag a newer one",
+            name=str(snapshot.id),
+            available=[],
+        )
+    _mark_made(access, name)
+    return tag
+
+
+def _mark_made(access: TableAccess, name: str) -> None:
+    if access.options.get(keys_retention.TAG_CREATE_SUCCESS_FILE):
+        now_ms = access.clock.now_ms()
+        mark = SuccessFile(now_ms, now_ms).to_json()
+        access.storage.write(layout.tag_success_path(name, access.branch), mark)
+
+
+def _retained_ms(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse.duration_ms(text)
+    except ValueError as error:
+        raise ArgumentError(
+            f"time_retained={text!r}: {error}", argument="time_retained", value=text
+        ) from error
+
+
+def check_tag_name(name: str) -> None:
+    """Refuse what no file name can hold.
+
+    Raises:
+        ArgumentError: blank, or with a slash.
+    """
+    if not name.strip() or "/" in name or "\\" in name:
+        raise ArgumentError(f"{name!r} cannot name a tag", argument="name", value=name)

@@ -1,0 +1,1 @@
+"""What keeps a table in shape: expiry, orphans, copies, statistics, health."""

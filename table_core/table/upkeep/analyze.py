@@ -1,0 +1,194 @@
+"""Counts rows and columns for query planners, and commits what it found (spec 3, ANALYZE)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow.compute as pc
+
+from table_core.bucketing.hash import row_hash
+from table_core.commit.request import CommitPart
+from table_core.datatypes.kinds import Atomic, Root
+from table_core.errors import ArgumentError
+from table_core.ondisk import layout
+from table_core.ondisk.partition_text import value_text
+from table_core.ondisk.snapshot import CommitKind
+from table_core.ondisk.stats import StatsBuilder, decode_stats, parse_mode
+from table_core.ondisk.table_statistics import ColumnStatistics, TableStatistics
+from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.reading.scan import batch_scan
+from table_core.table.results import ResultDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ondisk.binary_row import Value
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit, CommitAs
+
+__all__ = ["analyze"]
+
+_SKETCH_HASHES: Final = 4_096
+_HASHES: Final = 2**32
+_LENGTHS: Final = frozenset({Root.CHAR, Root.VARCHAR, Root.BINARY, Root.VARBINARY})
+_BYTES: Final = {
+    Root.BOOLEAN: 1,
+    Root.TINYINT: 1,
+    Root.SMALLINT: 2,
+    Root.INT: 4,
+    Root.DATE: 4,
+    Root.TIME: 4,
+    Root.FLOAT: 4,
+    Root.BIGINT: 8,
+    Root.DOUBLE: 8,
+    Root.TIMESTAMP: 8,
+    Root.TIMESTAMP_LTZ: 8,
+}
+_BOUNDED: Final = frozenset(_BYTES) | {Root.DECIMAL}
+
+
+def analyze(access: TableAccess, columns: Sequence[str] | None, commit: CommitAs) -> ResultDocument:
+    """See ``Table.analyze``.
+
+    Raises:
+        ArgumentError: no such column.
+    """
+    started_ms = access.clock.now_ms()
+    head = access.metadata.head()
+    done = find_commit(access, commit)
+    found = None
+    if done is None and head is not None:
+        found = _statistics(access, head, _chosen(access, columns))
+        done = _commit(access, found, commit)
+    live = access.live_entries(head)
+    size = sum(entry.file.file_size for entry in live)
+    before = head.id if head else None
+    return ResultDocument(
+        action="analyze",
+        table=access.name,
+        snapshot_before=before,
+        snapshot_after=(done.snapshot_id if done else None) or before,
+        files_before=len(live),
+        files_after=len(live),
+        bytes_before=size,
+        bytes_after=size,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        details={
+            "rows": found.merged_record_count if found else None,
+            "columns": {n: c.to_document() for n, c in found.columns.items()} if found else {},
+            "replayed": bool(done and done.replayed),
+        },
+    )
+
+
+def _chosen(access: TableAccess, columns: Sequence[str] | None) -> list[Field]:
+    fields = {f.name: f for f in access.schema.fields}
+    unknown = [name for name in columns or () if name not in fields]
+    if unknown:
+        raise ArgumentError(
+            f"{access.name} has no columns {unknown}; there are {', '.join(fields)}",
+            argument="columns",
+            value=unknown,
+        )
+    return list(fields.values()) if columns is None else [fields[name] for name in columns]
+
+
+def _statistics(access: TableAccess, head: Snapshot, fields: list[Field]) -> TableStatistics:
+    gathered = [_Column(f) for f in fields]
+    bounded = [f for f in fields if isinstance(f.type, Atomic) and f.type.root in _BOUNDED]
+    bounds = StatsBuilder(bounded, [parse_mode("full")] * len(bounded), dense=False)
+    names = [f.name for f in fields] or [access.schema.fields[0].name]
+    rows = 0
+    for batch in batch_scan(access, columns=names, snapshot=head.id).to_batches():
+        rows += batch.num_rows
+        bounds.add(batch)
+        for column in gathered:
+            column.add(batch.column(column.of.name))
+    known = decode_stats(bounds.finish()[0], bounded) if rows else {}
+    return TableStatistics(
+        snapshot_id=head.id,
+        schema_id=access.metadata.latest_schema().id,
+        merged_record_count=rows,
+        merged_record_size=sum(e.file.file_size for e in access.live_entries(head)),
+        columns={c.of.name: c.finish(known.get(c.of.name, (None, None, None))) for c in gathered},
+    )
+
+
+def _commit(access: TableAccess, found: TableStatistics, commit: CommitAs) -> Commit:
+    name = f"stat-{access.ids.uuid()}-0"
+    access.storage.write(layout.statistics_path(name), found.to_json())
+    part = CommitPart(kind=CommitKind.ANALYZE, statistics=name)
+    return commit_parts(access, commit, append=part)
+
+
+@dataclass(slots=True)
+class _Column:
+    """What is known of one column so far.
+
+    Distinct values are estimated from the smallest of their hashes: exact up to a few thousand,
+    within a few percent above.
+    """
+
+    of: Field
+    nulls: int = 0
+    values: int = 0
+    bytes: int = 0
+    longest: int = 0
+    hashes: np.ndarray[tuple[int], np.dtype[np.uint32]] = field(
+        default_factory=lambda: np.empty(0, np.uint32)
+    )
+
+    @property
+    def root(self) -> Root | None:
+        return self.of.type.root if isinstance(self.of.type, Atomic) else None
+
+    def add(self, column: pa.Array) -> None:
+        self.nulls += column.null_count
+        self.values += len(column) - column.null_count
+        if self.root in _LENGTHS and column.null_count < len(column):
+            lengths = pc.binary_length(column)
+            self.bytes += pc.sum(lengths).as_py()
+            self.longest = max(self.longest, pc.max(lengths).as_py())
+        if self._counts_distinct():
+            hashed = row_hash([pc.drop_null(column)], [self.of.type]).view(np.uint32)
+            self.hashes = np.unique(np.concatenate((self.hashes, hashed)))[:_SKETCH_HASHES]
+
+    def finish(self, bounds: tuple[Value, Value, int | None]) -> ColumnStatistics:
+        low, high = (self._text(value) for value in bounds[:2])
+        root = self.root
+        average = longest = _BYTES.get(root) if root is not None else None
+        if root is Root.DECIMAL:
+            average = longest = 8 if getattr(self.of.type, "precision", 0) <= 18 else 16
+        if root in _LENGTHS:
+            average, longest = -(-self.bytes // max(self.values, 1)), self.longest
+        return ColumnStatistics(
+            field_id=self.of.id,
+            distinct_count=self._distinct() if self._counts_distinct() else None,
+            min=low,
+            max=high,
+            null_count=self.nulls,
+            average_bytes=average,
+            max_bytes=longest,
+        )
+
+    def _counts_distinct(self) -> bool:
+        return self.root in _LENGTHS or self.root in _BYTES or self.root is Root.DECIMAL
+
+    def _distinct(self) -> int:
+        if len(self.hashes) < _SKETCH_HASHES:
+            return len(self.hashes)
+        share = (int(self.hashes[-1]) + 1) / _HASHES
+        return min(round((_SKETCH_HASHES - 1) / share), self.values)
+
+    def _text(self, value: Value) -> str | None:
+        if value is None:
+            return None
+        # As Paimon's serializers write it: days and milliseconds stay numbers, timestamps do not.
+        stamps = self.root in {Root.TIMESTAMP, Root.TIMESTAMP_LTZ}
+        return value_text(self.of.type, value, legacy=not stamps)

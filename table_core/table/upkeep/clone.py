@@ -1,0 +1,199 @@
+"""Copies one state of a table to a new table, files and all.
+
+Data files come first, then schemas, the snapshot last: a copy that was cut short is no table or an
+empty one, and the next run goes on from the files that are whole.  The copy begins with one
+snapshot of its own; history, tags, branches and consumers stay behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.commit.request import CommitPart
+from table_core.errors import AlreadyExistsError, NotFoundError, UnsupportedFeatureError
+from table_core.ondisk import layout
+from table_core.ondisk.index_manifest import decode_index_manifest
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_files
+from table_core.options.table import TableOptions
+from table_core.scan.time_travel import resolve
+from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.metadata import Metadata
+from table_core.table.reading.timeline import TableTimeline
+from table_core.table.results import ResultDocument
+from table_core.table.states.other_branches import index_place
+from table_core.table.table import open_handle
+from table_core.table.times import epoch_ms
+from table_core.table.upkeep.file_deletion import paths_of
+
+if TYPE_CHECKING:
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.index_manifest import IndexEntry
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.ports import Storage
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit, CommitAs
+    from table_core.table.times import PointInTime
+
+__all__ = ["clone_table", "state_to_clone"]
+
+_CHUNK_BYTES: Final = 8 << 20
+_THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
+
+
+def state_to_clone(
+    access: TableAccess,
+    snapshot: int | None = None,
+    tag: str | None = None,
+    timestamp: PointInTime | None = None,
+) -> Snapshot | None:
+    """The state that the arguments name, the newest by default; None: the table is empty.
+
+    Raises:
+        NotFoundError: there is no such state.
+    """
+    return resolve(
+        TableOptions.parse({}),
+        TableTimeline(access),
+        snapshot=snapshot,
+        tag=tag,
+        timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+    ).snapshot
+
+
+def clone_table(
+    access: TableAccess,
+    state: Snapshot | None,
+    target: Storage,
+    name: str,
+    *,
+    dry_run: bool,
+    commit: CommitAs,
+) -> ResultDocument:
+    """See ``Catalog.clone_table``.
+
+    Raises:
+        AlreadyExistsError: the target has rows, or other schemas.
+        UnsupportedFeatureError: files lie outside the table, or rows have ids.
+    """
+    started_ms = access.clock.now_ms()
+    plan = _Plan.of(access, state)
+    done = _landed(access, target, name, plan, commit)
+    if not dry_run and done is None:
+        _copy_all(access, target, plan.files)
+        for id in plan.schemas:
+            body = access.storage.read(layout.schema_path(id, access.branch))
+            target.create(layout.schema_path(id), body)
+        done = _commit(access, target, name, plan, commit)
+    return ResultDocument(
+        action="clone",
+        table=name,
+        snapshot_after=done.snapshot_id if done else None,
+        files_after=len(plan.entries),
+        bytes_after=sum(entry.file.file_size for entry in plan.entries),
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "source": access.name,
+            "source_snapshot": state.id if state else None,
+            "files_copied": len(plan.files),
+            "schemas": list(plan.schemas),
+            "replayed": bool(done and done.replayed),
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What belongs to the state."""
+
+    entries: tuple[ManifestEntry, ...]
+    index: tuple[IndexEntry, ...]
+    files: tuple[str, ...]
+    """Paths of data, companion and index files."""
+    schemas: tuple[int, ...]
+
+    @classmethod
+    def of(cls, access: TableAccess, state: Snapshot | None) -> _Plan:
+        options = access.options.raw
+        for feature in ("row-tracking.enabled", "data-evolution.enabled"):
+            if options.get(feature) == "true":
+                raise UnsupportedFeatureError(
+                    f"{access.name} has {feature}: its rows have ids, which this release does "
+                    "not copy",
+                    feature=feature,
+                )
+        schemas = access.metadata.schema_ids()
+        if state is None:
+            return cls((), (), (), tuple(schemas))
+        newest = access.metadata.head()
+        if newest is None or state.id != newest.id:
+            schemas = [id for id in schemas if id <= state.schema_id]
+        entries = tuple(access.live_entries(state))
+        index: tuple[IndexEntry, ...] = ()
+        if state.index_manifest is not None:
+            path = layout.manifest_path(state.index_manifest)
+            index = tuple(decode_index_manifest(access.storage.read(path), path=path))
+        files = paths_of(access, ((e.partition, e.bucket, e.file) for e in entries))
+        files += [index_place(access, entry) for entry in index]
+        return cls(entries, index, tuple(files), tuple(schemas))
+
+
+def _landed(
+    access: TableAccess, target: Storage, name: str, plan: _Plan, commit: CommitAs
+) -> Commit | None:
+    """The copy, if this very commit made it; refuses a table that is there already."""
+    there = Metadata(target)
+    ids = there.schema_ids()
+    if not ids:
+        return None
+    if there.head_id() is not None:
+        handle = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
+        done = find_commit(handle.access, commit)
+        if done is not None:
+            return done
+    same = all(
+        target.read(layout.schema_path(id))
+        == access.storage.read(layout.schema_path(id, access.branch))
+        for id in ids
+        if id in plan.schemas
+    )
+    if there.head_id() is not None or not same or not set(ids) <= set(plan.schemas):
+        raise AlreadyExistsError(
+            f"table {name!r} exists already: drop it first, or clone to another name", name=name
+        )
+    return None
+
+
+def _commit(
+    access: TableAccess, target: Storage, name: str, plan: _Plan, commit: CommitAs
+) -> Commit | None:
+    if not plan.entries:
+        return None
+    handle = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
+    part = CommitPart(kind=CommitKind.APPEND, entries=plan.entries, index_added=plan.index)
+    return commit_parts(handle.access, commit, append=part, upkeep=False)
+
+
+def _copy_all(access: TableAccess, target: Storage, files: tuple[str, ...]) -> None:
+    """Copy what is not there in full, some files at a time."""
+    threads = access.options.get(keys_files.FILE_OPERATION_THREAD_NUM) or _THREADS_MAX
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = [pool.submit(_copy, access.storage, target, path) for path in files]
+        for job in jobs:
+            job.result()
+    target.sync(files)
+
+
+def _copy(source: Storage, target: Storage, path: str) -> None:
+    with source.open_input(path) as given:
+        with contextlib.suppress(NotFoundError), target.open_input(path) as there:
+            if there.size() == given.size():
+                return
+        with target.open_output(path) as made:
+            while chunk := given.read(_CHUNK_BYTES):
+                made.write(chunk)

@@ -1,0 +1,134 @@
+"""Drops partitions past their time, a batch a commit (spec 11.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from table_core.commit.overwrite import Selection
+from table_core.commit.request import CommitPart
+from table_core.errors import ArgumentError
+from table_core.expire.partitions import Partition, PartitionExpiry, plan_partitions
+from table_core.ondisk.file_columns import UNKNOWN
+from table_core.ondisk.partition_text import partition_text
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options.parse import duration_ms
+from table_core.table.changing.overwriting import TRUNCATE
+from table_core.table.committing.committer import commit_parts, find_commit, identifier_of
+from table_core.table.results import CommitAs, ResultDocument
+
+if TYPE_CHECKING:
+    from table_core.expire.partitions import PartitionPlan
+    from table_core.ondisk.file_columns import FileColumns
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit
+
+__all__ = ["expire_partitions", "partitions_of"]
+
+
+def expire_partitions(
+    access: TableAccess, expiration_time: str | None, *, dry_run: bool, commit: CommitAs
+) -> ResultDocument:
+    """See ``Table.expire_partitions``.
+
+    Raises:
+        ArgumentError: the table has no partitions, or nobody says when they expire.
+    """
+    started_ms = access.clock.now_ms()
+    if not access.schema.partition_keys:
+        raise ArgumentError(f"{access.name} is not partitioned", argument="table")
+    expiry = PartitionExpiry.of(access.options, expiration_ms=_age_ms(expiration_time))
+    if expiry is None:
+        raise ArgumentError(
+            f"{access.name} sets no 'partition.expiration-time', and none was given; pass "
+            "expiration_time='7 d'",
+            argument="expiration_time",
+        )
+    head = access.metadata.head()
+    live = access.metadata.live_files(head)
+    now_ms = access.clock.now_ms()
+    plan = plan_partitions(
+        partitions_of(access, live),
+        expiry,
+        now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
+    )
+    rows = {partition.row for partition in plan.expired}
+    gone = live.of_partitions(rows.__contains__)
+    done = [] if dry_run else _drop(access, plan, commit)
+    bytes_before, bytes_gone = int(live.size.sum()), int(gone.size.sum())
+    before = head.id if head else None
+    ids = [id for one in done for id in one.snapshot_ids]
+    return ResultDocument(
+        action="expire-partitions",
+        table=access.name,
+        snapshot_before=before,
+        snapshot_after=ids[-1] if ids else before,
+        files_before=len(live),
+        files_after=len(live) - len(gone),
+        bytes_before=bytes_before,
+        bytes_after=bytes_before - bytes_gone,
+        files_deleted=len(gone),
+        bytes_deleted=bytes_gone,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "partitions": [dict(partition.texts) for partition in plan.expired],
+            "undated": [dict(partition.texts) for partition in plan.undated],
+            "left_for_next_run": plan.left,
+            "replayed": any(one.replayed for one in done),
+        },
+    )
+
+
+def _age_ms(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return duration_ms(text)
+    except ValueError as error:
+        raise ArgumentError(
+            f"expiration_time={text!r}: {error}", argument="expiration_time", value=text
+        ) from error
+
+
+def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Commit]:
+    """One OVERWRITE commit a batch, numbered from the caller's identifier on.
+
+    A retry plans what is left, so its numbers begin after those that have landed.  What goes along
+    with the commit goes with the first.
+    """
+    done: list[Commit] = []
+    while (found := find_commit(access, _nth(commit, len(done)))) is not None:
+        done.append(found)
+    if done and plan.batch_max is None:
+        return done
+    for batch in plan.batches():
+        selection = Selection(frozenset(partition.row for partition in batch))
+        part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+        as_ = _nth(commit, len(done))
+        done.append(commit_parts(access, as_, append=part, operation=TRUNCATE, upkeep=False))
+    return done
+
+
+def _nth(commit: CommitAs, number: int) -> CommitAs:
+    if number == 0:
+        return commit
+    if commit.user is None:
+        return CommitAs()
+    return CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
+
+
+def partitions_of(access: TableAccess, live: FileColumns) -> list[Partition]:
+    """The partitions of the ``live`` files, with the time of their last update."""
+    there, group = np.unique(live.partition, return_inverse=True)
+    group = group.reshape(-1)
+    newest = np.full(len(there), UNKNOWN, np.int64)
+    np.maximum.at(newest, group, live.created_ms)
+    undated = np.bincount(group, live.created_ms == UNKNOWN, minlength=len(there)) > 0
+    found = []
+    for i, at_ms, unknown in zip(there.tolist(), newest.tolist(), undated.tolist(), strict=True):
+        row = live.partitions[i]
+        texts = dict(partition_text(access.schema, row))
+        found.append(Partition(row=row, texts=texts, updated_ms=None if unknown else at_ms))
+    return found

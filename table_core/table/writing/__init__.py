@@ -1,0 +1,1 @@
+"""Rows to files: buckets, buffers, data files, and what was not committed."""

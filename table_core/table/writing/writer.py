@@ -1,0 +1,298 @@
+"""Takes rows, makes files, asks for a commit.
+
+Rows are buffered across buckets.  When ``write-buffer-size`` is reached every bucket's share goes to
+the local disk as a sorted run, and in the end the runs of a bucket are merged to level-0 files; what
+fits into the buffer is sorted, merged and written at once.  Several buckets at a time.  An append
+table without partitions, buckets and ``clustering.columns`` needs no buffer: its rows go straight
+into a file.  Nothing is visible before ``commit``; whatever fails before that takes the files of this
+writer away.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import pyarrow as pa
+
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.merge.engine import counted
+from table_core.ondisk.data_file import EMPTY_ROW, DataFile
+from table_core.options import keys_commit
+from table_core.schema.validate import unsupported_feature
+from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.writing.assigning import assigner_for
+from table_core.table.writing.bucket_writer import BucketWriter, Numbering
+from table_core.table.writing.buffering import BufferLimits, SpilledRuns, joined
+from table_core.table.writing.coerce import batches_of, coerce
+from table_core.table.writing.data_files import FileFactory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from table_core.ondisk.index_manifest import IndexEntry
+    from table_core.table.access import Bucket, TableAccess
+    from table_core.table.compacting.compactor import CompactChange
+    from table_core.table.results import Commit
+    from table_core.table.writing.data_files import RollingWriter
+
+__all__ = ["BucketChange", "Numbering", "TableWriter", "WriteResult", "refuse_unwritable"]
+
+_Stored: TypeAlias = "tuple[Bucket, list[DataFile], list[DataFile]]"
+"""A bucket with new data and changelog files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketChange:
+    """New files of one bucket."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    added: tuple[DataFile, ...]
+    changelog: tuple[DataFile, ...] = ()
+    index_added: tuple[IndexEntry, ...] = ()
+    index_deleted: tuple[IndexEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteResult:
+    """What a writer, maybe one of many in other processes, hands to the commit.  Picklable."""
+
+    changes: tuple[BucketChange, ...] = ()
+    compactions: tuple[CompactChange, ...] = ()
+
+
+def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
+    """Refuse tables that this release reads and does not write, by naming the feature.
+
+    ``adds_only``: files that are there stay as they are, so rows keep their ids.
+    """
+    feature = unsupported_feature(access.schema)
+    if feature is None and not adds_only and access.options.get(keys_commit.ROW_TRACKING_ENABLED):
+        feature = keys_commit.ROW_TRACKING_ENABLED.key
+    if feature is not None:
+        raise UnsupportedFeatureError(
+            f"table {access.name} uses {feature}, which this release does not write",
+            feature=feature,
+        )
+
+
+class TableWriter:
+    """Writes rows and commits them once.  Use it as a context manager.
+
+    ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
+    ``replaces``: it takes out what is there (overwrite).  ``bucket``: where all rows belong.
+    """
+
+    def __init__(
+        self,
+        access: TableAccess,
+        commit: Callable[[WriteResult], Commit],
+        *,
+        compact: bool = True,
+        replaces: bool = False,
+        landed: Callable[[], Commit | None] = lambda: None,
+        numbering: Numbering | None = None,
+        bucket: Bucket | None = None,
+    ) -> None:
+        refuse_unwritable(access, adds_only=True)
+        self._found = landed()
+        self._access = access
+        self._commit = commit
+        self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+        self._assigner = assigner_for(access, replaces=replaces, bucket=bucket)
+        self._buffer: list[pa.Table] = []
+        self._buffered_bytes = 0
+        self._rows = 0
+        self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
+        self._buckets = BucketWriter.of(access, self._factory, numbering, replaces=replaces)
+        self._limits = BufferLimits.of(access.options)
+        self._spilled: SpilledRuns | None = None
+        self._direct: RollingWriter | None = None
+        inline = InlineCompaction(access, self._factory, replaces=replaces)
+        self._compaction = inline if compact else None
+        self._done = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._done:
+            self.abort()
+
+    def write(self, data: Any) -> None:
+        """Take rows: a table, batch, reader, or anything with ``__arrow_c_stream__``.
+
+        An optional ``_ROW_KIND`` column says ``+I``, ``-U``, ``+U`` or ``-D``.  After an error the
+        writer takes nothing more: what came before it shall not be committed without the rest.
+
+        Raises:
+            DataError: a value does not fit without loss; names column, row and value.
+        """
+        self._refuse_done()
+        if self._found is not None:
+            return  # this very commit has landed: a retry writes nothing
+        schema = self._access.schema
+        try:
+            for given in self._limits.pieces(batches_of(data)):
+                self._take(counted(schema, coerce(schema, given, first_row=self._rows)))
+                self._rows += given.num_rows
+        except BaseException:
+            self.abort()
+            raise
+
+    def prepare(self) -> WriteResult:
+        """Write what is buffered and compact; the result can be committed by another process."""
+        self._refuse_done()
+        try:
+            result = self._prepared()
+        except BaseException:
+            self.abort()
+            raise
+        self._done = True
+        return result
+
+    def _prepared(self) -> WriteResult:
+        if self._direct is not None:
+            self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
+        if self._spilled is None:
+            self._flush()
+        else:
+            self._spill()
+        if self._spilled is not None:
+            self._store_spilled(self._spilled)
+        changes = tuple(
+            self._change(bucket, added, changelog)
+            for bucket, (added, changelog) in self._files.items()
+        )
+        compactions = self._compaction.run(changes) if self._compaction else ()
+        self._factory.sync()
+        return WriteResult(changes=changes, compactions=compactions)
+
+    def commit(self) -> Commit:
+        """Make the rows visible.  Where that fails for certain, no file is left behind.
+
+        Raises:
+            CommitConflictError: ``expect`` does not hold, or files this write replaces are gone.
+            GaveUpError: too many lost races; nothing is visible.
+            OutcomeUnknownError: nobody can say; read the table before doing anything else.
+        """
+        if self._found is not None:
+            self._refuse_done()
+            self._done = True
+            return self._found
+        return self._commit(self.prepare())
+
+    def abort(self) -> None:
+        """Forget the rows and take away the files that were written for them."""
+        self._done = True
+        if self._direct is not None:
+            self._direct.abort()
+        if self._spilled is not None:
+            self._spilled.close()
+        self._factory.discard()
+
+    def _refuse_done(self) -> None:
+        if self._done:
+            raise ArgumentError("this writer has committed or given up; open a new one")
+
+    # --------------------------------------------------------------------------------- parts
+    def _take(self, rows: pa.Table) -> None:
+        if self._writes_directly():
+            self._write_directly(rows)
+            return
+        self._buffer.append(rows)
+        self._buffered_bytes += rows.nbytes
+        if self._buffered_bytes >= self._limits.buffer_bytes:
+            if self._limits.spills:
+                self._spill()
+            else:
+                self._flush()
+
+    def _change(
+        self, bucket: Bucket, added: list[DataFile], changelog: list[DataFile]
+    ) -> BucketChange:
+        index_added, index_deleted = self._assigner.index_changes(bucket)
+        return BucketChange(
+            partition=bucket[0],
+            bucket=bucket[1],
+            total_buckets=self._access.schema.bucket,
+            added=tuple(added),
+            changelog=tuple(changelog),
+            index_added=index_added,
+            index_deleted=index_deleted,
+        )
+
+    def _writes_directly(self) -> bool:
+        schema = self._access.schema
+        return not self._buckets.sorts and not schema.partition_keys and schema.bucket < 0
+
+    def _write_directly(self, rows: pa.Table) -> None:
+        if self._direct is None:
+            self._direct = self._factory.rolling(EMPTY_ROW, 0, sync=False)
+        self._direct.write(rows)
+
+    def _flush(self) -> None:
+        """Turn the buffer into files, a bucket at a time, a few buckets at once."""
+
+        def store(rows: pa.Table, bucket: Bucket, indices: pa.Array | None) -> _Stored:
+            run, changelog = self._buckets.run(rows, bucket, indices, whole=True)
+            return bucket, self._buckets.store(bucket, [run]), changelog
+
+        self._each_share(store)
+
+    def _spill(self) -> None:
+        """Put the buffer to the disk, as one sorted run a bucket."""
+        spilled = self._spilled = self._spilled or SpilledRuns(self._access.options)
+
+        def put(rows: pa.Table, bucket: Bucket, indices: pa.Array | None) -> _Stored:
+            run, changelog = self._buckets.run(rows, bucket, indices, whole=False)
+            spilled.put(bucket, run)
+            return bucket, [], changelog
+
+        self._each_share(put)
+        if self._buckets.sorts:
+            spilled.join(self._buckets)
+        if spilled.is_full:
+            self._store_spilled(spilled)
+
+    def _each_share(self, write: Callable[[pa.Table, Bucket, pa.Array | None], _Stored]) -> None:
+        if not self._buffer:
+            return
+        rows = joined(self._buffer)
+        self._buffered_bytes = 0
+        if not rows.num_rows:
+            return
+        rows, shares = self._assigner.deal(rows)
+        self._buckets.number_on(bucket for bucket, _ in shares)
+        self._at_once(lambda share: write(rows, *share), shares)
+
+    def _store_spilled(self, spilled: SpilledRuns) -> None:
+        """Turn what is on the disk into files."""
+
+        def store(bucket: Bucket) -> _Stored:
+            runs = spilled.runs(bucket)
+            return bucket, self._buckets.store(bucket, self._buckets.merged(bucket, runs)), []
+
+        self._at_once(store, spilled.buckets)
+        spilled.close()
+        self._spilled = None
+
+    def _at_once(self, job: Callable[[Any], _Stored], each: Sequence[Any]) -> None:
+        """Do ``job`` for ``each``; what a thread has freed, the system gets back."""
+
+        def tidied(one: Any) -> _Stored:
+            done = job(one)
+            if self._spilled is not None:
+                pa.default_memory_pool().release_unused()
+            return done
+
+        with ThreadPoolExecutor(self._limits.threads) as pool:
+            for bucket, added, changelog in pool.map(tidied, each):
+                old = self._files.setdefault(bucket, ([], []))
+                old[0].extend(added)
+                old[1].extend(changelog)
+        if self._spilled is not None:
+            pa.default_memory_pool().release_unused()
