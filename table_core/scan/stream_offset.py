@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LIMIT", "ReadLimit", "StreamOffset", "taken"]
 
-_MEMBERS: Final = frozenset({"snapshot", "index", "full", "created_after_ms"})
+_MEMBERS: Final = frozenset({"snapshot", "index", "full", "created_after_ms", "began"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,8 @@ class StreamOffset:
     """These levels of the state at ``snapshot``; None for its changes."""
     created_after_ms: int | None = None
     """Of the state, only files created at this time or later."""
+    began: StreamOffset | None = None
+    """The beginning of a stream whose first step ends here: nobody else remembers it."""
 
     @classmethod
     def of(cls, begin: Start) -> StreamOffset:
@@ -54,12 +56,14 @@ class StreamOffset:
         """
         snapshot, index = document.get("snapshot"), document.get("index", 0)
         full, created = document.get("full"), document.get("created_after_ms")
+        began = document.get("began")
         if not (
             document.keys() <= _MEMBERS
             and isinstance(snapshot, int)
             and isinstance(index, int)
             and (full is None or full in set(Levels))
             and (created is None or isinstance(created, int))
+            and (began is None or isinstance(began, dict))
         ):
             raise ArgumentError(
                 f"{dict(document)!r} is no position of a stream of ours: the checkpoint was made "
@@ -72,6 +76,7 @@ class StreamOffset:
             index=index,
             full=None if full is None else Levels(str(full)),
             created_after_ms=created,
+            began=None if began is None else cls.from_document(began),
         )
 
     def to_document(self) -> dict[str, object]:
@@ -81,6 +86,8 @@ class StreamOffset:
             document["full"] = self.full.value
         if self.created_after_ms is not None:
             document["created_after_ms"] = self.created_after_ms
+        if self.began is not None:
+            document["began"] = self.began.to_document()
         return document
 
     def at(self, index: int) -> StreamOffset:
@@ -96,11 +103,6 @@ class StreamOffset:
     def beyond(self) -> StreamOffset:
         """The changes of the snapshot after this."""
         return StreamOffset(snapshot=self.snapshot + 1)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing of the snapshot is taken."""
-        return self.index == 0
 
     @property
     def order(self) -> tuple[int, int, int]:

@@ -34,7 +34,7 @@ class AdmittingReader(StreamReader, _SPARK.SupportsTriggerAvailableNow):  # type
         with carried():
             at = StreamOffset.from_document(start)
             found = self._planner.reached(at, self._asked(limit), self._until)
-            return found.to_document()
+            return self._stepped(at, found).to_document()
 
     def reportLatestOffset(self) -> dict[str, object] | None:  # noqa: N802
         """Nothing: to know it would be as much work as to plan it."""

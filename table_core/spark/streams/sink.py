@@ -87,11 +87,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
             return Written(write_rows(self._table.access, self._names, iterator), query_id)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Make the micro-batch visible, unless it is."""
+        """Make the micro-batch visible, unless it is; one without rows makes no snapshot."""
         if not messages:
             return  # a batch without any task: Spark knew that there is nothing
         with carried():
             results = results_of(self._table.access, messages)
+            if self._overwrite is None and not any(result.changes for result in results):
+                return
             try:
                 commit = self._batch(messages, batchId).commit
                 found = find_commit(self._table.access, commit)

@@ -7,7 +7,7 @@ that a sink which keeps the order of a task keeps the order of each key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -148,22 +148,33 @@ class StreamReader(DataSourceStreamReader):
             self._nanoseconds = options.nanoseconds
             self._limit: ReadLimit = options.limit
             self._begin: StreamOffset | None = None
+            self._initial: StreamOffset | None = None
+            """What Spark was told to be the beginning, if it asked."""
             self._at: StreamOffset | None = None
             """Where Spark stands, as far as it told."""
 
     def initialOffset(self) -> dict[str, object]:  # noqa: N802
         """Where a stream without a checkpoint begins."""
         with carried():
-            begin = self._begun()
-            self._planner.hold(begin.snapshot)
-            self._at = self._at or begin
-            return begin.to_document()
+            self._initial = self._begun()
+            self._planner.hold(self._initial.snapshot)
+            self._at = self._at or self._initial
+            return self._initial.to_document()
 
     def latestOffset(self) -> dict[str, object]:  # noqa: N802
         """Everything that is there now."""
         with carried():
-            self._at = self._planner.reached(self._at or self._unknown())
+            at = self._at or self._unknown()
+            self._at = self._stepped(at, self._planner.reached(at))
             return self._at.to_document()
+
+    def _stepped(self, at: StreamOffset, end: StreamOffset) -> StreamOffset:
+        """``end``, which keeps the beginning if it is the first step.
+
+        Spark stores where a step ends.  If it repeats the first one after a restart, it asks once more
+        where the stream begins, and by then that may be elsewhere.
+        """
+        return end if end == at or at != self._begin else replace(end, began=at)
 
     def _begun(self) -> StreamOffset:
         """The beginning, found once: a later one could leave out what a first batch was to read."""
@@ -184,6 +195,8 @@ class StreamReader(DataSourceStreamReader):
         """The work between two positions; Spark asks for none to say where it stands."""
         with carried():
             begin, to = StreamOffset.from_document(start), StreamOffset.from_document(end)
+            if begin == self._initial and to.began is not None:
+                begin = to.began
             if self._at is None or self._at.order < to.order:
                 self._at = to
             work = self._planner.between(begin, to)

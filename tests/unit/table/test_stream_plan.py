@@ -17,6 +17,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, NotFoundError, SchemaError
+from table_core.scan.follow import Levels
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.table.reading.split_reader import RowForm, SplitReader
 from table_core.table.reading.stream_plan import StreamPlanner
@@ -155,6 +156,8 @@ def test_positions_of_others_are_refused() -> None:
     for wrong in ({}, {"offset": 1}, {"snapshot": "1"}, {"snapshot": 1, "full": "some"}):
         with pytest.raises(ArgumentError, match="no position"):
             StreamOffset.from_document(wrong)
+    first = StreamOffset(snapshot=2, began=StreamOffset(snapshot=1, full=Levels.TOP))
+    assert stored(first) == first
     t = table(keyed=False)
     write(t, [1], "v")
     with pytest.raises(ArgumentError, match="another table"):
