@@ -88,9 +88,9 @@ _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("col", "lit"), "predicate.expression"),
     **dict.fromkeys(("Catalog", "open_catalog", "open_table"), "table.catalog"),
     **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
-    "Scan": "table.scan",
+    "Scan": "table.reading.scan",
     "Table": "table.table",
-    "lookup_join": "table.lookup_join",
+    "lookup_join": "table.reading.lookup_join",
     "KafkaSource": "sources.kafka",
     "MySqlSource": "sources.mysql",
     "PostgresSource": "sources.postgres",
@@ -105,7 +105,7 @@ _HOMES: Final[Mapping[str, str]] = {
             "NotMatchedBySourceUpsert",
             "NotMatchedInsert",
         ),
-        "table.merge_into",
+        "table.changing.merge_into",
     ),
     **dict.fromkeys(
         (
