@@ -55,7 +55,8 @@ def read(schema: TableSchema, *names: str, batch=BATCH, columns=None) -> list[di
 
 def test_an_unchanged_schema_reads_the_file_as_it_is() -> None:
     projection = project(OLD, OLD.fields, None)
-    assert projection.is_identity
+    assert projection.keeps_values
+    assert projection.stored_names == {field.name: field.name for field in OLD.fields}
     assert projection.apply(BATCH).equals(BATCH)
     assert project(OLD, OLD.select(["s"]), None).file_fields == OLD.select(["s"])
 
