@@ -135,6 +135,22 @@ def test_a_tag_takes_along_what_no_neighbour_has(order: tuple[str, ...]) -> None
     assert on.remove_orphan_files().files_deleted == 0
 
 
+@pytest.mark.parametrize("gone", ["a", "b"])
+def test_a_tag_leaves_what_the_tag_beside_it_has(gone: str) -> None:
+    table = create()
+    for name, key in (("a", 1), ("b", 2)):
+        put(table, key)
+        table.tags.create(name)
+    put(table, 3, overwrite="table")  # takes out the file that both tags have
+    table.expire_snapshots(retain_max=1)
+    table.tags.delete(gone)
+    copy = fresh(table)
+    left = {"a": [1], "b": [1, 2]}
+    del left[gone]
+    assert {tag: keys(copy, tag=tag) for tag in left} == left
+    assert data_files(table) == 1 + len(left.popitem()[1])
+
+
 def test_a_tag_whose_snapshot_is_there_takes_nothing_along() -> None:
     table = create()
     put(table, 1)
