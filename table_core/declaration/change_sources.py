@@ -42,12 +42,13 @@ def _names(root: Located, group: str) -> Mapping[str, Any]:
 
 def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[str, str]]:
     """Each with the member that it is about."""
-    kinds = _kinds()
+    from table_core.sources.kinds import SOURCE_KINDS
+
     kind = source.get("kind", "files")
-    if kind not in kinds:
-        yield "kind", f"no kind of source {kind!r}; there are {', '.join(kinds)}"
+    if kind not in SOURCE_KINDS:
+        yield "kind", f"no kind of source {kind!r}; there are {', '.join(SOURCE_KINDS)}"
         return
-    fields = {field.name: field for field in dataclasses.fields(kinds[kind])}
+    fields = {field.name: field for field in dataclasses.fields(SOURCE_KINDS[kind])}
     for name in source:
         if name == "password" and isinstance(source[name], str):
             yield name, "a password belongs into the connection that source_connection names"
@@ -61,17 +62,3 @@ def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[s
         )
         if needed and name not in source and not (connected and name in _FROM_CONNECTION):
             yield "", f"a source of kind {kind} needs {name!r}"
-
-
-def _kinds() -> dict[str, type[Any]]:
-    from table_core.sources.files import FilesSource
-    from table_core.sources.kafka import KafkaSource
-    from table_core.sources.mysql import MySqlSource
-    from table_core.sources.postgres import PostgresSource
-
-    return {
-        "files": FilesSource,
-        "kafka": KafkaSource,
-        "mysql": MySqlSource,
-        "postgres": PostgresSource,
-    }

@@ -6,6 +6,7 @@ spec 8.6.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -81,17 +82,17 @@ def refuse_retracts(groups: Groups, function: str, column: str) -> None:
         )
 
 
-class Pick:
+class Pick(ABC):
     """A fold whose result is one of the values, so that only it need be gathered."""
 
     __slots__ = ()
 
+    @abstractmethod
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
         """Position of each group's result, or -1 for null; ``here``: values that are not null.
 
         Shape: ``here[n]``, ``groups[g]`` to ``int64[g]``.
         """
-        raise NotImplementedError
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See ``Fold``."""

@@ -25,6 +25,7 @@ from table_core.table.compacting.sort_compaction import sort_bucket
 from table_core.table.results import CommitAs
 from table_core.table.upkeep import database_upkeep as upkeep
 from table_core.table.writing.data_files import FileFactory
+from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -191,11 +192,8 @@ def _by_tasks(
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
         factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
-        try:
+        with undone_by(factory.discard):
             changes = [change for item in group for change in work(factory, *item)]
-        except BaseException:
-            factory.discard()
-            raise
         yield packed(changes)
 
     with translated():

@@ -44,6 +44,7 @@ from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.results import CommitAs
 from table_core.table.table import Table
+from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -157,12 +158,9 @@ def _rewrite(
             change = RowChanges(access, head)
             decided: Counter[int] = Counter()
             gone: dict[int, list[Any]] = defaultdict(list)
-            try:
+            with undone_by(change.abort):
                 for batch in batches:
                     _take(pa.Table.from_batches([batch]), change, decided, gone)
-            except BaseException:
-                change.abort()
-                raise
             positions = {number: np.concatenate(parts) for number, parts in gone.items()}
             yield packed((change.prepared(keeps=False).added, positions, decided))
 
@@ -173,11 +171,8 @@ def _rewrite(
     )
     changes = _changes(entries, [positions for _, positions, _ in found])
     if changes and not marks_rows(access):
-        try:
+        with undone_by(lambda: take_back(access, [came])):
             changes = _kept(session, access, head, changes)
-        except BaseException:
-            take_back(access, [came])
-            raise
     part = change_part(access, head, [came, *changes])
     return None if part is None else commit_parts(access, commit, append=part)
 

@@ -21,6 +21,7 @@ from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.scan import batch_scan
 from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.results import CommitAs
+from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -131,11 +132,8 @@ def _rewrite(
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
         change = RowChanges(access, head)
-        try:
+        with undone_by(change.abort):
             statement.apply(change, [split for _, mine in group for split in mine])
-        except BaseException:
-            change.abort()
-            raise
         yield packed(change.prepared())
 
     session = started(spark)

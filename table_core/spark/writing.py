@@ -23,7 +23,7 @@ from table_core.table.results import Commit, CommitAs
 from table_core.table.table import Table
 from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.coerce import coerce
-from table_core.table.writing.uncommitted import discard
+from table_core.table.writing.uncommitted import discard, undone_by
 from table_core.table.writing.widening import widened
 from table_core.table.writing.writer import Numbering, TableWriter, WriteResult, refuse_unwritable
 
@@ -202,13 +202,10 @@ def prepared(
     writer = TableWriter(
         access, _never, compact=False, replaces=replaces, numbering=numbering, bucket=bucket
     )
-    try:
+    with undone_by(writer.abort):
         for batch in batches:
             writer.write(batch)
         return writer.prepare()
-    except BaseException:
-        writer.abort()
-        raise
 
 
 def compacted_along(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -96,9 +97,9 @@ class PaimonTableOperator(BaseOperator):
         """The warehouse, without an identity: for reading."""
         return self._hook_of(None)
 
+    @abstractmethod
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of the verb, JSON-safe; templates are rendered by now."""
-        raise NotImplementedError
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""

@@ -10,6 +10,7 @@ from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.sources.files import BINLOG, FilesSource
 from table_core.sources.kafka import KafkaSource, json_text
+from table_core.sources.kinds import SOURCE_KINDS
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
 from table_core.table.cdc.binlog import BinlogFilesReader
@@ -88,19 +89,13 @@ def source_from_spec(described: Mapping[str, Any]) -> Source:
     """
     given = {name: _secret(name, value) for name, value in described.items()}
     kind = given.pop("kind", "files")
-    known: Mapping[str, type[Any]] = {
-        "files": FilesSource,
-        "kafka": KafkaSource,
-        "mysql": MySqlSource,
-        "postgres": PostgresSource,
-    }
-    if kind not in known:
+    if kind not in SOURCE_KINDS:
         raise UnsupportedFeatureError(
-            f"sources of kind {kind!r} are not supported, only {', '.join(known)}",
+            f"sources of kind {kind!r} are not supported, only {', '.join(SOURCE_KINDS)}",
             feature=f"source {kind}",
         )
     try:
-        found: Source = known[kind](**given)
+        found: Source = SOURCE_KINDS[kind](**given)
     except TypeError as error:
         raise ArgumentError(
             f"source of kind {kind!r} with {sorted(given)}: {error}",

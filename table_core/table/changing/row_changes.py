@@ -24,6 +24,7 @@ from table_core.table.changing.append_vectors import AppendVectors
 from table_core.table.reading.file_reader import POSITION_COLUMN, FileReader
 from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.writing.data_files import FileFactory
+from table_core.table.writing.uncommitted import undone_by
 from table_core.table.writing.writer import TableWriter, refuse_unwritable
 
 if TYPE_CHECKING:
@@ -120,13 +121,10 @@ class RowChanges:
 
         Not the latter without ``keeps``: others change the same files.
         """
-        try:
+        with undone_by(self.abort):
             if keeps and not marks_rows(self.access):
                 self._keep_the_others()
             result: WriteResult = self._new.prepare()
-        except BaseException:
-            self.abort()
-            raise
         self._added += [
             ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
             for c in result.changes
@@ -215,13 +213,9 @@ def change_part(
     A file may lose rows to one of them only, unless rows are marked.
     """
     vectors = AppendVectors(access, head)
-    try:
+    with undone_by(lambda: take_back(access, prepared)), undone_by(vectors.discard):
         entries = _taken_out(access, vectors, prepared)
         index_added, index_deleted = vectors.store()
-    except BaseException:
-        vectors.discard()
-        take_back(access, prepared)
-        raise
     entries += [entry for each in prepared for entry in each.added]
     if not entries and not index_added:
         return None

@@ -25,6 +25,7 @@ from table_core.table.partition_spec import partition_matcher
 from table_core.table.reading.state_plan import deletions_of
 from table_core.table.results import ResultDocument
 from table_core.table.writing.data_files import FileFactory
+from table_core.table.writing.uncommitted import undone_by
 from table_core.table.writing.writer import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _compact_buckets(
         changes = spread_postponed(access, choice.buckets, choice.totals)
     spread = {(c.partition, c.bucket) for c in changes}
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
-    try:
+    with undone_by(factory.discard):
         if clustering is not None:  # one after the other: each takes all the memory there is
             return [
                 sort_bucket(access, factory, bucket, files, clustering)
@@ -172,9 +173,6 @@ def _compact_buckets(
                 if bucket not in spread
             ]
             return changes + [change for job in jobs for change in job.result()]
-    except BaseException:
-        factory.discard()
-        raise
 
 
 def choose(

@@ -21,6 +21,7 @@ from table_core.merge.ordinal import single_chunk
 from table_core.ondisk.binary_row import sort_key, values_of
 from table_core.options import keys_write
 from table_core.storage.spill import Spill
+from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,13 +78,10 @@ class CachedFile:
             used_ms=now_ms,
         )
         weakref.finalize(made, made.spill.close)
-        try:
+        with undone_by(made.spill.close):
             for batch in reader.positioned().read(file):
                 for start in range(0, batch.num_rows, _BATCH_ROWS):
                     made._add(pa.Table.from_batches([batch.slice(start, _BATCH_ROWS)]))
-        except BaseException:
-            made.spill.close()
-            raise
         return made
 
     @property

@@ -45,21 +45,25 @@ _TEXT: Final = pa.string()
 _INT: Final = pa.int32()
 _LONG: Final = pa.int64()
 _TIME: Final = pa.timestamp("ms")
+_FILE_COLUMNS: Final = (
+    ("partition", _TEXT, True),
+    ("bucket", _INT, False),
+    ("file_path", _TEXT, False),
+    ("file_format", _TEXT, False),
+    ("schema_id", _LONG, False),
+    ("level", _INT, False),
+    ("record_count", _LONG, False),
+    ("file_size_in_bytes", _LONG, False),
+    ("min_key", _TEXT, True),
+    ("max_key", _TEXT, True),
+)
+"""What both tables of files begin with."""
 
 
 def files(access: TableAccess) -> pa.Table:
     """``$files``: every live data file."""
     columns = [
-        ("partition", _TEXT, True),
-        ("bucket", _INT, False),
-        ("file_path", _TEXT, False),
-        ("file_format", _TEXT, False),
-        ("schema_id", _LONG, False),
-        ("level", _INT, False),
-        ("record_count", _LONG, False),
-        ("file_size_in_bytes", _LONG, False),
-        ("min_key", _TEXT, True),
-        ("max_key", _TEXT, True),
+        *_FILE_COLUMNS,
         ("null_value_counts", _TEXT, False),
         ("min_value_stats", _TEXT, False),
         ("max_value_stats", _TEXT, False),
@@ -106,16 +110,7 @@ def files(access: TableAccess) -> pa.Table:
 def file_key_ranges(access: TableAccess) -> pa.Table:
     """``$file_key_ranges``: every live data file with its keys."""
     columns = [
-        ("partition", _TEXT, True),
-        ("bucket", _INT, False),
-        ("file_path", _TEXT, False),
-        ("file_format", _TEXT, False),
-        ("schema_id", _LONG, False),
-        ("level", _INT, False),
-        ("record_count", _LONG, False),
-        ("file_size_in_bytes", _LONG, False),
-        ("min_key", _TEXT, True),
-        ("max_key", _TEXT, True),
+        *_FILE_COLUMNS,
         ("first_row_id", _LONG, True),
     ]
     return rows_table(

@@ -7,6 +7,7 @@ They are deleted where that is certain, and only there: a file that is left over
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ErrorKind, TableError
@@ -15,13 +16,13 @@ from table_core.ondisk.data_file import EntryKind
 from table_core.table.reading.state_plan import index_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from table_core.commit.request import CommitPart
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["discard", "is_certain"]
+__all__ = ["discard", "is_certain", "undone_by"]
 
 _UNCERTAIN: Final = frozenset({ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT})
 _log = logging.getLogger(__name__)
@@ -30,6 +31,16 @@ _log = logging.getLogger(__name__)
 def is_certain(error: TableError) -> bool:
     """Whether a commit that ended with ``error`` has left nothing in the table."""
     return error.kind not in _UNCERTAIN
+
+
+@contextmanager
+def undone_by(undo: Callable[[], object]) -> Iterator[None]:
+    """Call ``undo`` if what is done inside does not come to its end: an interrupt leaves no files either."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
 
 
 def discard(

@@ -27,6 +27,7 @@ from table_core.table.writing.bucket_writer import BucketWriter, Numbering
 from table_core.table.writing.buffering import BufferLimits, SpilledRuns, joined
 from table_core.table.writing.coerce import batches_of, coerce
 from table_core.table.writing.data_files import FileFactory
+from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,22 +136,16 @@ class TableWriter:
         if self._found is not None:
             return  # this very commit has landed: a retry writes nothing
         schema = self._access.schema
-        try:
+        with undone_by(self.abort):
             for given in self._limits.pieces(batches_of(data)):
                 self._take(counted(schema, coerce(schema, given, first_row=self._rows)))
                 self._rows += given.num_rows
-        except BaseException:
-            self.abort()
-            raise
 
     def prepare(self) -> WriteResult:
         """Write what is buffered and compact; the result can be committed by another process."""
         self._refuse_done()
-        try:
+        with undone_by(self.abort):
             result = self._prepared()
-        except BaseException:
-            self.abort()
-            raise
         self._done = True
         return result
 
