@@ -159,6 +159,20 @@ def test_empty_folders_go_where_the_table_says_so(
     assert sorted(folders) == (left or ["dt=2026-11-19", "dt=2026-11-20"])
 
 
+def test_snapshots_below_the_hint_go_when_others_are_due_and_not_before() -> None:
+    table, clock = create()
+    for key in range(4):
+        put(table, key)
+    # Paimon's fast-forward leaves the branch's hint on main; it reads what is below it
+    table.access.storage.write(layout.hint_path("snapshot", "EARLIEST"), b"3")
+    put(table, 4)
+    assert ids(table) == [1, 2, 3, 4, 5]
+    clock.at_ms += 2 * HOUR_MS
+    for key in range(5, 15):
+        put(table, key)
+    assert min(ids(table)) > 3
+
+
 def test_tags_are_made_before_their_snapshots_expire() -> None:
     table, clock = create(
         **{"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"},
