@@ -151,6 +151,33 @@ def test_a_tag_leaves_what_the_tag_beside_it_has(gone: str) -> None:
     assert data_files(table) == 1 + len(left.popitem()[1])
 
 
+def test_a_rollback_to_an_expired_snapshot_names_no_changelog_that_is_gone() -> None:
+    table = create(changelog_producer="input")
+    put(table, 1)
+    table.tags.create("t")
+    put(table, 2)
+    table.expire_snapshots(retain_max=1)
+    table.rollback_to(tag="t")
+    copy = fresh(table)
+    assert (keys(copy), keys(copy, tag="t")) == ([1], [1])
+    later = tc.Table(replace(copy.access, clock=Later()))
+    assert later.remove_orphan_files().files_deleted > 0  # what only the later snapshot had
+    assert keys(fresh(copy)) == [1]
+
+
+def test_a_branch_of_an_expired_snapshot_names_no_changelog_that_is_gone() -> None:
+    table = create(changelog_producer="input")
+    put(table, 1)
+    table.tags.create("t")
+    put(table, 2)
+    table.expire_snapshots(retain_max=1)
+    table.branches.create("b", tag="t")
+    copy = fresh(table)
+    later = tc.Table(replace(copy.access, clock=Later()))
+    assert later.remove_orphan_files().files_deleted == 0
+    assert keys(on_branch(fresh(copy), "b")) == [1]
+
+
 def test_a_tag_whose_snapshot_is_there_takes_nothing_along() -> None:
     table = create()
     put(table, 1)

@@ -10,7 +10,7 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.table.metadata import Metadata
-from table_core.table.states.tags import tagged
+from table_core.table.states.tags import state_of, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +88,8 @@ class Branches:
         if tag is not None and found is not None:
             schemas = [id for id in schemas if id <= found.snapshot.schema_id]
             storage.write(layout.tag_path(tag, name), found.to_json())
-            storage.write(layout.snapshot_path(found.snapshot.id, name), found.snapshot.to_json())
+            state = state_of(access, found.snapshot)
+            storage.write(layout.snapshot_path(state.id, name), state.to_json())
             for which in (EARLIEST, LATEST):
                 hint = layout.hint_path("snapshot", which, name)
                 storage.write(hint, encode_hint(found.snapshot.id))

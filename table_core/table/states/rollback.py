@@ -22,7 +22,7 @@ from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.results import ResultDocument
-from table_core.table.states.tags import tag_names, tagged
+from table_core.table.states.tags import state_of, tag_names, tagged
 from table_core.table.times import epoch_ms
 from table_core.table.upkeep.consumers import held
 
@@ -120,7 +120,7 @@ def _remove(access: TableAccess, target: Snapshot, later: _Later, *, is_tagged: 
                 name=str(target.id),
                 available=[],
             )
-        storage.create(path, target.to_json())
+        storage.create(path, state_of(access, target).to_json())
         storage.write(earliest, encode_hint(target.id))
     storage.write(layout.hint_path("snapshot", LATEST, branch), encode_hint(target.id))
     for id in reversed(later.snapshots):
@@ -132,6 +132,6 @@ def _remove(access: TableAccess, target: Snapshot, later: _Later, *, is_tagged: 
         )
     storage.delete([layout.tag_path(name, branch) for name in later.tags])
     if not is_there:  # an expiry that was under way may have met what was made again
-        storage.create(path, target.to_json())
+        storage.create(path, state_of(access, target).to_json())
     if access.metadata.floor() > target.id:  # promised by an expiry that has met the hold since
         storage.write(earliest, encode_hint(target.id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["Tags", "check_tag_name", "tag_names", "tagged", "write_tag"]
+__all__ = ["Tags", "check_tag_name", "state_of", "tag_names", "tagged", "write_tag"]
 
 _PREFIX: Final = "tag-"
 _NANOS_PER_MS: Final = 1_000_000
@@ -45,6 +45,22 @@ def tagged(access: TableAccess, name: str) -> Tag:
         raise NotFoundError(
             f"{access.name} has no tag {name!r}; there are {known}", name=name, available=known
         ) from error
+
+
+def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
+    """What may be made a snapshot again of the ``snapshot`` of a tag.
+
+    Its changelog went with the snapshot that has expired (spec T54).
+    """
+    path = layout.snapshot_path(snapshot.id, access.branch)
+    if snapshot.id >= access.metadata.floor() and access.storage.exists(path):
+        return snapshot
+    return replace(
+        snapshot,
+        changelog_manifest_list=None,
+        changelog_manifest_list_size=None,
+        changelog_record_count=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
