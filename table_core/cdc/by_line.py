@@ -16,6 +16,7 @@ import pyarrow as pa
 from table_core.cdc.changes import Changes, RowImages
 from table_core.cdc.embedded_schema import Declared, declared_columns
 from table_core.cdc.envelope import bad_line, read_event, read_line
+from table_core.cdc.geometry import shape_text
 from table_core.cdc.wire import unscaled
 
 if TYPE_CHECKING:
@@ -43,23 +44,31 @@ def decode_by_line(block: EventLines, wants: Callable[[SourceTable], bool]) -> l
             if event is not None and wants(event.table):
                 yield number, event
 
-    return decode_events(events(), block.place)
+    return decode_events(events(), block.place, declared_columns)
 
 
 def decode_events(
-    events: Iterable[tuple[int, Event]], place: Callable[[int], Place]
+    events: Iterable[tuple[int, Event]],
+    place: Callable[[int], Place],
+    declared: Callable[[Mapping[str, Any]], Mapping[str, Declared]],
 ) -> list[Changes]:
-    """Numbered events in columns, by table and embedded schema."""
+    """Numbered events in columns, by table and schema; ``declared`` reads a schema."""
     groups: dict[tuple[SourceTable, str], list[tuple[int, Event]]] = {}
     for number, event in events:
         schema = json.dumps(event.row_schema, sort_keys=True, default=str)
         groups.setdefault((event.table, schema), []).append((number, event))
-    return [_changes(place, those) for those in groups.values()]
+    found = []
+    for those in groups.values():
+        schema = those[0][1].row_schema
+        found.append(_changes(place, those, None if schema is None else declared(schema)))
+    return found
 
 
-def _changes(place: Callable[[int], Place], events: Sequence[tuple[int, Event]]) -> Changes:
-    row_schema = events[0][1].row_schema
-    declared = None if row_schema is None else declared_columns(row_schema)
+def _changes(
+    place: Callable[[int], Place],
+    events: Sequence[tuple[int, Event]],
+    declared: Mapping[str, Declared] | None,
+) -> Changes:
     numbers = [number for number, _ in events]
     befores = [event.before for _, event in events]
     afters = [event.after for _, event in events]
@@ -126,6 +135,10 @@ def _text(value: Any) -> str | None:
         return value
     if isinstance(value, dict) and _is_variable_decimal(value):
         return format(unscaled(value["value"], value["scale"]), "f")
+    if isinstance(value, dict) and (geometry := shape_text(value)) is not None:
+        return geometry
+    if isinstance(value, list):
+        value = [_text(v) if isinstance(v, dict) and _is_variable_decimal(v) else v for v in value]
     if isinstance(value, bool | dict | list):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
     return str(value)

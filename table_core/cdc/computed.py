@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.date_format import date_format, pattern_parts
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.wire import Wire
 from table_core.datatypes.arrow import arrow_type
@@ -31,16 +33,17 @@ if TYPE_CHECKING:
 __all__ = ["METADATA_COLUMNS", "ComputedColumn", "computed_columns", "with_metadata"]
 
 _TEXT: Final = re.compile(r"^\s*([^=\s]+)\s*=\s*([A-Za-z_]+)\s*\((.*)\)\s*$", re.DOTALL)
+_ARGUMENT: Final = re.compile(r"(?:'(?:[^']|'')*'|\([^)]*\)|[^,'(])+")
+"""Up to a comma that is neither in quotes nor in parentheses."""
+_QUOTED: Final = re.compile(r"'((?:[^']|'')*)'")
 _INT: Final = Atomic(Root.INT)
 METADATA_COLUMNS: Final = ("database_name", "schema_name", "table_name", "op_ts")
 _OP_TS: Final = Atomic(Root.TIMESTAMP_LTZ, precision=3)
 _PARTS: Final = ("year", "month", "day", "hour", "minute", "second")
-_JAVA_FORMAT: Final = {
-    "yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S",
-    "DDD": "%j", "SSS": "",
-}  # fmt: skip
-_FORMAT_PARTS: Final = re.compile(r"yyyy|yy|MM|DDD|dd|HH|mm|ss|'[^']*'|[^A-Za-z']+|.")
-_MILLIS_DIGITS: Final = 13
+_UNITS: Final = {"0": "s", "3": "ms", "6": "us", "9": "ns"}
+_EXACT: Final = Context(prec=80)
+_BLANKS: Final = "".join(map(chr, range(33)))
+"""What Java's ``trim`` takes away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def _parsed(text: str) -> ComputedColumn:
     if match is None:
         raise _refused(text, "write name=function(column, …)")
     name, function = match[1], match[2].lower()
-    parts = [part.strip().strip("'") for part in match[3].split(",")] if match[3].strip() else []
+    parts = [_unquoted(part.strip()) for part in _ARGUMENT.findall(match[3]) if part.strip()]
     if function not in _LITERALS:
         raise _refused(text, f"no function {function!r}; there are {', '.join(_LITERALS)}")
     low, high = _LITERALS[function]
@@ -123,7 +126,29 @@ def _parsed(text: str) -> ComputedColumn:
         return ComputedColumn(name, function, None, literals)
     if not parts or not low <= len(parts) - 1 <= high:
         raise _refused(text, f"{function} takes a column and {low} to {high} literals")
+    _check_literals(text, function, parts[1:])
     return ComputedColumn(name, function, parts[0], tuple(parts[1:]))
+
+
+def _unquoted(argument: str) -> str:
+    """Without the quotes around all of it; those of a pattern stay."""
+    match = _QUOTED.fullmatch(argument)
+    return argument if match is None else match[1].replace("''", "'")
+
+
+def _check_literals(text: str, function: str, literals: Sequence[str]) -> None:
+    """Refuse literals before the first row comes."""
+    if function in {"substring", "truncate"}:
+        if not all(literal.isdigit() for literal in literals):
+            raise _refused(text, f"{function} takes whole numbers that are not negative")
+        if len(literals) == 2 and int(literals[1]) <= int(literals[0]):
+            raise _refused(text, "the end has to be behind the beginning")
+        return
+    if function == "date_format":
+        pattern_parts(literals[0])
+        literals = literals[1:]
+    if any(literal not in _UNITS for literal in literals):
+        raise _refused(text, "numbers since 1970 are in units of 0 (s), 3 (ms), 6 (µs) or 9 (ns)")
 
 
 def _refused(text: str, why: str) -> ArgumentError:
@@ -146,12 +171,10 @@ _LITERALS: Final[dict[str, tuple[int, int]]] = {
 """How many literals each function takes behind its column."""
 
 
-def _moment(column: pa.Array, unit: str | None) -> pa.Array:
+def _moment(column: pa.Array, unit: str) -> pa.Array:
     """Dates, timestamps, ISO text, or numbers since 1970 in ``unit`` (0 s, 3 ms, 6 µs, 9 ns)."""
     if pa.types.is_integer(column.type):
-        units = {"0": "s", "3": "ms", "6": "us", "9": "ns"}
-        digits = unit if unit in units else "0"
-        return column.cast(pa.int64()).cast(pa.timestamp(units[str(digits)]))
+        return column.cast(pa.int64()).cast(pa.timestamp(_UNITS[unit]))
     if pa.types.is_string(column.type):
         return pc.replace_substring_regex(column, r"(Z|[+-]\d\d:?\d\d)$", "").cast(
             pa.timestamp("us")
@@ -163,26 +186,11 @@ def _moment(column: pa.Array, unit: str | None) -> pa.Array:
 
 def _part(name: str) -> Callable[[pa.Array, Sequence[str]], pa.Array]:
     kernel = getattr(pc, name)
-    return lambda column, literals: kernel(_moment(column, literals[0] if literals else None))
+    return lambda column, literals: kernel(_moment(column, literals[0] if literals else "0"))
 
 
 def _date_format(column: pa.Array, literals: Sequence[str]) -> pa.Array:
-    parts = []
-    for part in _FORMAT_PARTS.findall(literals[0]):
-        if part.startswith("'"):
-            parts.append(part.strip("'").replace("%", "%%"))
-        elif part in _JAVA_FORMAT:
-            parts.append(_JAVA_FORMAT[part])
-        elif part.isalpha():
-            raise ArgumentError(
-                f"date_format {literals[0]!r}: {part!r} is not supported; use yyyy MM dd HH mm ss",
-                argument="computed_columns",
-                value=literals[0],
-            )
-        else:
-            parts.append(part.replace("%", "%%"))
-    moment = _moment(column, literals[1] if len(literals) > 1 else None)
-    return pc.strftime(moment.cast(pa.timestamp("s"), safe=False), format="".join(parts))
+    return date_format(_moment(column, literals[1] if len(literals) > 1 else "0"), literals[0])
 
 
 def _substring(column: pa.Array, literals: Sequence[str]) -> pa.Array:
@@ -197,15 +205,28 @@ def _truncate(column: pa.Array, literals: Sequence[str]) -> pa.Array:
         return pc.utf8_slice_codeunits(column, 0, width)
     if pa.types.is_decimal(column.type):
         step, scale = width, column.type.scale
-        whole = [None if v is None else int(v.scaleb(scale)) for v in column.to_pylist()]
+        whole = [None if v is None else int(v.scaleb(scale, _EXACT)) for v in column.to_pylist()]
         down = [None if v is None else v - (v % step) for v in whole]
-        import decimal
-
         return pa.array(
-            [None if v is None else decimal.Decimal(v).scaleb(-scale) for v in down], column.type
+            [None if v is None else Decimal(v).scaleb(-scale, _EXACT) for v in down], column.type
+        )
+    if not pa.types.is_integer(column.type):
+        raise ArgumentError(
+            f"truncate takes whole numbers, decimals and text, not {column.type}",
+            argument="computed_columns",
+            value=str(column.type),
         )
     numbers = np.asarray(pc.fill_null(column, 0)).astype(np.int64)
     return pa.array(numbers - np.mod(numbers, width), mask=np.asarray(column.is_null()))
+
+
+def _cased(
+    column: pa.Array, ascii: Callable[[pa.Array], pa.Array], other: Callable[[str], str]
+) -> pa.Array:
+    """Arrow has one letter for each; elsewhere one may become two."""
+    if pc.all(pc.string_is_ascii(column)).as_py():
+        return ascii(column)
+    return pa.array([None if v is None else other(v) for v in column.to_pylist()], pa.string())
 
 
 _FUNCTIONS: Final[dict[str, Callable[[pa.Array, Sequence[str]], pa.Array]]] = {
@@ -213,9 +234,9 @@ _FUNCTIONS: Final[dict[str, Callable[[pa.Array, Sequence[str]], pa.Array]]] = {
     "date_format": _date_format,
     "substring": _substring,
     "truncate": _truncate,
-    "upper": lambda column, _: pc.utf8_upper(column.cast(pa.string())),
-    "lower": lambda column, _: pc.utf8_lower(column.cast(pa.string())),
-    "trim": lambda column, _: pc.utf8_trim_whitespace(column.cast(pa.string())),
+    "upper": lambda column, _: _cased(column.cast(pa.string()), pc.ascii_upper, str.upper),
+    "lower": lambda column, _: _cased(column.cast(pa.string()), pc.ascii_lower, str.lower),
+    "trim": lambda column, _: pc.utf8_trim(column.cast(pa.string()), _BLANKS),
 }
 
 

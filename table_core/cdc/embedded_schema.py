@@ -69,6 +69,7 @@ _TEXTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
     "io.debezium.time.IsoTime": (STRING, Meaning.ISO),
 }
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
+_VARIABLE_DECIMAL: Final = "io.debezium.data.VariableScaleDecimal"
 _BITS: Final = "io.debezium.data.Bits"
 _UNSIGNED_DIGITS: Final = 20
 _DECIMAL_DIGITS_MAX: Final = 38
@@ -117,6 +118,8 @@ def _array(items: Any) -> Declared:
     """Lists of atoms stay lists; lists of structures are JSON text."""
     if not isinstance(items, dict):
         return Declared(STRING, Wire(), None)
+    if items.get("name") == _VARIABLE_DECIMAL:
+        return Declared(Array(STRING), Wire(), None)
     element = _declared(items)
     if element.json is None or pa.types.is_list(element.json):
         return Declared(STRING, Wire(), None)

@@ -1,6 +1,8 @@
 """Canal, Maxwell, Oracle GoldenGate and plain JSON: their events as Debezium's.
 
 Written from their documentation; no server that writes them was at hand to test against.
+
+Source: ``org.apache.paimon.flink.action.cdc.format``: the record parsers of these formats.
 """
 
 from __future__ import annotations
@@ -9,14 +11,19 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.by_line import decode_events
+from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.envelope import Event, bad_line, read_line, unwrap
+from table_core.cdc.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.record import UNNAMED, SourceTable, shortened
+from table_core.cdc.wire import Meaning, Wire
+from table_core.datatypes.kinds import STRING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from table_core.cdc.changes import Changes
     from table_core.cdc.record import EventLines, Place
+    from table_core.cdc.type_mapping import TypeMapping
 
 __all__ = ["decode_foreign"]
 
@@ -25,13 +32,25 @@ _CANAL_OTHERS: Final = frozenset(
     {"CREATE", "ALTER", "ERASE", "QUERY", "RENAME", "CINDEX", "DINDEX"}
 )
 _MAXWELL_OPS: Final = {"insert": "c", "update": "u", "delete": "d", "bootstrap-insert": "r"}
+_KEY_MEMBERS: Final = ("pkNames", "primary_key_columns", "primary_keys")
 _OGG_OPS: Final = {"I": "c", "U": "u", "D": "d", "T": "t"}
 
 
 def decode_foreign(
-    format: str, lines: EventLines, wants: Callable[[SourceTable], bool]
+    format: str,
+    lines: EventLines,
+    wants: Callable[[SourceTable], bool],
+    mapping: TypeMapping,
+    keys: dict[SourceTable, tuple[str, ...]],
 ) -> list[Changes]:
     """The row changes of ``lines``, by table.
+
+    Args:
+        format: which of them.
+        lines: the events.
+        wants: source tables that are meant.
+        mapping: how Canal's types of columns become types of the table.
+        keys: takes the primary keys that the events name.
 
     Raises:
         EventError: the first line that cannot be read.
@@ -41,16 +60,41 @@ def decode_foreign(
     def events() -> Iterator[tuple[int, Event]]:
         for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
             place = lines.place(number)
-            value, _, _ = unwrap(read_line(line.as_py(), place))
+            value, _, key = unwrap(read_line(line.as_py(), place))
             if value is None:
+                if format == "json" and isinstance(key, dict) and wants(UNNAMED):
+                    yield number, Event(UNNAMED, "d", key, None, None, None)
                 continue
             if not isinstance(value, dict):
                 raise bad_line(place, f"expected an event, found {shortened(value)}")
             for event in read(value, place):
                 if wants(event.table):
+                    if (names := _key_names(value)) is not None:
+                        keys[event.table] = names
                     yield number, event
 
-    return decode_events(events(), lines.place)
+    return decode_events(events(), lines.place, lambda types: _declared(types, mapping))
+
+
+def _key_names(value: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Canal's ``pkNames``, Maxwell's ``primary_key_columns``, GoldenGate's ``primary_keys``."""
+    for member in _KEY_MEMBERS:
+        if isinstance(names := value.get(member), list):
+            return tuple(map(str, names))
+    return None
+
+
+def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Declared]:
+    """The columns of Canal's ``mysqlType``; all of their values are text."""
+    found = {}
+    for name, text in types.items():
+        column = mysql_column(str(text))
+        type_ = mysql_type(column, mapping) or STRING
+        meaning = Meaning.SET if column.name == "set" else Meaning.PLAIN
+        if is_bytes(column):
+            meaning = Meaning.LATIN1
+        found[name] = Declared(type_, Wire(meaning), None)
+    return found
 
 
 def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
@@ -69,7 +113,7 @@ def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     olds = value.get("old") or [None] * len(rows)
     for row, old in zip(rows, olds, strict=False):
         before = {**row, **(old or {})} if op == "u" else row if op == "d" else None
-        yield Event(table, op, before, None if op == "d" else row, None, time_ms)
+        yield Event(table, op, before, None if op == "d" else row, value.get("mysqlType"), time_ms)
 
 
 def _maxwell(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
@@ -100,8 +144,20 @@ def _ogg(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
 
 
 def _json(value: Mapping[str, Any], _: Place) -> Iterator[Event]:
-    """A row to insert, or to put in the place of that with its key."""
-    yield Event(UNNAMED, "c", None, value, None, None)
+    """A row to insert, or to put in the place of that with its key.
+
+    Rows that Debezium's ``ExtractNewRecordState`` took out of their events are such; what it added
+    about them begins with two underscores, and ``__deleted`` says that the row is gone.
+    """
+    if "__deleted" not in value and "__op" not in value:
+        yield Event(UNNAMED, "c", None, value, None, None)
+        return
+    row = {name: part for name, part in value.items() if not name.startswith("__")}
+    time_ms = value.get("__source_ts_ms", value.get("__ts_ms"))
+    if value.get("__op") == "d" or str(value.get("__deleted")).lower() == "true":
+        yield Event(UNNAMED, "d", row, None, None, time_ms)
+    else:
+        yield Event(UNNAMED, "c", None, row, None, time_ms)
 
 
 def _refused(place: Place, form: str, value: Mapping[str, Any]) -> Exception:

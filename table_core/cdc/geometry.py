@@ -1,15 +1,19 @@
-"""Geometries of MySQL as GeoJSON text, as Paimon writes them.
+"""Geometries of MySQL and of Debezium's events as GeoJSON text, as Paimon writes them.
 
 Source: ``org.apache.paimon.flink.action.cdc.mysql.MySqlTypeUtils#convertWkbArray``.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["geometry_text"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["geometry_text", "shape_text"]
 
 _NAMES: Final = (
     "",
@@ -22,6 +26,8 @@ _NAMES: Final = (
     "GeometryCollection",
 )
 _COLLECTION: Final = 7
+_MEMBERS: Final = frozenset({"x", "y", "wkb", "srid"})
+"""Of ``io.debezium.data.geometry``; only points have ``x`` and ``y``."""
 
 
 def geometry_text(value: bytes) -> str:
@@ -29,6 +35,21 @@ def geometry_text(value: bytes) -> str:
     srid = int.from_bytes(value[:4], "little")
     found, _ = _shape(value, 4)
     return json.dumps({**found, "srid": srid}, separators=(",", ":"))
+
+
+def shape_text(value: Mapping[str, Any]) -> str | None:
+    """GeoJSON of a structure with well-known binary, as Debezium writes it; None if it is none.
+
+    Forms that GeoJSON does not have (extended ones, with heights or measures) are none.
+    """
+    body = value.get("wkb")
+    if not isinstance(body, str) or not value.keys() <= _MEMBERS:
+        return None
+    try:
+        found, _ = _shape(base64.b64decode(body, validate=True), 0)
+    except (ValueError, IndexError, struct.error):
+        return None
+    return json.dumps({**found, "srid": value.get("srid") or 0}, separators=(",", ":"))
 
 
 def _shape(body: bytes, at: int) -> tuple[dict[str, Any], int]:

@@ -15,7 +15,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataTy
 if TYPE_CHECKING:
     from table_core.cdc.type_mapping import TypeMapping
 
-__all__ = ["MySqlColumn", "mysql_column", "mysql_type"]
+__all__ = ["MySqlColumn", "is_bytes", "mysql_column", "mysql_type"]
 
 _BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
 _TYPE: Final = re.compile(r"^\s*([a-z_ ]+?)\s*(?:\((.*?)\))?\s*((?:unsigned|zerofill|signed|\s)*)$")
@@ -84,6 +84,11 @@ def mysql_column(text: str) -> MySqlColumn:
     quoted = name in {"enum", "set"}
     arguments = (parts,) if quoted else tuple(p.strip() for p in parts.split(",") if p.strip())
     return MySqlColumn(name, arguments, unsigned)
+
+
+def is_bytes(column: MySqlColumn) -> bool:
+    """Whether it holds bytes, and no text."""
+    return "blob" in column.name or "binary" in column.name
 
 
 def mysql_type(column: MySqlColumn, mapping: TypeMapping) -> DataType | None:

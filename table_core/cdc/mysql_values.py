@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.cdc.geometry import geometry_text
+from table_core.cdc.mysql_types import is_bytes
 
 if TYPE_CHECKING:
     from table_core.cdc.mysql_types import MySqlColumn
@@ -41,7 +42,7 @@ def snapshot_type(column: MySqlColumn) -> pa.DataType:
     """What a column of ``snapshot_value`` is built as."""
     if column.name == "bit":
         return pa.bool_() if column.number(0, 1) == 1 else pa.binary()
-    return pa.binary() if _is_bytes(column) else pa.string()
+    return pa.binary() if is_bytes(column) else pa.string()
 
 
 def snapshot_value(value: Any, column: MySqlColumn) -> Any:
@@ -52,7 +53,7 @@ def snapshot_value(value: Any, column: MySqlColumn) -> Any:
         return int.from_bytes(value, "big") != 0 if column.number(0, 1) == 1 else value
     if column.name in _GEOMETRIES:
         return geometry_text(value)
-    if _is_bytes(column):
+    if is_bytes(column):
         return value if isinstance(value, bytes) else value.encode()
     text = value.decode() if isinstance(value, bytes) else str(value)
     if column.name in {"date", "datetime", "timestamp"} and not _is_date(text[:10]):
@@ -68,10 +69,6 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_bytes(column: MySqlColumn) -> bool:
-    return "blob" in column.name or "binary" in column.name
 
 
 def constant_default(text: str | None) -> str | None:

@@ -17,7 +17,7 @@ from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import EventBatch, shortened
 from table_core.cdc.truncates import first_truncate
 from table_core.cdc.unsent import without_unsent
-from table_core.cdc.wire import Meaning, convert, plain_wire
+from table_core.cdc.wire import convert, resolved
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
@@ -216,13 +216,7 @@ def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSett
     Raises:
         ValueError: one does not fit; nothing says which.
     """
-    return convert(values, _wire(values, wire, field, settings), field.type)
-
-
-def _wire(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> Wire:
-    if wire is None or (wire.meaning is Meaning.PLAIN and pa.types.is_string(values.type)):
-        return plain_wire(values, field.type, settings)
-    return wire
+    return convert(values, resolved(values, wire, field.type, settings), field.type)
 
 
 def _first_unfit(
@@ -231,7 +225,7 @@ def _first_unfit(
     """The first row that ``convert`` refuses, by bisection, and why."""
     low, high, why = int(np.argmax(np.asarray(values.is_valid()))), len(values), ""
     try:
-        wire = _wire(values, wire, field, settings)
+        wire = resolved(values, wire, field.type, settings)
     except ValueError as error:
         return low, str(error)
     while low < high:

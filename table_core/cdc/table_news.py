@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from table_core.cdc.envelope import unwrap
 from table_core.cdc.mysql_types import MySqlColumn, mysql_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.type_mapping import TypeMapping
-from table_core.cdc.wire import TIME_MEANING, Meaning, Wire
+from table_core.cdc.wire import NUMBER, TIME_MEANING, Meaning, Wire
 from table_core.datatypes.kinds import STRING
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from table_core.cdc.record import EventLines
     from table_core.cdc.wire import PlainSettings
 
-__all__ = ["TableNews", "news_in"]
+__all__ = ["TableNews", "news_in", "number_default"]
 
 _ID: Final = re.compile(r'"((?:[^"]|"")*)"')
 _AS_THEY_TRAVEL: Final = TypeMapping(tinyint1_not_bool=True, char_to_string=True)
@@ -93,14 +94,22 @@ def _declared(column: Mapping[str, Any], settings: PlainSettings) -> Declared:
     sizes = [column.get("length"), column.get("scale")]
     given = MySqlColumn(name, tuple(str(s) for s in sizes if s is not None), unsigned)
     type_ = STRING if name == "set" else mysql_type(given, _AS_THEY_TRAVEL) or STRING
+    wire = _wire(given, settings)
     return Declared(
         type_,
-        _wire(given, settings),
+        wire,
         None,
         nullable=bool(column.get("optional", True)),
-        default=_default(column),
+        default=number_default(_default(column), wire),
         comment=column.get("comment"),
     )
+
+
+def number_default(default: str | None, wire: Wire | None) -> str | Decimal | None:
+    """A default told as text, as the number that it is where other texts are the digits of one."""
+    if default is None or wire is None or wire.meaning not in {Meaning.DECIMAL, Meaning.UNSCALED}:
+        return default
+    return Decimal(default) if re.match(NUMBER, default) else None
 
 
 def _default(column: Mapping[str, Any]) -> str | None:
@@ -112,10 +121,15 @@ def _default(column: Mapping[str, Any]) -> str | None:
 
 def _wire(column: MySqlColumn, settings: PlainSettings) -> Wire | None:
     if column.name == "time":
-        return Wire(TIME_MEANING[settings.times or "micros"])
-    if column.name == "datetime" and settings.timestamps == "adaptive":
-        coarse = column.number(0, 0) <= _MILLIS_DIGITS
-        return Wire(Meaning.MILLIS if coarse else Meaning.MICROS)
+        return Wire(Meaning.TIME if settings.times is None else TIME_MEANING[settings.times])
+    if column.name == "datetime" and settings.timestamps in {"auto", "adaptive"}:
+        if column.number(0, 0) <= _MILLIS_DIGITS:
+            return Wire(Meaning.MILLIS)
+        return Wire(Meaning.MOMENT if settings.timestamps == "auto" else Meaning.MICROS)
+    if column.name in {"decimal", "numeric"}:
+        return Wire(Meaning.DECIMAL, column.number(1, 0))
+    if column.name == "bigint" and column.unsigned:
+        return Wire(Meaning.UNSCALED)
     if column.name == "bit" and column.number(0, 1) > 1:
         return Wire(Meaning.BITS)
     return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.record import SourceTable
+from table_core.cdc.table_news import number_default
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.text import parse_type, type_text
 
@@ -26,9 +27,9 @@ def told_text(told: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
                 [
                     name,
                     type_text(d.type),
-                    None if d.wire is None else d.wire.meaning.name,
+                    None if d.wire is None else f"{d.wire.meaning.name}:{d.wire.scale}",
                     d.nullable,
-                    d.default,
+                    None if d.default is None else str(d.default),
                     d.comment,
                 ]
                 for name, d in columns.items()
@@ -45,13 +46,20 @@ def told_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:
         SourceTable(database, table): {
             name: Declared(
                 parse_type(type_),
-                None if meaning is None else Wire(Meaning[meaning]),
+                wire := _wire(meaning),
                 None,
                 nullable=nullable,
-                default=default,
+                default=number_default(default, wire),
                 comment=comment,
             )
             for name, type_, meaning, nullable, default, comment in columns
         }
         for database, table, columns in json.loads(text or "[]")
     }
+
+
+def _wire(text: str | None) -> Wire | None:
+    if text is None:
+        return None
+    name, _, scale = text.partition(":")
+    return Wire(Meaning[name], int(scale or 0))

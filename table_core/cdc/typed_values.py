@@ -12,15 +12,32 @@ from table_core.datatypes.kinds import Atomic, DataType, Root
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["time_of_day", "to_type"]
+__all__ = ["DAY_MS", "MILLIS_MAX", "in_micros", "time_of_day", "to_type"]
 
-_DAY_MS: Final = 86_400_000
+DAY_MS: Final = 86_400_000
+MILLIS_MAX: Final = 253_402_300_800_000
+"""The year 10000 in milliseconds."""
+_MILLIS_LIKELY: Final = 10**13
+"""The year 2286 in milliseconds; less than four months in microseconds."""
+
+
+def in_micros(array: pa.Array) -> pa.Array:
+    """Moments in micro- or milliseconds as microseconds.
+
+    Numbers that no millisecond of four-digit years has are microseconds.  Of the others the small
+    ones are milliseconds, and the rest goes along with what else there is in the column.
+    """
+    size = pc.abs(array)
+    large = pc.any(pc.greater_equal(size, MILLIS_MAX)).as_py()
+    small = pc.any(pc.and_(pc.greater(size, 0), pc.less(size, _MILLIS_LIKELY))).as_py()
+    millis = pc.less(size, MILLIS_MAX if small and not large else _MILLIS_LIKELY)
+    return pc.if_else(millis, pc.multiply(pc.if_else(millis, array, 0), 1000), array)
 
 
 def time_of_day(array: pa.Array, per_milli: int) -> pa.Array:
     """Time of day; digits below a millisecond are dropped, as the table format has none."""
     low, high = pc.min_max(array).values()
-    if low.is_valid and (low.as_py() < 0 or high.as_py() >= _DAY_MS * per_milli):
+    if low.is_valid and (low.as_py() < 0 or high.as_py() >= DAY_MS * per_milli):
         raise ValueError("not a time of day")
     return pc.divide(array, per_milli).cast(pa.int32()).cast(pa.time32("ms"))
 

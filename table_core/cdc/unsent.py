@@ -23,15 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["EarlierRows", "with_earlier_values", "without_unsent"]
 
 _PLACEHOLDER: Final = "__debezium_unavailable_value"
+_CODES: Final = list(_PLACEHOLDER.encode())
+"""What arrays of numbers hold instead."""
 _UNSENT: Final = pa.array(
     [
         _PLACEHOLDER,
         "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
         _PLACEHOLDER.encode().hex(),
         f'["{_PLACEHOLDER}"]',
+        f'{{"{_PLACEHOLDER}":"{_PLACEHOLDER}"}}',
+        str(_CODES).replace(" ", ""),
     ]
 )
-"""The placeholder as text, base64, hexadecimal and as the one element of a list."""
+"""The placeholder as text, base64, hexadecimal, as the one element of a list or map, as numbers."""
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Key = tuple[Any, ...]
@@ -48,6 +52,8 @@ class EarlierRows(Protocol):
 def without_unsent(values: pa.Array) -> tuple[pa.Array, Flags | None]:
     """``values`` with null for placeholders, and where those were (None: nowhere)."""
     texts = values
+    if pa.types.is_list(values.type) and pa.types.is_integer(values.type.value_type):
+        return _without_codes(values)
     if pa.types.is_list(values.type) and pa.types.is_string(values.type.value_type):
         single = pc.fill_null(pc.equal(pc.list_value_length(values), 1), False)
         if not pc.any(single).as_py():
@@ -61,6 +67,17 @@ def without_unsent(values: pa.Array) -> tuple[pa.Array, Flags | None]:
         return values, None
     flags = np.asarray(found)
     return pc.if_else(found, pa.scalar(None, values.type), values), flags
+
+
+def _without_codes(values: pa.ListArray) -> tuple[pa.Array, Flags | None]:
+    """The same for arrays of numbers."""
+    long = np.asarray(pc.fill_null(pc.equal(pc.list_value_length(values), len(_CODES)), False))
+    items = np.asarray(values.filter(pa.array(long)).flatten().cast(pa.float64()))
+    flags = long.copy()
+    flags[long] = (items.reshape(-1, len(_CODES)) == _CODES).all(axis=1)
+    if not flags.any():
+        return values, None
+    return pc.if_else(pa.array(flags), pa.scalar(None, values.type), values), flags
 
 
 def with_earlier_values(

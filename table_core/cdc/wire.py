@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.cdc.typed_values import time_of_day, to_type
+from table_core.cdc.typed_values import DAY_MS, in_micros, time_of_day, to_type
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTEGER_ROOTS",
+    "NUMBER",
     "TIME_MEANING",
     "Meaning",
     "PlainSettings",
@@ -37,11 +38,14 @@ __all__ = [
     "convert",
     "json_type",
     "plain_wire",
+    "resolved",
     "unscaled",
 ]
 
+NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
+_URL_SAFE: Final = frozenset("-_")
 _EXACT: Final = Context(prec=80)
 INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
@@ -59,11 +63,17 @@ class Meaning(Enum):
     MILLIS = auto()
     MICROS = auto()
     NANOS = auto()
+    MOMENT = auto()
+    """Microseconds or milliseconds since 1970; the numbers tell."""
+    TIME = auto()
+    """Micro- or milliseconds of a time of day; the numbers tell, or nothing is known of them."""
     TIME_MILLIS = auto()
     TIME_MICROS = auto()
     TIME_NANOS = auto()
     BASE64 = auto()
     HEX = auto()
+    LATIN1 = auto()
+    """A letter for each byte, as Canal writes them."""
     BITS = auto()
     """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
     SET = auto()
@@ -76,6 +86,8 @@ class Meaning(Enum):
     """Text of a moment with a zone of hours only, as PostgreSQL prints it."""
     ISO = auto()
     """Text of a date or time with a ``Z`` that says nothing."""
+    DECIMAL = auto()
+    """A number, its text, or what UNSCALED is; the texts tell."""
     UNSCALED = auto()
     """Base64 of a big-endian two's complement integer; ``Wire.scale`` says where the point is."""
 
@@ -95,14 +107,15 @@ class PlainSettings:
     ``decimals``: ``text`` ("12.50", or a number), ``base64`` (Debezium's ``precise`` mode), or
     ``auto``: base64 where a column has text that is no number.
     ``binary``: ``base64``, ``hex``, or ``auto``: hex where all of a column's text is hexadecimal.
-    ``timestamps``: unit of numbers, by default that of the column's precision as Debezium's
-    ``adaptive`` mode chooses it.  ``times``: unit of numbers in TIME columns; there is no default
-    because Debezium's own differs between databases.
+    ``timestamps``: unit of numbers; ``adaptive``: that of the column's precision as Debezium's
+    mode of this name chooses it; ``auto``: likewise, but milliseconds where the numbers are no
+    microseconds, as its ``connect`` mode writes them.  ``times``: unit of numbers in TIME columns;
+    without it the numbers have to tell, because Debezium's own differs between databases.
     """
 
     decimals: str = "auto"
     binary: str = "auto"
-    timestamps: str = "adaptive"
+    timestamps: str = "auto"
     times: str | None = None
 
 
@@ -138,6 +151,8 @@ def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
             return arrow_type(type_)  # takes numbers and text, to the digit
         case Atomic():
             return pa.string()
+        case Array(element=element):
+            return pa.list_(json_type(element, settings))
         case _:
             return arrow_type(type_)
 
@@ -148,19 +163,19 @@ def plain_wire(array: pa.Array, type_: DataType, settings: PlainSettings) -> Wir
     Raises:
         ValueError: nothing says what the numbers or the text are.
     """
+    if isinstance(type_, Array):
+        lists = _from_json(array) if pa.types.is_string(array.type) else array
+        is_list = pa.types.is_list(lists.type)
+        return plain_wire(lists.flatten(), type_.element, settings) if is_list else Wire()
     if not isinstance(type_, Atomic):
         return Wire()
     if pa.types.is_integer(array.type):
         if type_.root is Root.DATE:
             return Wire(Meaning.DAYS)
         if type_.root in _TIMESTAMPS:
-            unit = settings.timestamps
-            adaptive = unit == "adaptive"
-            return Wire(_UNIT_MEANING[timestamp_unit(type_.precision) if adaptive else unit])
+            return Wire(_moment(settings.timestamps, type_.precision))
         if type_.root is Root.TIME:
-            if settings.times is None:
-                raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
-            return Wire(TIME_MEANING[settings.times])
+            return Wire(_time(array, settings.times))
     if pa.types.is_string(array.type):
         if type_.root in _BYTES:
             return Wire(_binary_meaning(array, settings.binary))
@@ -171,10 +186,41 @@ def plain_wire(array: pa.Array, type_: DataType, settings: PlainSettings) -> Wir
     return Wire()
 
 
+def resolved(array: pa.Array, wire: Wire | None, type_: DataType, settings: PlainSettings) -> Wire:
+    """``wire``, or what the values tell where it leaves that open.
+
+    Raises:
+        ValueError: nothing says what the numbers or the text are.
+    """
+    is_text = pa.types.is_string(array.type)
+    if wire is None or (wire.meaning is Meaning.PLAIN and is_text):
+        return plain_wire(array, type_, settings)
+    if wire.meaning is Meaning.DECIMAL:
+        digits = is_text and _is_unscaled(array, settings.decimals)
+        return Wire(Meaning.UNSCALED, wire.scale) if digits else Wire()
+    return wire
+
+
+def _moment(unit: str, precision: int) -> Meaning:
+    if unit not in {"auto", "adaptive"}:
+        return _UNIT_MEANING[unit]
+    meaning = _UNIT_MEANING[timestamp_unit(precision)]
+    return Meaning.MOMENT if unit == "auto" and meaning is Meaning.MICROS else meaning
+
+
+def _time(array: pa.Array, unit: str | None) -> Meaning:
+    if unit is not None:
+        return TIME_MEANING[unit]
+    low, high = pc.min_max(array).values()
+    if high.is_valid and max(-low.as_py(), high.as_py()) >= DAY_MS:
+        return Meaning.TIME_MICROS
+    raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
+
+
 def _is_unscaled(array: pa.Array, mode: str) -> bool:
     if mode != "auto":
         return mode == "base64"
-    numbers = pc.match_substring_regex(array, r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$")
+    numbers = pc.match_substring_regex(array, NUMBER)
     no_words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
     fits = pc.match_substring_regex(
         array, r"^([A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}$"
@@ -219,6 +265,9 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
     if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[wire.meaning]
         return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
+    if wire.meaning is Meaning.UNSCALED and target == pa.string() and array.type == target:
+        texts = _each(array, lambda text: format(unscaled(text, wire.scale), "f"))
+        return pa.array(texts, target)
     return to_type(_meant(array, wire), type_, target)
 
 
@@ -259,9 +308,10 @@ def _leaf(value: Any) -> str | None:
 def _meant(array: pa.Array, wire: Wire) -> pa.Array:
     """Apply the meaning: the second step starts from a date, not from days."""
     meaning = wire.meaning
-    if meaning in {Meaning.PLAIN, Meaning.RAW}:
-        return array
-    if pa.types.is_string(array.type):
+    is_text = pa.types.is_string(array.type)
+    if meaning in {Meaning.PLAIN, Meaning.RAW} or (meaning is Meaning.UNSCALED and not is_text):
+        return array  # a number without digits of its own is the default of a column
+    if is_text:
         if meaning in _TO_BYTES:
             return pa.array(_each(array, _TO_BYTES[meaning]), pa.binary())
         if meaning is Meaning.ZONED:
@@ -280,6 +330,8 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
         return array.cast(pa.int32()).cast(pa.date32())
     if meaning in _PER_MILLI:
         return time_of_day(array, _PER_MILLI[meaning])
+    if meaning is Meaning.MOMENT:
+        return in_micros(array).cast(pa.timestamp("us"))
     return array.cast(pa.timestamp(_UNIT[meaning]))
 
 
@@ -304,6 +356,7 @@ _OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
 }
 _UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
 _PER_MILLI: Final = {
+    Meaning.TIME: 1000,
     Meaning.TIME_MILLIS: 1,
     Meaning.TIME_MICROS: 1000,
     Meaning.TIME_NANOS: 1_000_000,
@@ -323,7 +376,7 @@ def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
 
 
 def _bytes(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
+    return base64.b64decode(text, altchars=b"-_" if _URL_SAFE & set(text) else None, validate=True)
 
 
 def unscaled(text: str, scale: int) -> Decimal:
@@ -336,4 +389,5 @@ _TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {
     Meaning.BASE64: _bytes,
     Meaning.BITS: lambda text: _bytes(text)[::-1],
     Meaning.HEX: bytes.fromhex,
+    Meaning.LATIN1: lambda text: text.encode("latin-1"),
 }

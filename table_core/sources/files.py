@@ -28,7 +28,7 @@ _LINE_BYTES_MAX: Final = 256 << 20
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
     "decimals": ("auto", "text", "base64"),
     "binary": ("auto", "base64", "hex"),
-    "timestamps": ("adaptive", "millis", "micros", "nanos"),
+    "timestamps": ("auto", "adaptive", "millis", "micros", "nanos"),
     "times": (None, "millis", "micros", "nanos"),
 }
 
@@ -76,8 +76,8 @@ class FilesSource:
         binary: what bytes are where no schema says it: ``base64``, ``hex``, or ``auto``: hex where
             all of a column's text is hexadecimal.
         timestamps: unit of numbers in TIMESTAMP columns of events without schema; ``adaptive``
-            takes that of the column's precision.
-        times: unit of numbers in TIME columns of events without schema.
+            takes that of the column's precision, ``auto`` milliseconds where they are none of it.
+        times: unit of numbers in TIME columns of events without schema; None: as they show it.
         storage_options: for the store that holds the files; never logged or stored.
     """
 
@@ -86,7 +86,7 @@ class FilesSource:
     tables: str | None = None
     decimals: str = "auto"
     binary: str = "auto"
-    timestamps: str = "adaptive"
+    timestamps: str = "auto"
     times: str | None = None
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 

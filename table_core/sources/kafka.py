@@ -54,7 +54,7 @@ class KafkaSource:
     tables: str | None = None
     decimals: str = "auto"
     binary: str = "auto"
-    timestamps: str = "adaptive"
+    timestamps: str = "auto"
     times: str | None = None
     registry: str | None = None
     registry_options: Mapping[str, Any] = field(default_factory=dict, repr=False)

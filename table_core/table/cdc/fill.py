@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.cdc.wire import Meaning, PlainSettings, convert, plain_wire
+from table_core.cdc.wire import PlainSettings, convert, resolved
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
@@ -62,12 +62,8 @@ def default_texts(changes: Sequence[Changes], wanted: Sequence[SchemaChange]) ->
             if declared.default is None or not isinstance(type_, Atomic) or type_.root in _TEXTLESS:
                 continue
             given = pa.array([declared.default])
-            wire = declared.wire
             try:
-                if wire is None or (
-                    wire.meaning is Meaning.PLAIN and pa.types.is_string(given.type)
-                ):
-                    wire = plain_wire(given, type_, PlainSettings())
+                wire = resolved(given, declared.wire, type_, PlainSettings())
                 value = convert(given, wire, type_)
             except (pa.ArrowException, ValueError, ArithmeticError):
                 continue  # e.g. a function; rows that are there keep NULL

@@ -12,6 +12,8 @@ from table_core.cdc.debezium import DebeziumDecoder
 from table_core.cdc.foreign import decode_foreign
 from table_core.cdc.table_news import news_in
 from table_core.cdc.told import told_from, told_text
+from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.units import settled
 from table_core.cdc.wire import PlainSettings
 from table_core.errors import EventError
 
@@ -53,6 +55,7 @@ class LineDecoder:
     settings: PlainSettings
     dead: DeadLetters | None = None
     format: str = "debezium-json"
+    mapping: TypeMapping = field(default_factory=TypeMapping)
     told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     _decoder: DebeziumDecoder | None = None
@@ -107,11 +110,12 @@ class LineDecoder:
                 self.dead.put(error, window.lines[number].as_py())
                 without.add(number)
                 continue
+            self.told = dict(settled(self.told, found))
             return [self._with_told(one) for one in found]
 
     def _decoded(self, lines: EventLines) -> list[Changes]:
         if not self.format.startswith("debezium-"):
-            return decode_foreign(self.format, lines, self.wants)
+            return decode_foreign(self.format, lines, self.wants, self.mapping, self.keys)
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
         return self._decoder.decode(lines)
@@ -124,7 +128,8 @@ class LineDecoder:
     def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
         """The primary key of a source table."""
         known = self.keys.get(table)
-        return window.key_of(table) if known is None else known
+        is_debezium = self.format.startswith("debezium-")
+        return window.key_of(table) if known is None and is_debezium else known
 
 
 @dataclass(slots=True, kw_only=True)

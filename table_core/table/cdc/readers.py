@@ -51,6 +51,7 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
         settings=plain_of(source),
         dead=run.dead,
         format=source.format,
+        mapping=run.settings.mapping,
     )
     if isinstance(source, FilesSource) and source.format == BINLOG:
         return BinlogFilesReader(source=source, run=run)

@@ -285,14 +285,18 @@ def test_a_value_that_does_not_fit_is_told_with_column_value_file_and_line(
     assert "f.jsonl, line 16" in str(caught.value)
 
 
-def test_times_of_day_in_numbers_need_their_unit() -> None:
+def test_times_of_day_in_numbers_need_their_unit_unless_they_show_it() -> None:
     fields = columns(id="INT NOT NULL", v="TIME(3)")
-    body = lines(event("c", None, {"id": 1, "v": 36_001_500_000}))
+    shows = lines(event("c", None, {"id": 1, "v": 36_001_500_000}))
+    body = lines(event("c", None, {"id": 1, "v": 60_000_000}))
     with pytest.raises(DataError, match="times='micros'"):
         Feed(fields).give(body)
+    feed = Feed(fields)
+    feed.give(shows)
+    assert feed.rows[0]["v"] == dt.time(10, 0, 1, 500000)
     feed = Feed(fields, settings=PlainSettings(times="micros"))
     feed.give(body)
-    assert feed.rows[0]["v"] == dt.time(10, 0, 1, 500000)
+    assert feed.rows[0]["v"] == dt.time(0, 1)
     with pytest.raises(DataError, match="not a time of day"):
         feed.give(lines(event("c", None, {"id": 1, "v": -1})))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, DataError
 from table_core.table.cdc import files, target
-
-
-class Lake:
-    def __init__(self, folder: Path) -> None:
-        self.events = folder / "events"
-        self.events.mkdir()
-        self.catalog = tc.open_catalog(f"file://{folder}/wh")
-        self.source = tc.FilesSource(f"file://{self.events}/*.jsonl")
-
-    def put(self, name: str, *records: Any) -> None:
-        lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
-        (self.events / name).write_text("\n".join(lines) + "\n")
-
-    def sync(self, **more: Any) -> Any:
-        return tc.sync_database(self.catalog, "lake", self.source, **more)
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        return self.catalog.table(f"lake.{table}").read().to_arrow().to_pylist()
+from tests.unit.cdc.lake import Lake
 
 
 @pytest.fixture
@@ -236,43 +218,6 @@ def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
     assert [row["id"] for row in lake.rows("a")] == [0, 1, 2, 3, 10, 11, 12, 13]
     assert sorted(row["v"] for row in lake.rows("log")) == [0, 1, 2, 3]
     assert lake.sync().rows_written == 0
-
-
-@pytest.mark.parametrize(
-    ("format", "lines"),
-    [
-        ("canal-json", [
-            {"type": "INSERT", "database": "s", "table": "a", "es": 5, "isDdl": False,
-             "data": [{"id": "1", "n": "5"}, {"id": "2", "n": "6"}], "old": None},
-            {"type": "UPDATE", "database": "s", "table": "a", "es": 6, "isDdl": False,
-             "data": [{"id": "1", "n": "7"}], "old": [{"n": "5"}]},
-            {"type": "DELETE", "database": "s", "table": "a", "es": 7, "isDdl": False,
-             "data": [{"id": "2", "n": "6"}], "old": None},
-            {"type": "ALTER", "database": "s", "table": "a", "isDdl": True, "sql": "ALTER …"},
-        ]),
-        ("maxwell-json", [
-            {"type": "insert", "database": "s", "table": "a", "ts": 5, "data": {"id": 1, "n": 5}},
-            {"type": "bootstrap-insert", "database": "s", "table": "a", "ts": 5,
-             "data": {"id": 2, "n": 6}},
-            {"type": "update", "database": "s", "table": "a", "ts": 6, "data": {"id": 1, "n": 7},
-             "old": {"n": 5}},
-            {"type": "delete", "database": "s", "table": "a", "ts": 7, "data": {"id": 2, "n": 6}},
-        ]),
-        ("ogg-json", [
-            {"table": "S.a", "op_type": "I", "after": {"id": 1, "n": 5}},
-            {"table": "S.a", "op_type": "I", "after": {"id": 2, "n": 6}},
-            {"table": "S.a", "op_type": "U", "before": {"id": 1, "n": 5}, "after": {"id": 1, "n": 7}},
-            {"table": "S.a", "op_type": "D", "before": {"id": 2, "n": 6}},
-        ]),
-        ("json", [{"id": 1, "n": 5}, {"id": 1, "n": 7}]),
-    ],
-)  # fmt: skip
-def test_other_forms_of_events(lake: Lake, format: str, lines: list[Any]) -> None:
-    lake.put("1.jsonl", *lines)
-    source = tc.FilesSource(lake.source.uri, format=format)
-    lake.catalog.create_database("lake")
-    tc.sync_table(lake.catalog, "lake.a", source, primary_key=("id",))
-    assert [[str(v) for v in row.values()] for row in lake.rows("a")] == [["1", "7"]]
 
 
 def test_the_raw_binlog_gives_the_final_state(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""Moments as text by a pattern of Java's ``DateTimeFormatter``, column by column.
+
+Source: ``java.time.format.DateTimeFormatter#ofPattern``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["date_format", "pattern_parts"]
+
+_PARTS: Final = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
+_NUMBERS: Final[dict[str, Callable[[pa.Array], pa.Array]]] = {
+    "y": pc.year,
+    "u": pc.year,
+    "M": pc.month,
+    "L": pc.month,
+    "d": pc.day,
+    "D": pc.day_of_year,
+    "Q": pc.quarter,
+    "H": pc.hour,
+    "h": lambda moment: _hour_of_half(pc.hour(moment)),
+    "m": pc.minute,
+    "s": pc.second,
+}
+_WORDS: Final = {"MMM": "%b", "MMMM": "%B", "LLL": "%b", "LLLL": "%B", "E": "%a", "EE": "%a",
+                 "EEE": "%a", "EEEE": "%A", "a": "%p"}  # fmt: skip
+_TWO_DIGITS: Final = ("yy", "uu")
+_NANOS_DIGITS: Final = 9
+_LONGEST: Final = {"M": 2, "L": 2, "d": 2, "D": 3, "Q": 2, "H": 2, "h": 2, "m": 2, "s": 2}
+
+
+def pattern_parts(pattern: str) -> tuple[tuple[str, bool], ...]:
+    """The parts of a pattern, and whether each is literal text.
+
+    Raises:
+        ArgumentError: it has a letter that is not supported, or a quote without its other half.
+    """
+    found, at = [], 0
+    for match in _PARTS.finditer(pattern):
+        if match.start() != at:
+            break
+        at = match.end()
+        quoted, letters, _, other = match.groups()
+        if letters is None:
+            text = other if quoted is None else quoted.replace("''", "'") or "'"
+            found.append((text, True))
+        elif _is_known(letters):
+            found.append((letters, False))
+        else:
+            raise _refused(pattern, f"{letters!r} is not supported")
+    if at != len(pattern):
+        raise _refused(pattern, "a quote has no other half")
+    return tuple(found)
+
+
+def _is_known(letters: str) -> bool:
+    if letters in _WORDS or set(letters) == {"S"}:
+        return len(letters) <= _NANOS_DIGITS
+    longest = _LONGEST.get(letters[0], _NANOS_DIGITS)
+    return letters[0] in _NUMBERS and len(letters) <= longest
+
+
+def _refused(pattern: str, why: str) -> ArgumentError:
+    return ArgumentError(
+        f"date_format {pattern!r}: {why}; use y M d H h m s S a D E Q and 'text'",
+        argument="computed_columns",
+        value=pattern,
+    )
+
+
+def date_format(moment: pa.Array, pattern: str) -> pa.Array:
+    """Text of each moment.
+
+    Shape: ``timestamp[n]`` without zone to ``string[n]``.
+
+    Raises:
+        ArgumentError: the pattern is not supported.
+    """
+    parts = [
+        pa.scalar(text) if is_literal else _part(moment, text)
+        for text, is_literal in pattern_parts(pattern)
+    ]
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def _part(moment: pa.Array, letters: str) -> pa.Array:
+    if letters in _WORDS:
+        return pc.strftime(moment.cast(pa.timestamp("s"), safe=False), format=_WORDS[letters])
+    if letters[0] == "S":
+        nanos = pc.add(
+            pc.multiply(pc.millisecond(moment), 1_000_000),
+            pc.add(pc.multiply(pc.microsecond(moment), 1000), pc.nanosecond(moment)),
+        )
+        return pc.utf8_slice_codeunits(_padded(nanos, _NANOS_DIGITS), 0, len(letters))
+    number = _NUMBERS[letters[0]](moment)
+    if letters in _TWO_DIGITS:
+        return pc.utf8_slice_codeunits(_padded(number, 4), -2)
+    return _padded(number, len(letters))
+
+
+def _padded(number: pa.Array, width: int) -> pa.Array:
+    return pc.utf8_lpad(number.cast(pa.string()), width, "0")
+
+
+def _hour_of_half(hour: pa.Array) -> pa.Array:
+    half = pc.if_else(pc.greater(hour, 12), pc.subtract(hour, 12), hour)
+    return pc.if_else(pc.equal(half, 0), 12, half)

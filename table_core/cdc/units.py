@@ -1,0 +1,107 @@
+"""How a connector writes times and decimals, where only the values can tell.
+
+Debezium's settings are nowhere in events without schema.  ``time.precision.mode``: ``adaptive`` modes
+write DATETIME of more than three digits and TIME in microseconds, ``connect`` both in milliseconds;
+the numbers of one are out of reach for the other.  ``decimal.handling.mode``: what ``precise`` writes
+has letters somewhere, what ``string`` writes has points.  One answer holds for all tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.typed_values import DAY_MS, MILLIS_MAX
+from table_core.cdc.wire import NUMBER, Meaning, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.changes import Changes
+    from table_core.cdc.embedded_schema import Declared
+    from table_core.cdc.record import SourceTable
+
+    Told = Mapping[SourceTable, Mapping[str, Declared]]
+
+__all__ = ["settled"]
+
+_OPEN: Final = {Meaning.MOMENT, Meaning.TIME, Meaning.DECIMAL}
+_COARSE: Final = {Meaning.MOMENT: Meaning.MILLIS, Meaning.TIME: Meaning.TIME_MILLIS}
+_FINE: Final = {Meaning.MOMENT: Meaning.MICROS, Meaning.TIME: Meaning.TIME_MICROS}
+_BEYOND_MILLIS: Final = {Meaning.MOMENT: MILLIS_MAX, Meaning.TIME: DAY_MS}
+"""No number of milliseconds is as large: that of the year 10000, and of a day."""
+
+
+def settled(told: Told, changes: Sequence[Changes]) -> Told:
+    """``told`` with what the values of ``changes`` show; the same where they show nothing.
+
+    A connector that is known to write microseconds anywhere does so everywhere.
+    """
+    if not any(_is_open(columns) for columns in told.values()):
+        return told
+    known = {**_units(told, changes), **_decimals(told, changes)}
+    if not known:
+        return told
+    return {
+        table: {name: _with(d, known) for name, d in columns.items()}
+        for table, columns in told.items()
+    }
+
+
+def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
+    shown = {meaning: _largest(_values(told, changes, meaning)) for meaning in _COARSE}
+    fine = any(
+        largest is not None and largest >= _BEYOND_MILLIS[meaning]
+        for meaning, largest in shown.items()
+    ) or any(
+        d.wire is not None and d.wire.meaning in {Meaning.MICROS, Meaning.TIME_MICROS}
+        for columns in told.values()
+        for d in columns.values()
+    )
+    units = _FINE if fine else _COARSE
+    return {meaning: units[meaning] for meaning, largest in shown.items() if fine or largest}
+
+
+def _decimals(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
+    texts = [c for c in _values(told, changes, Meaning.DECIMAL) if pa.types.is_string(c.type)]
+    if any(pc.any(pc.match_substring(column, ".")).as_py() for column in texts):
+        return {Meaning.DECIMAL: Meaning.PLAIN}
+    if not all(pc.all(pc.match_substring_regex(column, NUMBER)).as_py() for column in texts):
+        return {Meaning.DECIMAL: Meaning.UNSCALED}
+    return {}
+
+
+def _is_open(columns: Mapping[str, Declared]) -> bool:
+    return any(d.wire is not None and d.wire.meaning in _OPEN for d in columns.values())
+
+
+def _with(declared: Declared, known: Mapping[Meaning, Meaning]) -> Declared:
+    if declared.wire is None or (meaning := known.get(declared.wire.meaning)) is None:
+        return declared
+    return replace(declared, wire=Wire(meaning, declared.wire.scale))
+
+
+def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterator[pa.Array]:
+    """The values of all columns whose wire has ``meaning``."""
+    for one in changes:
+        for name, declared in told.get(one.table, {}).items():
+            if declared.wire is None or declared.wire.meaning is not meaning:
+                continue
+            for images in (one.before, one.after):
+                column = images.columns.get(name)
+                if column is not None:
+                    yield column
+
+
+def _largest(columns: Iterable[pa.Array]) -> int | None:
+    """The largest distance from zero; None if there is no value."""
+    sizes = [
+        int(np.abs(np.asarray(pc.drop_null(column), np.float64)).max())
+        for column in columns
+        if pa.types.is_integer(column.type) and column.null_count < len(column)
+    ]
+    return max(sizes, default=None)

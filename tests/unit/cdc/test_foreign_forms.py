@@ -1,0 +1,138 @@
+"""Canal, Maxwell, GoldenGate and plain JSON, as their documentation writes them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.datatypes.text import type_text
+from tests.unit.cdc.lake import Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def source(lake: Lake, format: str) -> tc.FilesSource:
+    return tc.FilesSource(lake.source.uri, format=format)
+
+
+@pytest.mark.parametrize(
+    ("format", "lines"),
+    [
+        ("canal-json", [
+            {"type": "INSERT", "database": "s", "table": "a", "es": 5, "isDdl": False,
+             "data": [{"id": "1", "n": "5"}, {"id": "2", "n": "6"}], "old": None},
+            {"type": "UPDATE", "database": "s", "table": "a", "es": 6, "isDdl": False,
+             "data": [{"id": "1", "n": "7"}], "old": [{"n": "5"}]},
+            {"type": "DELETE", "database": "s", "table": "a", "es": 7, "isDdl": False,
+             "data": [{"id": "2", "n": "6"}], "old": None},
+            {"type": "ALTER", "database": "s", "table": "a", "isDdl": True, "sql": "ALTER …"},
+        ]),
+        ("maxwell-json", [
+            {"type": "insert", "database": "s", "table": "a", "ts": 5, "data": {"id": 1, "n": 5}},
+            {"type": "bootstrap-insert", "database": "s", "table": "a", "ts": 5,
+             "data": {"id": 2, "n": 6}},
+            {"type": "update", "database": "s", "table": "a", "ts": 6, "data": {"id": 1, "n": 7},
+             "old": {"n": 5}},
+            {"type": "delete", "database": "s", "table": "a", "ts": 7, "data": {"id": 2, "n": 6}},
+        ]),
+        ("ogg-json", [
+            {"table": "S.a", "op_type": "I", "after": {"id": 1, "n": 5}},
+            {"table": "S.a", "op_type": "I", "after": {"id": 2, "n": 6}},
+            {"table": "S.a", "op_type": "U", "before": {"id": 1, "n": 5}, "after": {"id": 1, "n": 7}},
+            {"table": "S.a", "op_type": "D", "before": {"id": 2, "n": 6}},
+        ]),
+        ("json", [{"id": 1, "n": 5}, {"id": 1, "n": 7}]),
+    ],
+)  # fmt: skip
+def test_other_forms_of_events(lake: Lake, format: str, lines: list[Any]) -> None:
+    lake.put("1.jsonl", *lines)
+    lake.catalog.create_database("lake")
+    tc.sync_table(lake.catalog, "lake.a", source(lake, format), primary_key=("id",))
+    assert [[str(v) for v in row.values()] for row in lake.rows("a")] == [["1", "7"]]
+
+
+CANAL = {
+    "id": ("bigint(20)", "18446744073709551615", 18446744073709551615),
+    "price": ("decimal(12,2)", "-12.50", Decimal("-12.50")),
+    "ok": ("tinyint(1)", "1", True),
+    "few": ("tinyint unsigned", "255", 255),
+    "kinds": ("set('a','b')", "a,b", ["a", "b"]),
+    "body": ("varbinary(8)", "\x00\xffA", b"\x00\xffA"),
+    "day": ("date", "2024-02-29", dt.date(2024, 2, 29)),
+    "at": ("datetime(3)", "2024-02-29 01:02:03.456", dt.datetime(2024, 2, 29, 1, 2, 3, 456000)),
+    "length": ("time", "-838:59:59", "-838:59:59"),
+    "note": ("varchar(20)", None, None),
+    "ratio": ("double", "0.1", 0.1),
+}
+"""Type, text and value of each column."""
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["event", "record"])
+def test_canal_tells_types_and_keys(lake: Lake, wrapped: bool) -> None:
+    told = {name: type_ for name, (type_, _, _) in CANAL.items()} | {"id": "bigint(20) unsigned"}
+    row = {name: text for name, (_, text, _) in CANAL.items()}
+    about = {"database": "s", "table": "a", "isDdl": False, "mysqlType": told, "pkNames": ["id"]}
+    events: list[Any] = [
+        {**about, "type": "INSERT", "es": 5, "data": [{**row, "note": "old"}], "old": None},
+        {**about, "type": "UPDATE", "es": 6, "data": [row], "old": [{"note": "old"}]},
+    ]
+    if wrapped:
+        events = [{"topic": "t", "partition": 0, "key": None, "value": e} for e in events]
+    lake.put("1.jsonl", *events)
+    tc.sync_database(lake.catalog, "lake", source(lake, "canal-json"))
+    table = lake.catalog.table("lake.a")
+    assert table.primary_key == ("id",)
+    assert lake.rows("a") == [{name: value for name, (_, _, value) in CANAL.items()}]
+
+
+def test_type_mapping_holds_for_canal(lake: Lake) -> None:
+    told = {"id": "int(11)", "ok": "tinyint(1)", "text": "char(5)"}
+    event = {"database": "s", "table": "a", "type": "INSERT", "mysqlType": told, "pkNames": ["id"],
+             "data": [{"id": "1", "ok": "5", "text": "x"}]}  # fmt: skip
+    lake.put("1.jsonl", event)
+    mapping = ["tinyint1-not-bool", "char-to-string"]
+    tc.sync_database(lake.catalog, "lake", source(lake, "canal-json"), type_mapping=mapping)
+    assert lake.rows("a") == [{"id": 1, "ok": 5, "text": "x"}]
+    fields = lake.catalog.table("lake.a").definition.fields
+    assert [type_text(f.type) for f in fields] == ["INT NOT NULL", "TINYINT", "STRING"]
+
+
+@pytest.mark.parametrize(
+    ("format", "event"),
+    [
+        ("maxwell-json", {"type": "insert", "database": "s", "table": "a", "ts": 5,
+                          "primary_key_columns": ["k", "id"], "data": {"id": 1, "k": 2}}),
+        ("ogg-json", {"table": "S.a", "op_type": "I", "primary_keys": ["k", "id"],
+                      "after": {"id": 1, "k": 2}}),
+    ],
+)  # fmt: skip
+def test_keys_that_events_name(lake: Lake, format: str, event: Any) -> None:
+    lake.put("1.jsonl", event)
+    tc.sync_database(lake.catalog, "lake", source(lake, format))
+    assert lake.catalog.table("lake.a").primary_key == ("k", "id")
+
+
+def test_rows_that_debezium_flattened(lake: Lake) -> None:
+    """``ExtractNewRecordState`` with ``delete.tombstone.handling.mode=rewrite`` and ``tombstone``."""
+    about = {"topic": "t", "partition": 0}
+    rows = [
+        {"id": 1, "v": "a", "__deleted": "false", "__op": "c", "__table": "t"},
+        {"id": 2, "v": "b", "__deleted": "false", "__op": "r", "__source_ts_ms": 7},
+        {"id": 1, "v": "z", "__deleted": "false", "__op": "u"},
+        {"id": 2, "v": "b", "__deleted": "true", "__op": "d"},
+        {"id": 3, "v": "c"},
+        {"id": 4, "v": "d"},
+    ]
+    records = [{**about, "key": {"id": row["id"]}, "value": row} for row in rows]
+    lake.put("1.jsonl", *records, {**about, "key": {"id": 3}, "value": None})
+    lake.catalog.create_database("lake")
+    tc.sync_table(lake.catalog, "lake.t", source(lake, "json"), primary_key=("id",))
+    assert lake.rows("t") == [{"id": 1, "v": "z"}, {"id": 4, "v": "d"}]
