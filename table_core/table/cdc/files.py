@@ -9,7 +9,7 @@ from table_core.cdc.position import FilesPosition
 from table_core.cdc.record import LineBlock
 from table_core.cdc.window import Window
 from table_core.storage.locate import open_storage
-from table_core.table.cdc.lines import WINDOW_BYTES, LineReader
+from table_core.table.cdc.lines import LineReader, window_is_full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,13 +50,14 @@ class FilesReader(LineReader):
         self, start: FilesPosition, end: FilesPosition | None
     ) -> Iterator[list[tuple[str, TextBlock]]]:
         waiting: list[tuple[str, TextBlock]] = []
-        size = 0
+        size = lines = 0
         for name, block in self._blocks(start, end):
             waiting.append((name, block))
             size += len(block.body)
-            if size >= WINDOW_BYTES:
+            lines += block.lines - block.first_line + 1
+            if window_is_full(size, lines):
                 yield waiting
-                waiting, size = [], 0
+                waiting, size, lines = [], 0, 0
         if waiting:
             yield waiting
 

@@ -12,7 +12,7 @@ from table_core.cdc.position import OffsetsPosition
 from table_core.cdc.window import Window
 from table_core.errors import EventError
 from table_core.sources.kafka import JsonRecords
-from table_core.table.cdc.lines import WINDOW_BYTES, LineReader
+from table_core.table.cdc.lines import LineReader, window_is_full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ class KafkaReader(LineReader):
             places.append((topic, number, offset))
             lines.append(line)
             size += len(line)
-            if size >= WINDOW_BYTES:
+            if window_is_full(size, len(lines)):
                 reached = reached.after(places)
                 yield self._batch(_window(places, lines), reached)
                 places, lines, size = [], [], 0

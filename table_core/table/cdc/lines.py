@@ -29,11 +29,21 @@ if TYPE_CHECKING:
     from table_core.ports import Clock
     from table_core.table.cdc.dead import DeadLetters
 
-__all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings"]
+__all__ = ["LineDecoder", "LineReader", "plain_settings", "window_is_full"]
 
 WINDOW_BYTES: Final = 16 << 20
-"""How much of the source is put into order at once."""
+WINDOW_LINES: Final = 20_000
+_LARGEST: Final = 3
 _POLL_MS: Final = 1000
+
+
+def window_is_full(size: int, lines: int) -> bool:
+    """Whether so much of the source is put into order at once, and no more.
+
+    Embedded schemas are cut out before anything is parsed, so lines that are long by them may be more.
+    """
+    enough = size >= WINDOW_BYTES and lines >= WINDOW_LINES
+    return enough or size >= _LARGEST * WINDOW_BYTES
 
 
 def plain_settings(source: Any) -> PlainSettings:

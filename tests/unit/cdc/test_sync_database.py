@@ -9,7 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, DataError
-from table_core.table.cdc import files, target
+from table_core.table.cdc import files, lines, target
 from tests.unit.cdc.lake import Lake
 
 
@@ -193,7 +193,8 @@ def test_divided_reads_each_table_alone(lake: Lake) -> None:
 def test_a_run_that_dies_at_any_commit_loses_and_repeats_nothing(
     lake: Lake, dies_at: int, user: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "WINDOW_BYTES", 300)
+    monkeypatch.setattr(lines, "WINDOW_BYTES", 300)
+    monkeypatch.setattr(lines, "WINDOW_LINES", 1)
     monkeypatch.setattr(files, "_BLOCK_BYTES", 300)
     parts: list[Any] = []
     for n in range(4):

@@ -18,7 +18,8 @@ from table_core.errors import (
     EventError,
     UnsupportedFeatureError,
 )
-from table_core.table.cdc import files, run
+from table_core.table.cdc import lines as windows
+from table_core.table.cdc import run
 from table_core.table.cdc.sync import sync_from_spec, sync_table
 from tests.unit.cdc.feed import event, lines
 
@@ -146,7 +147,8 @@ def test_a_retry_of_a_run_that_landed_reads_nothing(shop: Shop) -> None:
 def test_a_run_that_died_between_its_commits_goes_on_behind_them(
     shop: Shop, identifier: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(windows, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(windows, "WINDOW_LINES", 1)
     shop.create()
     commit = tc.CommitAs(user="run-1", identifier=identifier)
     source = tc.FilesSource(shop.source.uri)
