@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.envelope import bad_line
 from table_core.cdc.typed_values import DAY_MS, MILLIS_MAX
 from table_core.cdc.wire import NUMBER, Meaning, Wire
+from table_core.datatypes.kinds import Atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from table_core.cdc.changes import Changes
     from table_core.cdc.embedded_schema import Declared
     from table_core.cdc.record import SourceTable
+    from table_core.datatypes.kinds import DataType
 
     Told = Mapping[SourceTable, Mapping[str, Declared]]
 
@@ -34,13 +37,20 @@ _COARSE: Final = {Meaning.MOMENT: Meaning.MILLIS, Meaning.TIME: Meaning.TIME_MIL
 _FINE: Final = {Meaning.MOMENT: Meaning.MICROS, Meaning.TIME: Meaning.TIME_MICROS}
 _BEYOND_MILLIS: Final = {Meaning.MOMENT: MILLIS_MAX, Meaning.TIME: DAY_MS}
 """No number of milliseconds is as large: that of the year 10000, and of a day."""
+_LEAST_MILLIS: Final = {Meaning.MOMENT: 10**10, Meaning.TIME: 1}
+"""What is smaller shows nothing: April 1970, or three hours after its beginning."""
+_MILLIS_DIGITS: Final = 3
 
 
 def settled(told: Told, changes: Sequence[Changes]) -> Told:
     """``told`` with what the values of ``changes`` show; the same where they show nothing.
 
     A connector that is known to write microseconds anywhere does so everywhere.
+
+    Raises:
+        EventError: numbers that were taken for milliseconds cannot be any.
     """
+    _refuse_mistaken(told, changes)
     if not any(_is_open(columns) for columns in told.values()):
         return told
     known = {**_units(told, changes), **_decimals(told, changes)}
@@ -54,16 +64,33 @@ def settled(told: Told, changes: Sequence[Changes]) -> Told:
 
 def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
     shown = {meaning: _largest(_values(told, changes, meaning)) for meaning in _COARSE}
-    fine = any(
-        largest is not None and largest >= _BEYOND_MILLIS[meaning]
-        for meaning, largest in shown.items()
-    ) or any(
+    fine = any(shown[meaning] >= _BEYOND_MILLIS[meaning] for meaning in _COARSE) or any(
         d.wire is not None and d.wire.meaning in {Meaning.MICROS, Meaning.TIME_MICROS}
         for columns in told.values()
         for d in columns.values()
     )
-    units = _FINE if fine else _COARSE
-    return {meaning: units[meaning] for meaning, largest in shown.items() if fine or largest}
+    if fine:
+        return _FINE
+    return {m: _COARSE[m] for m, largest in shown.items() if largest >= _LEAST_MILLIS[m]}
+
+
+def _refuse_mistaken(told: Told, changes: Sequence[Changes]) -> None:
+    for one in changes:
+        for name, declared in told.get(one.table, {}).items():
+            if declared.wire != Wire(Meaning.MILLIS) or not _is_fine(declared.type):
+                continue
+            for images in (one.before, one.after):
+                column = images.columns.get(name)
+                if column is not None and _largest([column]) >= MILLIS_MAX:
+                    why = (
+                        f"column {name!r} has microseconds where milliseconds came before; drop the "
+                        "table, and say timestamps='adaptive'"
+                    )
+                    raise bad_line(one.place(int(one.lines[0])), why, column=name)
+
+
+def _is_fine(type_: DataType) -> bool:
+    return isinstance(type_, Atomic) and type_.precision > _MILLIS_DIGITS
 
 
 def _decimals(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
@@ -97,11 +124,11 @@ def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterato
                     yield column
 
 
-def _largest(columns: Iterable[pa.Array]) -> int | None:
-    """The largest distance from zero; None if there is no value."""
+def _largest(columns: Iterable[pa.Array]) -> float:
+    """The largest distance from zero."""
     sizes = [
-        int(np.abs(np.asarray(pc.drop_null(column), np.float64)).max())
+        np.abs(np.asarray(pc.drop_null(column), np.float64)).max()
         for column in columns
         if pa.types.is_integer(column.type) and column.null_count < len(column)
     ]
-    return max(sizes, default=None)
+    return float(max(sizes, default=0))

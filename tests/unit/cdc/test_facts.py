@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
 
 UNSENT = "__debezium_unavailable_value"
@@ -192,6 +193,15 @@ def test_7_a_column_changes_its_unit_with_its_precision_unless_all_are_milliseco
     assert [(r["at"], r["long"]) for r in lake.rows("t")] == [
         (MOMENT, "10:00:00"), (MOMENT, None), (None, "00:00:01"),
     ]  # fmt: skip
+
+
+def test_7_numbers_that_turn_out_to_be_others_are_refused(lake: Lake) -> None:
+    told = news([("id", "INT", None), ("at", "DATETIME", 6)], 1)
+    lake.put("1.jsonl", told, of_mariadb({"id": 1, "at": 10**12}, 2))
+    lake.sync()
+    lake.put("2.jsonl", of_mariadb({"id": 2, "at": MILLIS * 1000}, 3))
+    with pytest.raises(EventError, match=r"2\.jsonl, line 1: column 'at'.*timestamps='adaptive'"):
+        lake.sync()
 
 
 def test_7_times_may_be_negative_or_longer_than_a_day_and_dates_text_with_a_zone(
