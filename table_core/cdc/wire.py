@@ -212,7 +212,8 @@ def _time(array: pa.Array, unit: str | None) -> Meaning:
     if unit is not None:
         return TIME_MEANING[unit]
     low, high = pc.min_max(array).values()
-    if high.is_valid and max(-low.as_py(), high.as_py()) >= DAY_MS:
+    largest = max(-low.as_py(), high.as_py()) if high.is_valid else 0
+    if not largest or largest >= DAY_MS:
         return Meaning.TIME_MICROS
     raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
 
