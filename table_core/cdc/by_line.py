@@ -59,8 +59,8 @@ def decode_events(
         groups.setdefault((event.table, schema), []).append((number, event))
     found = []
     for those in groups.values():
-        schema = those[0][1].row_schema
-        found.append(_changes(place, those, None if schema is None else declared(schema)))
+        row_schema = those[0][1].row_schema
+        found.append(_changes(place, those, None if row_schema is None else declared(row_schema)))
     return found
 
 

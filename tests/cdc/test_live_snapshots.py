@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +19,7 @@ from table_core.errors import DataError, NotFoundError
 from table_core.table.cdc.target import POSITION_PROPERTY
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb, Postgres
-from tests.cdc.torture import Torture
+from tests.cdc.torture import ROOT, Torture
 
 ROWS = 60_000
 CHANGED = [
@@ -95,6 +99,16 @@ def test_postgres_goes_on_behind_the_last_key(
     }  # fmt: skip
     goes_on(Torture(tmp_path / "wh", "postgres", source, commit_rows=1000), postgres.sql, "halted")
     postgres.sql("SELECT pg_drop_replication_slot('halted')", "DROP PUBLICATION halted")
+
+
+def test_a_large_snapshot_takes_little_memory() -> None:
+    """``CDC_SNAPSHOT=20000000`` reads as many rows; memory does not follow them."""
+    need(MariaDb, whole=True)
+    events = os.environ.get("CDC_SNAPSHOT", "1000000")
+    command = [sys.executable, "-m", "bench.cdc", "--here", "snapshot", "--events", events]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout.splitlines()[-1])["mib"] < 512
 
 
 def test_a_table_without_key_is_read_in_parts_and_becomes_visible_at_once(

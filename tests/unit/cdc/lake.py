@@ -26,4 +26,7 @@ class Lake:
         return tc.sync_database(self.catalog, "lake", self.source, **more)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        return self.catalog.table(f"lake.{table}").read().to_arrow().to_pylist()
+        found: list[dict[str, Any]] = (
+            self.catalog.table(f"lake.{table}").read().to_arrow().to_pylist()
+        )
+        return found
