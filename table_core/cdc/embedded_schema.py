@@ -100,7 +100,8 @@ def _declared(node: Mapping[str, Any]) -> Declared:
         return _decimal(parameters)
     if kind == "bytes":
         bits = name == _BITS
-        size = (int(parameters.get("length") or 0) + 7) // 8 if bits else 0
+        length = int(parameters.get("length") or 0) if bits else 0
+        size = (length + 7) // 8 if length < MAX_LENGTH else 0  # BIT VARYING without a length
         type_ = Atomic(Root.BINARY, length=size) if size else _BYTES
         return Declared(type_, Wire(Meaning.BITS if bits else Meaning.BASE64), pa.string())
     if kind == "array":
