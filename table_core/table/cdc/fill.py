@@ -6,6 +6,7 @@ adds the column; what is filled stands in a property of the snapshot that holds 
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.wire import PlainSettings, convert, resolved
 from table_core.datatypes.arrow import arrow_type
-from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.kinds import Array, Atomic
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.options import keys_merge
 from table_core.predicate.expression import col
@@ -43,7 +44,6 @@ __all__ = [
 ]
 
 FILL_OPTION: Final = "tc.fill."
-_TEXTLESS: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB, Root.VARIANT})
 
 
 def late_columns(changes: Sequence[Changes], fields: Sequence[Field]) -> list[AddColumn]:
@@ -59,16 +59,36 @@ def default_texts(changes: Sequence[Changes], wanted: Sequence[SchemaChange]) ->
     for one in changes:
         for name, declared in (one.declared or {}).items():
             type_ = added.get(name)
-            if declared.default is None or not isinstance(type_, Atomic) or type_.root in _TEXTLESS:
+            if declared.default is None or not isinstance(type_, Atomic | Array):
                 continue
             given = pa.array([declared.default])
+            if pa.types.is_binary(arrow_type(type_)) and declared.json is None:
+                continue  # a statement's text, which is not what events hold of bytes
             try:
                 wire = resolved(given, declared.wire, type_, PlainSettings())
-                value = convert(given, wire, type_)
-            except (pa.ArrowException, ValueError, ArithmeticError):
+                found[name] = _text(convert(given, wire, type_))
+            except (pa.ArrowException, TypeError, ValueError, ArithmeticError):
                 continue  # e.g. a function; rows that are there keep NULL
-            found[name] = value.cast(pa.string())[0].as_py()
     return found
+
+
+def _text(value: pa.Array) -> str:
+    """One value as text: bytes as base64, a list as JSON."""
+    if pa.types.is_binary(value.type):
+        return base64.b64encode(value[0].as_py()).decode()
+    if pa.types.is_list(value.type):
+        return json.dumps(value[0].as_py())
+    text: str = value.cast(pa.string())[0].as_py()
+    return text
+
+
+def _value(text: str, type_: pa.DataType) -> pa.Scalar:
+    """The value that ``_text`` wrote."""
+    if pa.types.is_binary(type_):
+        return pa.scalar(base64.b64decode(text), type_)
+    if pa.types.is_list(type_):
+        return pa.array([json.loads(text)], type_)[0]
+    return pa.scalar(text).cast(type_)
 
 
 def with_defaults(
@@ -88,7 +108,7 @@ def with_defaults(
             continue
         mask = pa.array(np.isin(numbers, np.concatenate(lacking)))
         type_ = rows.schema.field(at).type
-        value = pa.scalar(text).cast(type_)
+        value = _value(text, type_)
         filled = pc.if_else(mask, pc.coalesce(rows.column(at), value), rows.column(at))
         rows = rows.set_column(at, rows.schema.field(at), filled)
     return rows
@@ -149,7 +169,7 @@ def _fill(target: SyncTarget, table: Table, pending: Mapping[str, str]) -> None:
         rows = pa.Table.from_batches([batch])
         for name, text in pending.items():
             at = rows.schema.get_field_index(name)
-            value = pa.scalar(text).cast(arrow_type(types[name]))
+            value = _value(text, arrow_type(types[name]))
             rows = rows.set_column(at, rows.schema.field(at), pc.coalesce(rows.column(at), value))
         kind = pa.repeat(pa.scalar(KIND_TEXTS[RowKind.INSERT]), len(rows))
         target.write(rows.append_column(ROW_KIND_COLUMN, kind))

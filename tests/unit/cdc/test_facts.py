@@ -283,15 +283,26 @@ def test_12_new_columns_just_appear(lake: Lake) -> None:
 @pytest.mark.parametrize("runs", [1, 2])
 def test_13_rows_that_are_there_get_the_default_of_a_new_column(lake: Lake, runs: int) -> None:
     decimal = ("bytes", "org.apache.kafka.connect.data.Decimal", {"scale": "2"}, bytes_of(150))
-    told = {"id": ID, "d": decimal, "n": ("int32", None, None, 7)}
+    told = {
+        "id": ID,
+        "d": decimal,
+        "n": ("int32", None, None, 7),
+        "at": ("int64", "io.debezium.time.MicroTimestamp", None, MILLIS * 1000),
+        "b": ("bytes", None, None, "AP8="),
+        "l": ("array", None, None, [1, None]),
+    }
     lake.put("1.jsonl", *with_schema({"id": ID}, record("c", None, {"id": 1})))
     if runs == 2:
         lake.sync()
-    after = {"id": 2, "d": bytes_of(-1), "n": None}
-    lake.put("2.jsonl", *with_schema(told, record("c", None, after)))
+    after = {"id": 2, "d": bytes_of(-1), "n": None, "at": None, "b": None, "l": None}
+    (event,) = with_schema(told, record("c", None, after))
+    for side in event["value"]["schema"]["fields"]:
+        side["fields"][-1]["items"] = {"type": "int32", "optional": True}
+    lake.put("2.jsonl", event)
     lake.sync()
     assert [tuple(r.values()) for r in lake.rows("t")] == [
-        (1, Decimal("1.50"), 7), (2, Decimal("-0.01"), None),
+        (1, Decimal("1.50"), 7, MOMENT, b"\x00\xff", [1, None]),
+        (2, Decimal("-0.01"), None, None, None, None),
     ]  # fmt: skip
 
 
