@@ -22,7 +22,7 @@ _TYPE: Final = re.compile(r"^\s*([a-z_ ]+?)\s*(?:\((.*?)\))?\s*((?:unsigned|zero
 _INTEGERS: Final = {
     "tinyint": (Root.TINYINT, Root.SMALLINT),
     "smallint": (Root.SMALLINT, Root.INT),
-    "mediumint": (Root.INT, Root.INT),
+    "mediumint": (Root.INT, Root.BIGINT),
     "int": (Root.INT, Root.BIGINT),
     "integer": (Root.INT, Root.BIGINT),
     "bigint": (Root.BIGINT, Root.DECIMAL),
@@ -153,7 +153,6 @@ def _sized(column: MySqlColumn, mapping: TypeMapping) -> DataType | None:
             return Atomic(Root.CHAR if column.name == "char" else Root.VARCHAR, length=length)
         case "binary" | "varbinary":
             length = column.number(0, 1)
-            root = Root.BINARY if column.name == "binary" else Root.VARBINARY
-            return Atomic(root, length=length) if length else _BYTES
+            return Atomic(Root.VARBINARY, length=length) if length else _BYTES
         case _:
             return None
