@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.typed_values import DAY_MS, MILLIS_MAX
 from table_core.cdc.wire import NUMBER, Meaning, Wire
-from table_core.datatypes.kinds import Atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from table_core.cdc.changes import Changes
     from table_core.cdc.embedded_schema import Declared
     from table_core.cdc.record import SourceTable
-    from table_core.datatypes.kinds import DataType
 
     Told = Mapping[SourceTable, Mapping[str, Declared]]
 
@@ -35,11 +33,15 @@ __all__ = ["settled"]
 _OPEN: Final = {Meaning.MOMENT, Meaning.TIME, Meaning.DECIMAL}
 _COARSE: Final = {Meaning.MOMENT: Meaning.MILLIS, Meaning.TIME: Meaning.TIME_MILLIS}
 _FINE: Final = {Meaning.MOMENT: Meaning.MICROS, Meaning.TIME: Meaning.TIME_MICROS}
-_BEYOND_MILLIS: Final = {Meaning.MOMENT: MILLIS_MAX, Meaning.TIME: DAY_MS}
-"""No number of milliseconds is as large: that of the year 10000, and of a day."""
 _LEAST_MILLIS: Final = {Meaning.MOMENT: 10**10, Meaning.TIME: 1}
 """What is smaller shows nothing: April 1970, or three hours after its beginning."""
-_MILLIS_DIGITS: Final = 3
+_BEYOND: Final = {
+    Meaning.MILLIS: MILLIS_MAX,
+    Meaning.MICROS: MILLIS_MAX * 1000,
+    Meaning.TIME_MILLIS: DAY_MS,
+    Meaning.TIME_MICROS: 839 * 3_600_000_000,
+}
+"""No such moment of four-digit years, and no such time of MySQL, is as large."""
 
 
 def settled(told: Told, changes: Sequence[Changes]) -> Told:
@@ -48,23 +50,23 @@ def settled(told: Told, changes: Sequence[Changes]) -> Told:
     A connector that is known to write microseconds anywhere does so everywhere.
 
     Raises:
-        EventError: numbers that were taken for milliseconds cannot be any.
+        EventError: numbers cannot be what they were taken for.
     """
+    known: dict[Meaning, Meaning] = {}
+    if any(_is_open(columns) for columns in told.values()):
+        known = {**_units(told, changes), **_decimals(told, changes)}
+    if known:
+        told = {
+            table: {name: _with(d, known) for name, d in columns.items()}
+            for table, columns in told.items()
+        }
     _refuse_mistaken(told, changes)
-    if not any(_is_open(columns) for columns in told.values()):
-        return told
-    known = {**_units(told, changes), **_decimals(told, changes)}
-    if not known:
-        return told
-    return {
-        table: {name: _with(d, known) for name, d in columns.items()}
-        for table, columns in told.items()
-    }
+    return told
 
 
 def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
     shown = {meaning: _largest(_values(told, changes, meaning)) for meaning in _COARSE}
-    fine = any(shown[meaning] >= _BEYOND_MILLIS[meaning] for meaning in _COARSE) or any(
+    fine = any(shown[meaning] >= _BEYOND[_COARSE[meaning]] for meaning in _COARSE) or any(
         d.wire is not None and d.wire.meaning in {Meaning.MICROS, Meaning.TIME_MICROS}
         for columns in told.values()
         for d in columns.values()
@@ -75,22 +77,22 @@ def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
 
 
 def _refuse_mistaken(told: Told, changes: Sequence[Changes]) -> None:
+    """Numbers that are too large for what they are taken for are of another setting."""
     for one in changes:
         for name, declared in told.get(one.table, {}).items():
-            if declared.wire != Wire(Meaning.MILLIS) or not _is_fine(declared.type):
+            beyond = None if declared.wire is None else _BEYOND.get(declared.wire.meaning)
+            if beyond is None or declared.wire is None:
                 continue
             for images in (one.before, one.after):
                 column = images.columns.get(name)
-                if column is not None and _largest([column]) >= MILLIS_MAX:
+                if column is not None and _largest([column]) >= beyond:
+                    taken = declared.wire.meaning.name.lower().replace("_", " in ")
                     why = (
-                        f"column {name!r} has microseconds where milliseconds came before; drop the "
-                        "table, and say timestamps='adaptive'"
+                        f"column {name!r} has numbers that are no {taken}; drop the table, and say "
+                        "timestamps='adaptive', or with time.precision.mode=microseconds or "
+                        "nanoseconds: timestamps='micros', times='micros', or 'nanos'"
                     )
                     raise bad_line(one.place(int(one.lines[0])), why, column=name)
-
-
-def _is_fine(type_: DataType) -> bool:
-    return isinstance(type_, Atomic) and type_.precision > _MILLIS_DIGITS
 
 
 def _decimals(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:

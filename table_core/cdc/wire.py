@@ -317,7 +317,7 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
             return pa.array(_each(array, _TO_BYTES[meaning]), pa.binary())
         if meaning is Meaning.ZONED:
             return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
-        if meaning is Meaning.ISO:
+        if meaning is Meaning.ISO or meaning in _PER_MILLI:
             return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
         if meaning is Meaning.UNSCALED:
             whole = _each(array, lambda text: unscaled(text, wire.scale))

@@ -195,13 +195,41 @@ def test_7_a_column_changes_its_unit_with_its_precision_unless_all_are_milliseco
     ]  # fmt: skip
 
 
-def test_7_numbers_that_turn_out_to_be_others_are_refused(lake: Lake) -> None:
-    told = news([("id", "INT", None), ("at", "DATETIME", 6)], 1)
-    lake.put("1.jsonl", told, of_mariadb({"id": 1, "at": 10**12}, 2))
+@pytest.mark.parametrize(
+    ("type_", "digits", "first", "then"),
+    [
+        ("DATETIME", 6, MILLIS, MILLIS * 1000),
+        ("DATETIME", 3, MILLIS, MILLIS * 1000),  # time.precision.mode=microseconds
+        ("DATETIME", 6, MILLIS * 1000, MILLIS * 1_000_000),  # nanoseconds
+        ("TIME", 0, 36_000_000, 36_000_000_000),
+        ("TIME", 6, 36_000_000_000, 36_000_000_000_000),
+    ],
+)
+def test_7_numbers_that_turn_out_to_be_others_are_refused(
+    lake: Lake, type_: str, digits: int, first: int, then: int
+) -> None:
+    told = news([("id", "INT", None), ("at", type_, digits)], 1)
+    lake.put("1.jsonl", told, of_mariadb({"id": 1, "at": first}, 2))
     lake.sync()
-    lake.put("2.jsonl", of_mariadb({"id": 2, "at": MILLIS * 1000}, 3))
-    with pytest.raises(EventError, match=r"2\.jsonl, line 1: column 'at'.*timestamps='adaptive'"):
+    lake.put("2.jsonl", of_mariadb({"id": 2, "at": then}, 3))
+    with pytest.raises(EventError, match=r"2\.jsonl, line 1: column 'at' has numbers that are no"):
         lake.sync()
+
+
+def test_7_nanoseconds_are_refused_at_once(lake: Lake) -> None:
+    told = news([("id", "INT", None), ("at", "DATETIME", 6)], 1)
+    lake.put("1.jsonl", told, of_mariadb({"id": 1, "at": MILLIS * 1_000_000}, 2))
+    with pytest.raises(EventError, match=r"no micros.*'nanos'"):
+        lake.sync()
+
+
+def test_7_times_as_text_of_a_schema_topic_lose_their_zone(lake: Lake) -> None:
+    told = news([("id", "INT", None), ("t", "TIME", 3), ("d", "DATE", None),
+                 ("at", "DATETIME", 6)], 1)  # fmt: skip
+    row = {"id": 1, "t": "10:00:00.5Z", "d": "2024-02-29Z", "at": "2024-01-02T03:04:05Z"}
+    lake.put("1.jsonl", told, of_mariadb(row, 2))
+    lake.sync()
+    assert lake.rows("t") == [{"id": 1, "t": "10:00:00.5", "d": dt.date(2024, 2, 29), "at": MOMENT}]
 
 
 def test_7_times_may_be_negative_or_longer_than_a_day_and_dates_text_with_a_zone(
