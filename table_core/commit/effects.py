@@ -96,16 +96,15 @@ class Search:
     found: tuple[Snapshot, ...]
     """Snapshots of the user with the identifier, newest first."""
     lowest: int
-    """Every id from here to where the search began was read (that id + 1: none was)."""
+    """Every id from here to where the search began was read or ruled out (that id + 1: none was)."""
     superseded_by: int | None = None
     """With ``growing``: id of a snapshot of the same user with a larger identifier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindMine:
-    """Reply ``Search``: what ``readback.search`` says of these snapshots.
+    """Reply ``Search``: what ``readback.search`` says of the snapshots from ``newest`` to ``oldest``.
 
-    Give it ``newest``, ``newest - 1`` ... down to ``oldest``, or to the first id without a file.
     Documents may come from a cache that is keyed by id only if it belongs to this process and
     is dropped when a digest differs; the head itself was just read.
     """
@@ -264,12 +263,15 @@ class Discard:
 class Wait:
     """Sleep after the lost ``attempt`` (1 is the first); reply ms since the generator's first effect.
 
-    Sleep ``minimum_ms + jitter * (maximum_ms - minimum_ms)``, jitter from ``Ids.jitter``.
+    Sleep ``minimum_ms + jitter * (maximum_ms - minimum_ms)``, jitter from ``Ids.jitter``.  If the lost
+    attempt took long, ``attempt`` times as long (half of it jitter), at most ``ceiling_ms``: on a slow
+    store whoever comes back at once only slows down the writer that is about to win.
     """
 
     attempt: int
     minimum_ms: int
     maximum_ms: int
+    ceiling_ms: int
 
 
 Effect: TypeAlias = (

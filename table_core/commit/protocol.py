@@ -177,10 +177,7 @@ def _head(run: Run) -> Steps[fx.TableState]:
         assert stored is None or isinstance(stored, fx.Head)
         if stored is not None:  # None: expired
             yield from unchanged(seen, stored)
-    if head is not None:
-        run.seen = remember(tuple(s for s in run.seen if s.id <= head.id), head)
-    else:
-        run.seen = ()
+    run.seen = () if head is None else remember((), head)
     return state
 
 
@@ -253,7 +250,12 @@ def _backoff(run: Run, attempt: int) -> fx.Wait:
     """Exponential, with half of it jitter."""
     limits = run.request.limits
     longest = min(limits.wait_max_ms, limits.wait_min_ms * 2 ** min(attempt - 1, 30))
-    return fx.Wait(attempt=attempt, minimum_ms=longest // 2, maximum_ms=longest)
+    return fx.Wait(
+        attempt=attempt,
+        minimum_ms=longest // 2,
+        maximum_ms=longest,
+        ceiling_ms=limits.wait_max_ms,
+    )
 
 
 def _wait(run: Run, attempt: int) -> Steps[None]:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.commit.effects import Head, Search
 from table_core.errors import ForeignOverwriteError
-from table_core.ondisk.snapshot import FIRST_ID
+from table_core.ondisk.properties import ruled_out_from
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Container, Iterable
 
+    from table_core.commit.effects import FindMine
     from table_core.ondisk.snapshot import Snapshot
 
 __all__ = [
@@ -96,24 +98,35 @@ def verify(seen: Seen, stored: Head) -> None:
 
 
 def search(
-    snapshots: Iterable[Snapshot], *, user: str, identifier: int, newest: int, growing: bool
+    asked: FindMine, read: Callable[[int], Snapshot | None], *, at_hand: Container[int] = ()
 ) -> Search:
-    """Look through ``snapshots`` (from ``newest`` down, without a gap) for one logical commit."""
+    """Look for one logical commit, from the newest snapshot down.
+
+    ``read`` gives the snapshot of an id, None if there is none; those ``at_hand`` cost nothing.  What a
+    snapshot's own list of commits rules out is not read: long histories are looked through in leaps.
+    Identifiers that grow may have been begun by another engine, which keeps no list: there, every
+    snapshot is read.
+    """
     found: list[Snapshot] = []
-    lowest = newest + 1
+    id, lowest = asked.newest, asked.newest + 1
     superseded_by: int | None = None
-    for snapshot in snapshots:
-        lowest = snapshot.id
-        if snapshot.commit_user != user:
-            continue
-        if snapshot.commit_identifier == identifier:
-            found.append(snapshot)
-        elif growing and snapshot.commit_identifier > identifier:
-            superseded_by = superseded_by or snapshot.id
-        elif growing:
-            # Smaller: everything below is older still.  What is asked for is not there.
-            lowest = FIRST_ID
-            break
+    while id >= asked.oldest and (snapshot := read(id)) is not None:
+        lowest = id
+        if snapshot.commit_user == asked.user:
+            if snapshot.commit_identifier == asked.identifier:
+                found.append(snapshot)
+                if snapshot.commit_kind is not CommitKind.COMPACT:
+                    break  # the half that comes first
+            elif asked.growing and snapshot.commit_identifier > asked.identifier:
+                superseded_by = superseded_by or id
+            elif asked.growing:
+                # Smaller: everything below is older still.  What is asked for is not there.
+                lowest = FIRST_ID
+                break
+        if not asked.growing:
+            lowest = ruled_out_from(snapshot, asked.user, asked.identifier)
+        leap = range(max(lowest, asked.oldest) - 1, id)
+        id = next((i for i in leap if i in at_hand), leap.start)
     return Search(found=tuple(found), lowest=lowest, superseded_by=superseded_by)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "carried_properties",
     "has_landed",
     "is_ours",
+    "ruled_out_from",
     "with_commit",
 ]
 
@@ -87,6 +88,21 @@ def has_landed(properties: Mapping[str, str], user: str, identifier: int, *, gro
             if landed == identifier or (growing and landed > identifier):
                 return True
     return False
+
+
+def ruled_out_from(snapshot: Snapshot, user: str, identifier: int) -> int:
+    """The smallest id from which on, up to ``snapshot``, no snapshot of ours can be this commit.
+
+    Each of ours adds at most one entry to the list, so a full list speaks for as many snapshots as it
+    has entries, and one that never was full for all of them.
+    """
+    properties = snapshot.properties or {}
+    if not is_ours(snapshot) or has_landed(properties, user, identifier, growing=False):
+        return snapshot.id
+    named = len(properties.get(COMMITS_PROPERTY, "").split())
+    if named >= _COMMITS_MAX:
+        return max(snapshot.id - named + 1, FIRST_ID)
+    return snapshot.id if HISTORY_PROPERTY in properties else FIRST_ID
 
 
 def with_commit(properties: Mapping[str, str], user: str, identifier: int, *, growing: bool) -> str:

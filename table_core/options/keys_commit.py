@@ -28,6 +28,7 @@ __all__ = [
     "MANIFEST_MERGE_MIN_COUNT",
     "MANIFEST_MERGE_OPTIMIZE_ENABLED",
     "MANIFEST_SORT_ENABLED",
+    "MANIFEST_SORT_PARTITION_FIELD",
     "MANIFEST_TARGET_FILE_SIZE",
     "OVERWRITE_UPGRADE",
     "ROW_TRACKING_ENABLED",
@@ -54,13 +55,22 @@ MANIFEST_DELETE_FILE_DROP_STATS: Final[Option[bool]] = Option(
     "manifest.delete-file-drop-stats",
     parse.boolean,
     False,
-    "accepted, no effect: DELETE entries keep their statistics",
+    "DELETE entries are written without statistics",
 )
 MANIFEST_MERGE_OPTIMIZE_ENABLED: Final[Option[bool]] = Option(
     "manifest.merge-optimize.enabled", parse.boolean, True, "accepted, no effect on what is stored"
 )
 MANIFEST_SORT_ENABLED: Final[Option[bool]] = Option(
-    "manifest-sort.enabled", parse.boolean, False, "accepted, no effect: manifests are not sorted"
+    "manifest-sort.enabled",
+    parse.boolean,
+    False,
+    "a full merge of manifests sorts entries by partition, so that scans open fewer of them",
+)
+MANIFEST_SORT_PARTITION_FIELD: Final[Option[str | None]] = Option(
+    "manifest-sort.partition-field",
+    parse.text,
+    None,
+    "the partition column to sort by first; unset: in the table's order",
 )
 COMMIT_FORCE_COMPACT: Final[Option[bool]] = Option(
     "commit.force-compact",

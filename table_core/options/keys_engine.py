@@ -28,7 +28,6 @@ __all__ = [
     "LOOKUP_REMOTE_FILE_ENABLED",
     "LOOKUP_REMOTE_FILE_LEVEL_THRESHOLD",
     "MANIFEST_SORT_MAX_REWRITE_SIZE",
-    "MANIFEST_SORT_PARTITION_FIELD",
     "PAGE_SIZE",
     "PARTITION_IDLE_TIME_TO_REPORT_STATISTIC",
     "POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM",
@@ -121,9 +120,6 @@ MANIFEST_SORT_MAX_REWRITE_SIZE: Final[Option[int]] = Option(
     parse.size_bytes,
     268435456,
     "manifests that are sorted at once",
-)
-MANIFEST_SORT_PARTITION_FIELD: Final[Option[str | None]] = Option(
-    "manifest-sort.partition-field", parse.text, None, "by which partition column they are sorted"
 )
 PARTITION_IDLE_TIME_TO_REPORT_STATISTIC: Final[Option[int]] = Option(
     "partition.idle-time-to-report-statistic",

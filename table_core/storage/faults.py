@@ -59,6 +59,8 @@ class Faults:
     decide: Callable[[Call], Fault | None]
     calls: list[Call] = field(default_factory=list)
     dead: bool = False
+    left_open: list[object] = field(default_factory=list)
+    """What a crashed call gave: a dead process closes no file, not even when it is collected."""
 
     @classmethod
     def none(cls) -> Faults:
@@ -178,6 +180,7 @@ class FaultyStorage:
         if fault is Fault.TWICE and repeat:
             effect()
         if fault is Fault.CRASH_AFTER:
+            faults.left_open.append(result)
             self._crash(call)
         if fault is Fault.ERROR_AFTER:
             raise self._error(call, unknown=unknown)

@@ -36,6 +36,8 @@ __all__ = ["Metadata"]
 
 
 _ASKED_MAX: Final = 10_000
+_STEPS_MAX: Final = 8
+"""So many snapshots past the hint are read one after the other; then the folder is listed."""
 
 
 class _Remembered:
@@ -150,15 +152,9 @@ class Metadata:
         return Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
 
     def head_id(self) -> int | None:
-        """Id of the newest snapshot, None for a table without any.
-
-        The hint is trusted only if its snapshot is there and the next one is not (spec 1.2).
-        """
-        hinted = self._hint("LATEST")
-        if hinted is not None and self._exists(hinted) and not self._exists(hinted + 1):
-            return hinted
-        ids = self.snapshot_ids()
-        return ids[-1] if ids else None
+        """Id of the newest snapshot, None for a table without any."""
+        newest = self._newest()
+        return newest[0] if newest else None
 
     def head(self) -> Snapshot | None:
         """The newest snapshot, None for a table without any."""
@@ -167,23 +163,57 @@ class Metadata:
 
     def head_with_digest(self) -> tuple[Snapshot, str] | None:
         """The newest snapshot, and the hash of its bytes."""
-        id = self.head_id()
-        while id is not None:
-            path = layout.snapshot_path(id, self.branch)
-            try:
-                body = self.storage.read(path)
-            except NotFoundError:
-                gone, id = id, self.head_id()
-                if id == gone:
-                    raise
-                continue  # rolled back meanwhile
-            return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+        newest = self._newest()
+        if newest is None:
+            return None
+        id, body = newest
+        path = layout.snapshot_path(id, self.branch)
+        return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+
+    def _newest(self) -> tuple[int, bytes] | None:
+        """Id and bytes of the newest snapshot.
+
+        The hint says where to begin; who comes after it is read until there is none (spec 1.2).  To
+        read what is not there is one request, to ask for it is two on an object store.
+        """
+        hinted = self._hint("LATEST")
+        found = None if hinted is None else self._walked_from(hinted)
+        gone = None
+        while found is None:
+            ids = self.snapshot_ids()
+            if not ids:
+                return None
+            body = self.snapshot_body(ids[-1]) if ids[-1] == gone else self._body(ids[-1])
+            found = None if body is None else (ids[-1], body)
+            gone = ids[-1]  # rolled back meanwhile
+        return found
+
+    def _walked_from(self, id: int) -> tuple[int, bytes] | None:
+        """The last of the snapshots from ``id`` on; None if that is not there, or far from the last."""
+        body = self._body(id)
+        for _ in range(_STEPS_MAX):
+            if body is None:
+                return None
+            following = self._body(id + 1)
+            if following is None:
+                return id, body
+            id, body = id + 1, following
         return None
+
+    def has_snapshot(self, id: int) -> bool:
+        """Whether the snapshot ``id`` is there."""
+        return self._body(id) is not None
+
+    def _body(self, id: int) -> bytes | None:
+        try:
+            return self.snapshot_body(id)
+        except NotFoundError:
+            return None
 
     def earliest_id(self) -> int | None:
         """Id of the oldest snapshot that is there."""
         hinted = self._hint("EARLIEST")
-        if hinted is not None and self._exists(hinted):
+        if hinted is not None and self.has_snapshot(hinted):
             return hinted
         ids = self.snapshot_ids()
         return ids[0] if ids else None
@@ -290,9 +320,6 @@ class Metadata:
             problem = f"cut short: {len(body)} bytes of {size}"
             raise CorruptFileError(f"{path}: {problem}", path=path, problems=[problem])
         return body
-
-    def _exists(self, id: int) -> bool:
-        return self.storage.exists(layout.snapshot_path(id, self.branch))
 
     def _hint(self, which: str) -> int | None:
         try:

@@ -63,6 +63,15 @@ def dated(catalog: Catalog) -> tc.Table:
     return table
 
 
+def masked(catalog: Catalog) -> tc.Table:
+    """A table without a key, whose rows are taken out by deletion vectors; one has been."""
+    options = {"deletion-vectors.enabled": "true", **SHORT}
+    table = catalog.create_table("d.t", DATED, options=options)
+    put(table, {"dt": ["a", "a", "b"], "v": [1, 2, 3]})
+    table.delete("v = 1")
+    return table
+
+
 def put(table: tc.Table, rows: Mapping[str, Sequence[object]], **how: Any) -> tc.Commit:
     with table.write(**how) as writer:
         writer.write(pa.table(dict(rows), schema=table.arrow_schema))
@@ -77,6 +86,10 @@ class Case:
 
 def writes(rows: Mapping[str, Sequence[object]], **how: Any) -> Callable[[Catalog], object]:
     return lambda catalog: put(catalog.table("d.t"), rows, commit=AS, **how)
+
+
+def on(verb: Callable[[tc.Table], object]) -> Callable[[Catalog], object]:
+    return lambda catalog: verb(catalog.table("d.t"))
 
 
 NEW = {"k": [1, 5], "v": [50, 51]}
@@ -103,11 +116,16 @@ def snapshots(catalog: Catalog) -> list[int]:
     return [s.id for s in catalog.table("d.t").snapshots()]
 
 
+def tables(catalog: Catalog) -> Iterator[tc.Table]:
+    """``d.t``, and what a verb made of it."""
+    yield from (catalog.table(f"d.{name}") for name in catalog.tables("d"))
+
+
 def sweep(catalog: Catalog) -> None:
     """Remove orphans as young as they are; nobody else writes."""
-    table = catalog.table("d.t")
-    now_ms = table.access.clock.now_ms()
-    table.remove_orphan_files(older_than=now_ms + 1_000, allow_young=True)
+    for table in tables(catalog):
+        now_ms = table.access.clock.now_ms()
+        table.remove_orphan_files(older_than=now_ms + 1_000, allow_young=True)
 
 
 def roots(table: tc.Table) -> Iterator[tuple[Metadata, Snapshot]]:
@@ -118,6 +136,14 @@ def roots(table: tc.Table) -> Iterator[tuple[Metadata, Snapshot]]:
         tags = Tags(replace(access, metadata=metadata))
         yield from ((metadata, metadata.snapshot(id)) for id in metadata.snapshot_ids())
         yield from ((metadata, tags.get(name).snapshot) for name in tags)
+
+
+def changelogs(table: tc.Table) -> Iterator[Snapshot]:
+    """Snapshots of which only the changelog is left."""
+    storage = table.access.storage
+    for info in storage.list(layout.changelog_folder(layout.MAIN)):
+        if layout.numbered(info.path.rpartition("/")[2], "changelog-") is not None:
+            yield Snapshot.from_json(storage.read(info.path), path=info.path)
 
 
 def files_of(metadata: Metadata, snapshot: Snapshot, lists: Sequence[str | None]) -> Iterator[str]:
@@ -134,7 +160,10 @@ def files_of(metadata: Metadata, snapshot: Snapshot, lists: Sequence[str | None]
 
 def unnamed(catalog: Catalog) -> set[str]:
     """Files that hold rows or metadata and that no snapshot or tag of any branch names."""
-    table = catalog.table("d.t")
+    return {name for table in tables(catalog) for name in unnamed_of(table)}
+
+
+def unnamed_of(table: tc.Table) -> set[str]:
     named: set[str] = set()
     for metadata, snapshot in roots(table):
         lists = (
@@ -149,6 +178,9 @@ def unnamed(catalog: Catalog) -> set[str]:
             # An expiry that was cut short: the next one takes the rest.
             assert snapshot.id < metadata.floor(), "a promised snapshot lost a file"
             named |= set(filter(None, lists))
+    for kept in changelogs(table):
+        log = replace(kept, index_manifest=None)
+        named |= set(files_of(table.access.metadata, log, [kept.changelog_manifest_list]))
     kinds = ("data-", "changelog-", "manifest-", "index-", "stat-", ".")
     there = (info.path.rpartition("/")[2] for info in table.access.storage.walk(""))
     documents = re.compile(r"changelog-\d+")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ OPTIONS = {
     "num-sorted-run.compaction-trigger": "3",
     "commit.max-retries": "100",
 }
+READER_REST_S = 0.1
+"""Readers look all the while, and leave the processor to the writers."""
 SCHEMA = pa.schema(
     [pa.field("writer", pa.string(), nullable=False), ("n", pa.int32()), ("v", pa.int64())]
 )
@@ -32,6 +35,7 @@ FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(
     [
         "pytest",
+        "s3fs",
         "table_core.storage.formats",
         "table_core.storage.parquet",
         "table_core.table.catalog",
@@ -107,3 +111,4 @@ def read(uri: str, stop: Path, log: Path, store: Store = None) -> None:
             back = {user for user, row in before.items() if now.get(user, (-1, 0)) < row}
             print("wrong" if wrong or back else "right", wrong, back, file=out)
             before = now
+            time.sleep(READER_REST_S)

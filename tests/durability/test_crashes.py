@@ -9,8 +9,10 @@ deletes nothing that a reader needs; and one orphan removal leaves nothing that 
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
+import table_core as tc
 from table_core.storage.faults import Fault
 from tests.durability.crashing import (
     AS,
@@ -24,6 +26,8 @@ from tests.durability.crashing import (
     failure,
     fresh,
     keyed,
+    masked,
+    on,
     snapshots,
     state,
     sweep,
@@ -44,16 +48,28 @@ CASES = {
     "overwrite partitions": Case(
         dated, writes({"dt": ["2020-01-02"], "v": [9]}, overwrite="partitions")
     ),
-    "truncate": Case(dated, lambda catalog: catalog.table("d.t").truncate(commit=AS)),
-    "compact": Case(keyed(), lambda catalog: catalog.table("d.t").compact(commit=AS)),
-    "compact an append table": Case(dated, lambda catalog: catalog.table("d.t").compact(commit=AS)),
-    "expire snapshots": Case(
-        keyed(**LONG), lambda catalog: catalog.table("d.t").expire_snapshots(retain_max=1)
+    "truncate": Case(dated, on(lambda table: table.truncate(commit=AS))),
+    "delete": Case(keyed(), on(lambda table: table.delete("k = 1", commit=AS))),
+    "update an append table": Case(
+        dated, on(lambda table: table.update({"v": "v + 10"}, "v > 1", commit=AS))
     ),
-    "expire partitions": Case(
-        dated, lambda catalog: catalog.table("d.t").expire_partitions("7 d", commit=AS)
+    "merge into": Case(keyed(), on(lambda table: table.merge_into(*MERGE, commit=AS))),
+    "mask rows": Case(masked, on(lambda table: table.delete("v = 2", commit=AS))),
+    "write with vectors": Case(
+        keyed(**COMPACTING, **{"deletion-vectors.enabled": "true"}), writes(NEW)
     ),
+    "write to dynamic buckets": Case(keyed(bucket="-1"), writes(NEW)),
+    "compact": Case(keyed(), on(lambda table: table.compact(commit=AS))),
+    "compact an append table": Case(dated, on(lambda table: table.compact(commit=AS))),
+    "rescale": Case(keyed(), on(lambda table: table.rescale(3, commit=AS))),
+    "expire snapshots": Case(keyed(**LONG), on(lambda table: table.expire_snapshots(retain_max=1))),
+    "expire partitions": Case(dated, on(lambda table: table.expire_partitions("7 d", commit=AS))),
 }
+MERGE = (
+    pa.table({"k": pa.array([1, 9], pa.int32()), "v": [70, 71]}),
+    ["k"],
+    [tc.MatchedUpsert(), tc.NotMatchedInsert()],
+)
 
 
 @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])

@@ -8,6 +8,7 @@ nothing that nothing names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -22,9 +23,12 @@ from tests.durability.crashing import (
     dated,
     fresh,
     keyed,
+    on,
+    put,
     snapshots,
     state,
     sweep,
+    tables,
     unnamed,
 )
 
@@ -68,21 +72,53 @@ def littered(catalog: Catalog) -> tc.Table:
     return table
 
 
-def t(verb: Callable[[tc.Table], object]) -> See:
-    return lambda catalog: verb(catalog.table("d.t"))
+def logged(catalog: Catalog) -> tc.Table:
+    """With changelogs that were kept when their snapshots expired."""
+    options = {"changelog-producer": "input", "changelog.num-retained.max": "9"}
+    table = keyed(**options)(catalog)
+    put(table, {"k": [8], "v": [8]})
+    return table
+
+
+def replace_tag(table: tc.Table) -> None:
+    """One that was cut short leaves a tag that goes when its hour is over."""
+    table.tags.replace("kept", snapshot=3)
+    table.expire_tags(older_than=datetime(9999, 1, 1, tzinfo=UTC))
+
+
+def rename(table: tc.Table) -> None:
+    """A rename that was cut short has left both names; what is left to do is to drop the old one."""
+    if "new" in table.tags:
+        table.tags.delete("kept", if_exists=True)
+    else:
+        table.tags.rename("kept", "new")
+
+
+def copy(catalog: Catalog) -> None:
+    try:
+        catalog.clone_table("d.t", "d.copy")
+    except tc.errors.AlreadyExistsError:
+        assert rows(catalog.table("d.copy").read()) == state(catalog), "no whole copy is in the way"
 
 
 CASES = {
-    "rollback to a snapshot": Case(calm, t(lambda x: x.rollback_to(snapshot=1))),
-    "rollback to a tag": Case(tagged, t(lambda x: x.rollback_to(tag="kept"))),
-    "tag": Case(calm, t(lambda x: x.tags.create("a", if_not_exists=True))),
-    "delete a tag": Case(tagged, t(lambda x: x.tags.delete("kept", if_exists=True))),
-    "branch": Case(tagged, t(lambda x: x.branches.create("b", tag="kept", if_not_exists=True))),
-    "delete a branch": Case(branched, t(lambda x: x.branches.delete("b", if_exists=True))),
-    "analyze": Case(calm, t(lambda x: x.analyze())),
+    "rollback to a snapshot": Case(calm, on(lambda x: x.rollback_to(snapshot=1))),
+    "rollback to a tag": Case(tagged, on(lambda x: x.rollback_to(tag="kept"))),
+    "tag": Case(calm, on(lambda x: x.tags.create("a", if_not_exists=True))),
+    "delete a tag": Case(tagged, on(lambda x: x.tags.delete("kept", if_exists=True))),
+    "replace a tag": Case(tagged, on(replace_tag)),
+    "rename a tag": Case(tagged, on(rename)),
+    "branch": Case(tagged, on(lambda x: x.branches.create("b", tag="kept", if_not_exists=True))),
+    "delete a branch": Case(branched, on(lambda x: x.branches.delete("b", if_exists=True))),
+    "analyze": Case(calm, on(lambda x: x.analyze())),
     "remove orphans": Case(littered, sweep),
-    "expire tags": Case(fading, t(lambda x: x.expire_tags())),
-    "drop a partition": Case(dated, t(lambda x: x.drop_partitions([{"dt": "2020-01-01"}]))),
+    "expire tags": Case(fading, on(lambda x: x.expire_tags())),
+    "expire changelogs": Case(logged, on(lambda x: x.expire_changelogs(retain_max=1))),
+    "clone": Case(calm, copy),
+    "compact a database": Case(
+        calm, lambda catalog: catalog.compact_database("d", strategy="full")
+    ),
+    "drop a partition": Case(dated, on(lambda x: x.drop_partitions([{"dt": "2020-01-01"}]))),
 }
 
 
@@ -91,7 +127,8 @@ def sight(catalog: Catalog) -> object:
     table = catalog.table("d.t")
     tags = {name: rows(table.read(tag=name)) for name in table.tags}
     branches = {name: rows(catalog.table("d.t", branch=name).read()) for name in table.branches}
-    return state(catalog), tags, branches
+    copies = {table.name: rows(table.read()) for table in tables(catalog)}
+    return copies, tags, branches
 
 
 def rows(scan: tc.Scan) -> list[Row]:
@@ -125,7 +162,9 @@ def test_a_crash_at_any_call_is_mended_by_the_next_run(name: str, fault: Fault) 
 
         case.verb(catalog)
         assert sight(catalog) == end, (nth, call)
-        assert name in {"analyze", "drop a partition"} or snapshots(catalog) == snapshots(whole)
+        assert name in {"analyze", "drop a partition", "compact a database"} or snapshots(
+            catalog
+        ) == snapshots(whole)
         sweep(catalog)
         assert not unnamed(catalog), (nth, call)
         assert sight(catalog) == end, (nth, call)

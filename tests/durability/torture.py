@@ -35,7 +35,7 @@ from tests.durability import processes
 from tests.servers import S3, s3
 
 SEED = 41
-RETRIES = {"commit.max-retries": "1000", "commit.max-retry-wait": "500 ms"}
+RETRIES = {"commit.max-retries": "1000", "commit.max-retry-wait": "5 s"}
 ROWS = pa.schema([("writer", pa.int32()), ("n", pa.int32())])
 PEER = Path(__file__).with_name("pypaimon_writer.py")
 
@@ -147,7 +147,7 @@ def torture(
     running = {user: begin(user) for user in logs}
     killed = 0
     while any(process.is_alive() for process in running.values()):
-        time.sleep(0.02)
+        time.sleep(0.1)
         done = sum(len(lines(log)) for log in logs.values())
         if killed < kills and done > (killed + 0.5) * writers * commits / (kills + 1):
             user = draw.choice([u for u, p in running.items() if p.is_alive()])

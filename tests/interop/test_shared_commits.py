@@ -60,6 +60,12 @@ def test_each_sees_what_the_other_makes(paimon: Judge, options: Options, tmp_pat
     add(ours.table("one.a"), 2)
     assert sorted(row[1] for row in theirs.read()) == [1, 2]
 
+    ours.alter_table("one.a", [tc.AddColumn("note", "STRING")])
+    theirs.write([["+I", 3, 3, "theirs"]])
+    theirs.alter([["rename", "note", "remark"], ["add", "n", "INT", "k"]])
+    rows = ours.table("one.a").read().to_arrow().sort_by("k").to_pylist()
+    assert rows[2] == {"k": 3, "n": None, "v": 3, "remark": "theirs"}
+
     paimon.table(tmp_path, "one.b", options).create([("k", "INT")], bucket="-1")
     assert ours.tables("one") == ["a", "b"]
     ours.rename_table("one.b", "one.c")

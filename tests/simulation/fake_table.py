@@ -203,13 +203,7 @@ class FakeTable:
             yield found
 
     def do_FindMine(self, effect: cx.FindMine) -> cx.Search:
-        return search(
-            self.down_from(effect.newest, effect.oldest),
-            user=effect.user,
-            identifier=effect.identifier,
-            newest=effect.newest,
-            growing=effect.growing,
-        )
+        return search(effect, self.snapshot)
 
     def do_ReadFloor(self, _: cx.ReadFloor) -> int:
         return self.floor()

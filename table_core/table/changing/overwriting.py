@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
-from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, CommitConflictError, UnsupportedFeatureError
 from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
+from table_core.scan.split import hides_level0
 from table_core.table.committing.committer import commit_parts, commit_writes, find_commit
 from table_core.table.compacting.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
-from table_core.table.results import ResultDocument
+from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.writer import TableWriter
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.results import Commit, CommitAs
+    from table_core.table.results import Commit
     from table_core.table.writing.writer import BucketChange, WriteResult
 
 __all__ = [
@@ -56,8 +58,32 @@ def open_writer(
         access,
         lambda result: commit_results(access, (result,), commit, overwrite),
         replaces=overwrite is not None,
-        landed=lambda: find_commit(access, commit),
+        landed=lambda: _landed(access, commit),
     )
+
+
+def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
+    """What an earlier run of ``commit`` made, its rows as visible as those of any other.
+
+    Where readers wait for level 0 to be compacted, and that run died before it had, this one does.
+    """
+    found = find_commit(access, commit)
+    waits = hides_level0(access.schema, access.options)
+    if found is None or not waits or access.options.get(keys_commit.WRITE_ONLY):
+        return found
+    from table_core.table.compacting.compact import compact
+
+    with suppress(CommitConflictError):  # another writer compacts
+        compact(
+            access,
+            strategy="minor",
+            partitions=None,
+            where=None,
+            order_by=None,
+            dry_run=False,
+            commit=CommitAs(),
+        )
+    return found
 
 
 def commit_results(

@@ -11,12 +11,14 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.protocol import drive
 from table_core.errors import NotFoundError, TableError
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.partitions import PartitionExpiry
+from table_core.expire.plan import Bounds
 from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.expire.snapshots import may_expire
 from table_core.ondisk import layout
@@ -48,21 +50,21 @@ _RUNNING: Final[set[tuple[str, str]]] = set()
 _LOCK: Final = threading.Lock()
 
 
-def keep_up(access: TableAccess, written: frozenset[bytes] = frozenset()) -> None:
-    """Do what is due after a commit to ``access`` that brought rows into partitions ``written``."""
+def keep_up(access: TableAccess, newest: int, written: frozenset[bytes] = frozenset()) -> None:
+    """Do what is due after the commit of snapshot ``newest``, with rows in partitions ``written``."""
     if access.options.get(keys_retention.PARTITION_END_INPUT_TO_DONE) and written:
         _try(access, "marking partitions done", lambda of: _mark_done(of, written))
     if access.options.get(keys_commit.WRITE_ONLY):
         return
     if access.options.get(keys_retention.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "sync":
-        _keep_up(access)
+        _keep_up(access, newest)
         return
     key = (access.storage.uri, access.branch)
     with _LOCK:
         if key in _RUNNING:
             return  # what this commit left, the next one finds
         _RUNNING.add(key)
-    _ASYNC.submit(_keep_up_later, access, key)
+    _ASYNC.submit(_keep_up_later, access, newest, key)
 
 
 def finish_upkeep() -> None:
@@ -70,22 +72,22 @@ def finish_upkeep() -> None:
     _ASYNC.submit(int).result()
 
 
-def _keep_up_later(access: TableAccess, key: tuple[str, str]) -> None:
+def _keep_up_later(access: TableAccess, newest: int, key: tuple[str, str]) -> None:
     try:
-        _keep_up(access)
+        _keep_up(access, newest)
     finally:
         with _LOCK:
             _RUNNING.discard(key)
 
 
-def _keep_up(access: TableAccess) -> None:
+def _keep_up(access: TableAccess, newest: int) -> None:
     steps: tuple[tuple[str, Callable[[TableAccess], object]], ...] = (
         ("making tags", make_due_tags),
         ("tagging the write", make_batch_tag),
         ("expiring tags", _expire_tags),
         ("expiring partitions", _expire_partitions),
         ("expiring consumers", _expire_consumers),
-        ("expiring snapshots", _expire_snapshots),
+        ("expiring snapshots", partial(_expire_snapshots, newest=newest)),
         ("expiring changelogs", _expire_changelogs),
     )
     for what, step in steps:
@@ -135,22 +137,31 @@ def _expire_consumers(access: TableAccess) -> None:
         expire_consumers(access, older_than_ms=access.clock.now_ms() - age_ms)
 
 
-def _expire_snapshots(access: TableAccess) -> None:
-    metadata = access.metadata
-    retention = snapshot_retention(access)
+def _expire_snapshots(access: TableAccess, newest: int) -> None:
+    metadata, floor = access.metadata, access.metadata.hinted_floor()
+    if floor is not None and floor <= newest:
+        now_ms = access.clock.now_ms()
+        seen = Bounds(earliest=floor, latest=newest, leftovers=(), now_ms=now_ms)
+        if _may_expire(access, seen) is False:
+            return
     bounds = Performer(access, by_hints=True).bounds()
     if bounds is None:
         return
-    if metadata.hinted_floor() is None:  # so that nobody has to list the folder again
+    if floor is None:  # so that nobody has to list the folder again
         hint = layout.hint_path("snapshot", EARLIEST, access.branch)
-        access.storage.write(hint, encode_hint(bounds.earliest))
-    try:
-        successor = metadata.snapshot(min(bounds.earliest + 1, bounds.latest))
-    except NotFoundError:
-        return  # somebody else expires it
+        metadata.storage.write(hint, encode_hint(bounds.earliest))
     # Not for leftovers alone: Paimon's fast-forward puts the hint above snapshots that are still to be read.
-    if may_expire(bounds, retention, successor):
-        drive(steps_of(retention), Performer(access, by_hints=True).perform)
+    if _may_expire(access, bounds):
+        drive(steps_of(snapshot_retention(access)), Performer(access, by_hints=True).perform)
+
+
+def _may_expire(access: TableAccess, bounds: Bounds) -> bool | None:
+    """Whether the earliest snapshot may go; None: somebody else expires it."""
+    try:
+        successor = access.metadata.snapshot(min(bounds.earliest + 1, bounds.latest))
+    except NotFoundError:
+        return None
+    return may_expire(bounds, snapshot_retention(access), successor)
 
 
 def _expire_changelogs(access: TableAccess) -> None:

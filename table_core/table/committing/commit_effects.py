@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import singledispatchmethod
+from functools import partial, singledispatchmethod
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,25 +30,36 @@ _HISTORY_MAX: Final = 10_000
 
 
 def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterator[Snapshot]:
-    """Snapshots from ``newest`` down to ``oldest`` or the first gap.
+    """Snapshots from ``newest`` down to ``oldest`` or the first gap."""
+    known = _history(access, newest)
+    for id in range(newest, oldest - 1, -1):
+        found = _remembered(access, known, id)
+        if found is None:
+            return
+        yield found
 
-    Those that this handle has read before are remembered: a stream of commits reads each once.
-    """
+
+def _history(access: TableAccess, newest: int) -> dict[int, Snapshot]:
+    """What this handle has read before: a stream of commits reads each snapshot once."""
     known = access.metadata.history
     if known and max(known) > newest:
         known.clear()  # rolled back: the numbers are used again
-    for id in range(newest, oldest - 1, -1):
-        found = known.get(id)
-        if found is None:
-            try:
-                body = access.metadata.snapshot_body(id)
-            except NotFoundError:
-                return
-            found = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
-            known[id] = found
-            if len(known) > _HISTORY_MAX:
-                del known[min(known)]
-        yield found
+    return known
+
+
+def _remembered(access: TableAccess, known: dict[int, Snapshot], id: int) -> Snapshot | None:
+    """The snapshot ``id``, which is ``known`` from now on; None if it is not there."""
+    found = known.get(id)
+    if found is None:
+        try:
+            body = access.metadata.snapshot_body(id)
+        except NotFoundError:
+            return None
+        found = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
+        known[id] = found
+        if len(known) > _HISTORY_MAX:
+            del known[min(known)]
+    return found
 
 
 @dataclass(slots=True)
@@ -57,11 +68,13 @@ class Performer:
 
     access: TableAccess
     _started_ms: int = field(init=False)
+    _attempt_ms: int = field(init=False)
+    """When the attempt that runs began."""
     _uuid: str = field(init=False)
     _numbers: Iterator[int] = field(init=False, default_factory=count)
 
     def __post_init__(self) -> None:
-        self._started_ms = self.access.clock.now_ms()
+        self._started_ms = self._attempt_ms = self.access.clock.now_ms()
         self._uuid = self.access.ids.uuid()
 
     @singledispatchmethod
@@ -73,6 +86,11 @@ class Performer:
     def _read_head(self, _: fx.ReadHead) -> fx.TableState:
         metadata = self.access.metadata
         found = metadata.head_with_digest()
+        if found:
+            known = metadata.history
+            if known.get(found[0].id, found[0]) != found[0]:
+                known.clear()  # rolled back: the numbers are used again
+            known[found[0].id] = found[0]
         ids = metadata.schema_ids()
         buckets = {metadata.schema(id).bucket for id in ids}
         return fx.TableState(
@@ -92,13 +110,8 @@ class Performer:
 
     @perform.register(fx.FindMine)
     def _find_mine(self, effect: fx.FindMine) -> fx.Search:
-        return search(
-            snapshots_backwards(self.access, effect.newest, effect.oldest),
-            user=effect.user,
-            identifier=effect.identifier,
-            newest=effect.newest,
-            growing=effect.growing,
-        )
+        known = _history(self.access, effect.newest)
+        return search(effect, partial(_remembered, self.access, known), at_hand=known)
 
     @perform.register(fx.ReadFloor)
     def _read_floor(self, _: fx.ReadFloor) -> int:
@@ -170,6 +183,10 @@ class Performer:
 
     @perform.register(fx.Wait)
     def _wait(self, effect: fx.Wait) -> int:
-        spread = effect.maximum_ms - effect.minimum_ms
-        self.access.clock.sleep_ms(effect.minimum_ms + int(spread * self.access.ids.jitter()))
-        return self.access.clock.now_ms() - self._started_ms
+        clock = self.access.clock
+        longest = (clock.now_ms() - self._attempt_ms) * effect.attempt
+        longest = min(max(longest, effect.maximum_ms), effect.ceiling_ms)
+        shortest = max(effect.minimum_ms, longest // 2)
+        clock.sleep_ms(shortest + int((longest - shortest) * self.access.ids.jitter()))
+        self._attempt_ms = clock.now_ms()
+        return self._attempt_ms - self._started_ms

@@ -146,7 +146,7 @@ def commit_parts(
         from table_core.table.committing.after_commit import keep_up
 
         written = append.entries if append is not None and not commit_done.replayed else ()
-        keep_up(access, frozenset(entry.partition for entry in written))
+        keep_up(access, commit_done.snapshot_ids[-1], frozenset(e.partition for e in written))
     return commit_done
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.commit import effects as fx
 from table_core.commit import manifest_merge
-from table_core.errors import TableError
+from table_core.errors import OptionError, TableError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.data_file import EntryKind
@@ -18,7 +19,7 @@ from table_core.ondisk.manifest_list import encode_manifest_list, summarize
 from table_core.options import keys_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.datatypes.kinds import DataType
     from table_core.ondisk.data_file import ManifestEntry
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ManifestWriter"]
 
 _log = logging.getLogger(__name__)
+_FIRST: Final = keys_commit.MANIFEST_SORT_PARTITION_FIELD
 _ENTRIES_MAX: Final = 30_000
 """Entries that are encoded at once: about 8 MB at the usual 250 bytes."""
 _ENTRIES_MIN: Final = 1_000
@@ -90,10 +92,11 @@ class ManifestWriter:
         """The manifests of ``head``, those merged that are due (spec 4.7)."""
         if head is None:
             return []
+        order = self._order()
         metas = self.access.metadata.data_manifests(head.snapshot)
         plan = manifest_merge.plan(metas, self._sizes())
         if isinstance(plan, manifest_merge.FullMerge):
-            return self._full(plan)
+            return self._full(plan, order)
         merged: list[ManifestMeta] = []
         for group in plan.groups:
             if not group.rewrite:
@@ -103,7 +106,9 @@ class ManifestWriter:
             merged.extend(self._manifests((*folded.live.values(), *folded.deletes.values())))
         return merged
 
-    def _full(self, plan: manifest_merge.FullMerge) -> list[ManifestMeta]:
+    def _full(
+        self, plan: manifest_merge.FullMerge, order: Callable[[ManifestEntry], Any] | None
+    ) -> list[ManifestMeta]:
         """Drop every DELETE and what it cancels; untouched full-size manifests stay unread."""
         deletes = [
             entry
@@ -125,7 +130,36 @@ class ManifestWriter:
                 merged.append(meta)
             else:
                 left.extend(entries)
+        if order is not None:
+            left.sort(key=order)
         return [*merged, *self._manifests(left)]
+
+    def _order(self) -> Callable[[ManifestEntry], Any] | None:
+        """By partition, with ``manifest-sort.enabled``: a manifest then spans few of them.
+
+        Raises:
+            OptionError: ``manifest-sort.partition-field`` is no partition column.
+        """
+        options, fields = self.access.options, self.access.schema.partition_fields
+        if not options.get(keys_commit.MANIFEST_SORT_ENABLED):
+            return None
+        names, first = [f.name for f in fields], options.get(_FIRST)
+        if first is not None and first not in names:
+            raise OptionError(
+                f"{self.access.name}: {_FIRST.key} is {first!r}, which is no partition column: "
+                f"there are {names}",
+                option=_FIRST.key,
+                value=first,
+            )
+        places = sorted(range(len(fields)), key=lambda i: names[i] != first)
+        types = [f.type for f in fields]
+
+        @cache
+        def key(partition: bytes) -> tuple[object, ...]:
+            values = decode_row(types, partition, path="partition")
+            return sort_key([types[i] for i in places], [values[i] for i in places])
+
+        return lambda entry: (key(entry.partition), entry.bucket)
 
     def _may_hold(self, meta: ManifestMeta, partitions: set[bytes]) -> bool:
         """Whether, by its partition bounds, a manifest could hold a file of ``partitions``."""

@@ -19,6 +19,7 @@ from table_core.table.reading.state_plan import index_entries
 
 if TYPE_CHECKING:
     from table_core.table.access import Bucket, TableAccess
+    from table_core.table.writing.data_files import FileFactory
 
 __all__ = ["BucketVectors"]
 
@@ -66,15 +67,20 @@ class BucketVectors:
         if self._positions.pop(file_name, None) is not None:
             self._changed = True
 
-    def store(self) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
-        """Write the index file if anything changed: the entries to add and to delete."""
+    def store(self, factory: FileFactory) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
+        """Write the index file if anything changed: the entries to add and to delete.
+
+        ``factory`` deletes it with the data files where they come to nothing.
+        """
         if not self._changed:
             return (), ()
         access = self.access
         bitmap64 = access.options.get(keys_write.DELETION_VECTORS_BITMAP64)
         body, ranges = encode_index_file(self._positions, bitmap64=bitmap64)
         name = f"index-{access.ids.uuid()}-0"
-        access.storage.write(layout.index_file_path(access.schema, *self.bucket, name), body)
+        path = layout.index_file_path(access.schema, *self.bucket, name)
+        factory.begin(path)
+        access.storage.write(path, body)
         added = IndexEntry(
             kind=EntryKind.ADD,
             partition=self.bucket[0],

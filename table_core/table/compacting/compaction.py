@@ -112,14 +112,15 @@ def _planned(
     full: bool,
 ) -> _Planned:
     levels = Levels.of(files, access.bounds, number_of_levels(access.options))
+    pick = None if full else _automatic(access, levels)
+    if pick is None and not full:
+        return _Planned(levels, None, (), 0)  # most commits end here, and need not ask for vectors
     vectors = BucketVectors.load(access, bucket)
     rules = _rules(access, factory, levels, vectors)
     if full:
         pick = universal.full(
             levels, lambda f: rules.must_rewrite(f) or rules.has_deletion_vector(f)
         )
-    else:
-        pick = _automatic(access, levels)
     if pick is None:
         return _Planned(levels, vectors, (), 0)
     return _Planned(levels, vectors, plan(pick, levels, access.bounds, rules), pick.output_level)

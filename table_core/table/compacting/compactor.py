@@ -97,7 +97,7 @@ class BucketCompactor:
                 else:
                     before.extend(step.files)
                     after.extend(self._rewrite(step, output_level))
-        index_added, index_deleted = self.vectors.store() if self.vectors else ((), ())
+        index_added, index_deleted = self.vectors.store(self.factory) if self.vectors else ((), ())
         return CompactChange(
             partition=self.partition,
             bucket=self.bucket,

@@ -21,7 +21,7 @@ __all__ = ["make_batch_tag", "make_due_tags"]
 def make_due_tags(access: TableAccess) -> list[str]:
     """Make the tags of periods that are over (``tag.automatic-creation``); their names."""
     auto = AutoTags.of(access.options)
-    head = access.metadata.head()
+    head = None if auto is None else access.metadata.head()
     if auto is None or head is None:
         return []
     names = tag_names(access)

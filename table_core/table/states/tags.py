@@ -22,6 +22,8 @@ __all__ = ["Tags", "check_tag_name", "state_of", "tag_names", "tagged", "write_t
 
 _PREFIX: Final = "tag-"
 _NANOS_PER_MS: Final = 1_000_000
+_HOLD_MS: Final = 3_600_000
+"""How long a tag is there at most that a killed ``replace`` has left behind."""
 
 
 def tag_names(access: TableAccess) -> list[str]:
@@ -131,7 +133,8 @@ class Tags:
         chosen = self._chosen(snapshot, timestamp)
         # Whatever expires now, one of the two tags holds each state until files may go.
         hold = f"{name}-{access.ids.uuid()}"
-        tag = write_tag(access, hold, chosen, _retained_ms(time_retained))
+        write_tag(access, hold, chosen, _HOLD_MS)
+        tag = _made(access, chosen, _retained_ms(time_retained))
         access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
         _mark_made(access, name)
         forget_state(access, old.snapshot)
@@ -183,6 +186,19 @@ class Tags:
         return found
 
 
+def _made(access: TableAccess, snapshot: Snapshot, retained_ms: int | None) -> Tag:
+    """A tag of now, with the retention that the table gives by default."""
+    if retained_ms is None:
+        retained_ms = access.options.get(keys_retention.TAG_DEFAULT_TIME_RETAINED)
+    now_ms = access.clock.now_ms()
+    local_ns = (now_ms + access.clock.local_offset_ms(now_ms)) * _NANOS_PER_MS
+    return Tag(
+        snapshot=snapshot,
+        created_ns=None if retained_ms is None else local_ns,
+        retained_ns=None if retained_ms is None else retained_ms * _NANOS_PER_MS,
+    )
+
+
 def write_tag(
     access: TableAccess,
     name: str,
@@ -197,15 +213,7 @@ def write_tag(
     Raises:
         NotFoundError: the snapshot expired meanwhile; there is no tag then.
     """
-    if retained_ms is None:
-        retained_ms = access.options.get(keys_retention.TAG_DEFAULT_TIME_RETAINED)
-    now_ms = access.clock.now_ms()
-    local_ns = (now_ms + access.clock.local_offset_ms(now_ms)) * _NANOS_PER_MS
-    tag = Tag(
-        snapshot=snapshot,
-        created_ns=None if retained_ms is None else local_ns,
-        retained_ns=None if retained_ms is None else retained_ms * _NANOS_PER_MS,
-    )
+    tag = _made(access, snapshot, retained_ms)
     path = layout.tag_path(name, access.branch)
     access.storage.write(path, tag.to_json())
     if snapshot.id < access.metadata.floor():

@@ -12,7 +12,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.hints import EARLIEST, decode_hint, encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.ondisk.snapshot import Snapshot
+from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.table.states.other_branches import (
     OtherBranches,
     identity_of,
@@ -69,9 +69,9 @@ class Performer:
         floor, latest = metadata.hinted_floor(), metadata.head_id()
         if self.by_hints and floor is not None and latest is not None and floor <= latest:
             below = floor - 1
-            while self._has(below):
+            while below >= FIRST_ID and metadata.has_snapshot(below):
                 below -= 1
-            if self._has(floor):
+            if metadata.has_snapshot(floor):
                 left = tuple(range(below + 1, floor))
                 return fx.Bounds(earliest=floor, latest=latest, leftovers=left, now_ms=now_ms)
         ids = metadata.snapshot_ids()
@@ -80,9 +80,6 @@ class Performer:
         earliest = floor if floor in ids else ids[0]
         below_floor = tuple(id for id in ids if id < earliest)
         return fx.Bounds(earliest=earliest, latest=ids[-1], leftovers=below_floor, now_ms=now_ms)
-
-    def _has(self, id: int) -> bool:
-        return self.access.storage.exists(layout.snapshot_path(id, self.access.branch))
 
     @perform.register(fx.ReadSnapshot)
     def _snapshot(self, effect: fx.ReadSnapshot) -> Snapshot | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from table_core.options.table import TableOptions
     from table_core.table.access import Bucket, TableAccess
+    from table_core.table.writing.data_files import FileFactory
 
 __all__ = [
     "Assigner",
@@ -47,9 +48,9 @@ class Assigner(Protocol):
         ...
 
     def index_changes(
-        self, bucket: Bucket
+        self, bucket: Bucket, factory: FileFactory
     ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
-        """Index files that come and go with the new rows of ``bucket``."""
+        """Index files that come and go with the new rows of ``bucket``; ``factory`` forgets them too."""
         ...
 
 
@@ -76,10 +77,10 @@ class FixedBuckets:
         ]
 
     def index_changes(
-        self, bucket: Bucket
+        self, bucket: Bucket, factory: FileFactory
     ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
         """None."""
-        del bucket
+        del bucket, factory
         return (), ()
 
 
@@ -94,10 +95,10 @@ class KnownBucket:
         return rows, [(self._bucket, None)]
 
     def index_changes(
-        self, bucket: Bucket
+        self, bucket: Bucket, factory: FileFactory
     ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
         """None."""
-        del bucket
+        del bucket, factory
         return (), ()
 
 
@@ -121,7 +122,7 @@ class DynamicBuckets:
         return rows, list(grouped(partitions, codes, buckets))
 
     def index_changes(
-        self, bucket: Bucket
+        self, bucket: Bucket, factory: FileFactory
     ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
         """The whole index of ``bucket``, written anew if it grew."""
         access = self._access
@@ -130,7 +131,9 @@ class DynamicBuckets:
             return (), ()
         hashes = index.hashes_of(bucket[1])
         body, name = encode_hashes(hashes), f"index-{access.ids.uuid()}-0"
-        access.storage.write(layout.index_file_path(access.schema, *bucket, name), body)
+        path = layout.index_file_path(access.schema, *bucket, name)
+        factory.begin(path)
+        access.storage.write(path, body)
         added = IndexEntry(
             kind=EntryKind.ADD,
             partition=bucket[0],

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.writing.assigner import Dealt
+    from table_core.table.writing.data_files import FileFactory
 
 __all__ = ["CrossPartition"]
 
@@ -83,10 +84,10 @@ class CrossPartition:
         return rows, list(grouped(names, at.partition, at.bucket))
 
     def index_changes(
-        self, bucket: Bucket
+        self, bucket: Bucket, factory: FileFactory
     ) -> tuple[tuple[IndexEntry, ...], tuple[IndexEntry, ...]]:
         """None: where keys are is in no file."""
-        del bucket
+        del bucket, factory
         return (), ()
 
     # ----------------------------------------------------------------------------- the engines

@@ -209,7 +209,7 @@ class TableWriter:
     def _change(
         self, bucket: Bucket, added: list[DataFile], changelog: list[DataFile]
     ) -> BucketChange:
-        index_added, index_deleted = self._assigner.index_changes(bucket)
+        index_added, index_deleted = self._assigner.index_changes(bucket, self._factory)
         return BucketChange(
             partition=bucket[0],
             bucket=bucket[1],

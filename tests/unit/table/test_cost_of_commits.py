@@ -1,0 +1,98 @@
+"""What a commit asks of the store, call by call: on an object store each call is a request."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+import table_core as tc
+from table_core.commit import effects as fx
+from table_core.storage.faults import Faults, FaultyStorage
+from table_core.table.committing.commit_effects import Performer
+
+SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
+KEEPS_ALL = {"snapshot.num-retained.min": "1000"}
+
+
+def made(**how: object) -> tuple[tc.Table, Faults]:
+    """A table, and the calls that its handles make."""
+    faults = Faults.none()
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog = replace(catalog, storage=FaultyStorage(catalog.storage, faults))
+    catalog.create_database("d")
+    return catalog.create_table("d.t", SCHEMA, **how), faults  # type: ignore[arg-type]  # options
+
+
+def put(table: tc.Table, n: int, **how: object) -> None:
+    with table.write(**how) as writer:  # type: ignore[arg-type]  # commit
+        writer.write(pa.table({"k": [n], "v": [n]}, schema=table.arrow_schema))
+        writer.commit()
+
+
+def calls_of_one_more(table: tc.Table, faults: Faults, *, named: bool) -> Counter[str]:
+    for n in range(12):
+        how = {"commit": tc.CommitAs(user="u", identifier=n)} if named else {}
+        faults.calls.clear()
+        put(table, n, **how)
+    return Counter(call.name for call in faults.calls)
+
+
+def test_an_append_asks_for_little() -> None:
+    calls = calls_of_one_more(*made(options=KEEPS_ALL), named=False)
+    assert calls["write"] + calls["create"] + calls["open_output"] == 6, calls
+    assert calls.total() <= 21, calls  # with two that tell the disk to keep it
+
+
+def test_a_named_write_to_a_key_table_asks_for_little() -> None:
+    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "100", **KEEPS_ALL}
+    calls = calls_of_one_more(*made(primary_key=("k",), options=options), named=True)
+    assert calls.total() <= 32, calls
+
+
+def test_a_restarted_writer_reads_little_of_a_long_history() -> None:
+    table, faults = made(options={"write-only": "true", **KEEPS_ALL})
+    for n in range(140):
+        put(table, n, commit=tc.CommitAs(user=f"u{n % 7}", identifier=n))
+    faults.calls.clear()
+    restarted = tc.Table(replace(table.access, metadata=replace(table.access.metadata, history={})))
+    put(restarted, 500, commit=tc.CommitAs(user="u0", identifier=500))
+    read = {c.path for c in faults.calls if c.path.startswith("snapshot/snapshot-")}
+    assert len(read) <= 6, read
+    assert table.read().to_arrow().num_rows == 141
+
+
+@dataclass
+class Clock:
+    """A clock that the test sets."""
+
+    at_ms: int = 1_000
+    slept_ms: list[int] = field(default_factory=list)
+
+    def local_offset_ms(self, at_ms: int) -> int:
+        return 0
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        self.slept_ms.append(duration_ms)
+        self.at_ms += duration_ms
+
+
+def test_who_lost_a_long_attempt_waits_as_long() -> None:
+    table, _ = made()
+    clock = Clock()
+    performer = Performer(replace(table.access, clock=clock))
+    clock.at_ms += 1  # a store that answers at once: as the options say
+    performer.perform(fx.Wait(attempt=1, minimum_ms=5, maximum_ms=10, ceiling_ms=900))
+    clock.at_ms += 300
+    performer.perform(fx.Wait(attempt=2, minimum_ms=10, maximum_ms=20, ceiling_ms=900))
+    clock.at_ms += 300
+    performer.perform(fx.Wait(attempt=4, minimum_ms=10, maximum_ms=20, ceiling_ms=900))
+    first, second, third = clock.slept_ms
+    assert 5 <= first <= 10
+    assert 300 <= second <= 600
+    assert 450 <= third <= 900

@@ -1,0 +1,59 @@
+"""``manifest-sort.enabled``: a full merge of manifests leaves entries of one partition side by side."""
+
+from __future__ import annotations
+
+import uuid
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import OptionError
+from table_core.ondisk.layout import partition_text
+
+SCHEMA = pa.schema([("dt", pa.string()), ("shop", pa.int32()), ("v", pa.int64())])
+ALWAYS = {"manifest.full-compaction-threshold-size": "1 b", "manifest-sort.enabled": "true"}
+ROWS = [("c", 2, 1), ("a", 10, 2), (None, 1, 3), ("b", 2, 4), ("a", 9, 5)]
+
+
+def made(**options: str) -> tc.Table:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    table = catalog.create_table(
+        "d.t", SCHEMA, partition_by=("dt", "shop"), options={**ALWAYS, **options}
+    )
+    for dt, shop, v in [*ROWS, ("z", 0, 6)]:  # the last commit merges those before it
+        with table.write() as writer:
+            writer.write(pa.table({"dt": [dt], "shop": [shop], "v": [v]}, schema=SCHEMA))
+            writer.commit()
+    return table
+
+
+def partitions_in_base(table: tc.Table) -> list[tuple[str, str]]:
+    metadata, head = table.access.metadata, table.access.metadata.head()
+    assert head is not None
+    entries = [
+        entry
+        for meta in metadata.manifest_list(head.base_manifest_list)
+        for entry in metadata.manifest(meta)
+    ]
+    texts = (partition_text(table.definition, entry.partition) for entry in entries)
+    return [(text["dt"], text["shop"]) for text in texts]
+
+
+def test_entries_are_in_the_order_of_partition_values() -> None:
+    table = made()
+    default = "__DEFAULT_PARTITION__"
+    in_order = [(default, "1"), ("a", "9"), ("a", "10"), ("b", "2"), ("c", "2")]
+    assert partitions_in_base(table) == in_order
+    assert sorted(table.read().to_arrow()["v"].to_pylist()) == [1, 2, 3, 4, 5, 6]
+
+
+def test_one_column_may_come_first() -> None:
+    table = made(**{"manifest-sort.partition-field": "shop"})
+    assert [shop for _, shop in partitions_in_base(table)] == ["1", "2", "2", "9", "10"]
+
+
+def test_a_column_that_is_no_partition_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"partition-field is 'v'.*\['dt', 'shop'\]"):
+        made(**{"manifest-sort.partition-field": "v"})
