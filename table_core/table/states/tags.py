@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["Tags", "check_tag_name", "state_of", "tag_names", "tagged", "write_tag"]
+__all__ = [
+    "Tags",
+    "check_tag_name",
+    "state_of",
+    "tag_names",
+    "tagged",
+    "without_changelog",
+    "write_tag",
+]
 
 _PREFIX: Final = "tag-"
 _NANOS_PER_MS: Final = 1_000_000
@@ -55,6 +63,11 @@ def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
     path = layout.snapshot_path(snapshot.id, access.branch)
     if snapshot.id >= access.metadata.floor() and access.storage.exists(path):
         return snapshot
+    return without_changelog(snapshot)
+
+
+def without_changelog(snapshot: Snapshot) -> Snapshot:
+    """``snapshot`` as a state, and no change."""
     return replace(
         snapshot,
         changelog_manifest_list=None,
