@@ -42,6 +42,8 @@ def rescale(
     partitions: Sequence[Mapping[str, object]] | None,
     commit: CommitAs,
     rewrite: Rewrite | None = None,
+    *,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.rescale``.  ``rewrite`` moves the rows, by default in this process."""
     started_ms = access.clock.now_ms()
@@ -54,26 +56,41 @@ def rescale(
             argument="buckets",
             value=buckets,
         )
-    if wanted != access.metadata.latest_schema().bucket:
+    if wanted != access.metadata.latest_schema().bucket and not dry_run:
         alter(access, (SetOption("bucket", str(wanted)),))
     access = access.with_schema(access.metadata.latest_schema()).with_options(
         {"bucket": str(wanted)}
     )
     done = find_commit(access, commit)
-    old = {} if done is not None else _with_another_count(access, partitions)
-    if hides_level0(access.schema, access.options):
-        _show_all(access, old)
     head = access.metadata.head()
-    if old:
-        done = (rewrite or _written_anew)(access, head, frozenset(old), commit)
+    live = access.metadata.live_files(head)
+    old = {} if done is not None else _with_another_count(access, partitions)
+    gone = live.of_partitions(old.__contains__)
+    if old and not dry_run:
+        if hides_level0(access.schema, access.options):
+            _show_all(access, old)
+        now = access.metadata.head()
+        done = (rewrite or _written_anew)(access, now, frozenset(old), commit)
+    size, size_gone = int(live.size.sum()), int(gone.size.sum())
+    files_after, size_after = len(live), size
+    if old and done is not None:  # what comes depends on the rows: a dry run does not say
+        files_after += done.files_added - len(gone)
+        size_after += done.bytes_added - size_gone
+    before = head.id if head else None
     return ResultDocument(
         action="rescale",
         table=access.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
-        files_deleted=done.files_deleted if done else 0,
+        snapshot_before=before,
+        snapshot_after=(done.snapshot_id if done else None) or before,
+        files_before=len(live),
+        files_after=files_after,
+        bytes_before=size,
+        bytes_after=size_after,
+        files_deleted=len(gone),
+        bytes_deleted=size_gone,
         rows_written=done.rows_added if done else 0,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
         details={
             "buckets": wanted,
             "partitions": len(old),

@@ -26,6 +26,7 @@ def mark_done(
     partitions: Sequence[Mapping[str, object]],
     *,
     none_is_fine: bool = False,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.mark_done``.
 
@@ -41,7 +42,7 @@ def mark_done(
     marked = []
     for row in rows:
         path = success_path(access, row)
-        marked.append({"path": path, "again": _mark(access, path)})
+        marked.append({"path": path, "again": _mark(access, path, dry_run=dry_run)})
     head = access.metadata.head_id()
     return ResultDocument(
         action="mark-done",
@@ -49,19 +50,21 @@ def mark_done(
         snapshot_before=head,
         snapshot_after=head,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
         details={"marked": marked},
     )
 
 
-def _mark(access: TableAccess, path: str) -> bool:
-    """Write the file; whether it was there before."""
+def _mark(access: TableAccess, path: str, *, dry_run: bool) -> bool:
+    """Write the file, unless ``dry_run``; whether it was there before."""
     now_ms = access.clock.now_ms()
     try:
         found = SuccessFile.from_json(access.storage.read(path), path=path)
     except NotFoundError:
         found = None
     created_ms = found.created_ms if found else now_ms
-    access.storage.write(path, SuccessFile(created_ms, now_ms).to_json())
+    if not dry_run:
+        access.storage.write(path, SuccessFile(created_ms, now_ms).to_json())
     return found is not None
 
 
