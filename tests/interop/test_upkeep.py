@@ -323,6 +323,9 @@ class Sequence:
             return
         which, option, rows = self.chance.choice(wanted)
         assert rows_of(self.ours(branch).read(**which).to_arrow()) == rows, (self.log, which)
+        name = str(which.get("tag"))
+        if "tag" in which and self.branches["main"].tags.get(name) != rows:
+            return  # Apache Paimon looks for the tags of a branch on main
         read = self.theirs(branch).read(**option)
         assert sorted(tuple(row[1:]) for row in read) == rows, (self.log, which)
 
