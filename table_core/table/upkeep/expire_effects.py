@@ -170,8 +170,8 @@ class Performer:
         delete_files(self.access, [*effect.paths, *paths_of(self.access, effect.data)])
 
     @perform.register(fx.CleanFolders)
-    def _clean_folders(self, effect: fx.CleanFolders) -> int:
-        return delete_empty_folders(self.access, effect.buckets)
+    def _clean_folders(self, effect: fx.CleanFolders) -> None:
+        delete_empty_folders(self.access, effect.buckets)
 
     @perform.register(fx.KeepChangelog)
     def _keep_changelog(self, effect: fx.KeepChangelog) -> None:

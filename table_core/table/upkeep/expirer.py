@@ -83,7 +83,6 @@ def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDo
             "snapshots_expired": list(done.snapshots),
             "earliest_snapshot": done.end,
             "metadata_files_deleted": done.metadata_deleted,
-            "folders_deleted": done.folders_deleted,
             "held_by": done.held_by.value if done.held_by else None,
             "unreadable": list(done.unreadable),
         },

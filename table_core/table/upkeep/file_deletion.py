@@ -57,15 +57,12 @@ def delete_files(access: TableAccess, paths: Sequence[str]) -> int:
         return sum(pool.map(access.storage.delete, shares))
 
 
-def delete_empty_folders(access: TableAccess, buckets: Iterable[tuple[bytes, int]]) -> int:
-    """Delete the folders of ``buckets`` that are empty, then empty partitions; how many went."""
-    deleted = 0
+def delete_empty_folders(access: TableAccess, buckets: Iterable[tuple[bytes, int]]) -> None:
+    """Delete the folders of ``buckets`` that are empty, then empty partitions."""
     for partition, bucket in sorted(buckets):
         folder = layout.bucket_path(access.schema, partition, bucket)
         depth = len(access.schema.partition_keys)
         while access.storage.delete_empty_folder(folder):
-            deleted += 1
             folder, depth = folder.rpartition("/")[0], depth - 1
             if depth < 0:
                 break
-    return deleted
