@@ -112,11 +112,11 @@ def _zone(option: str, text: str) -> tzinfo:
     if text in _UTC:
         return UTC
     match = _OFFSET.fullmatch(text)
-    if match is not None:
+    try:
+        if match is None:
+            return ZoneInfo(text)
         away = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
         return timezone(-away if match[1] == "-" else away)
-    try:
-        return ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise OptionError(
             f"{option}={text!r}: no such time zone; write one as Europe/Berlin or +02:00",
