@@ -76,12 +76,12 @@ def rescale(
     if old and done is not None:  # what comes depends on the rows: a dry run does not say
         files_after += done.files_added - len(gone)
         size_after += done.bytes_added - size_gone
-    before = head.id if head else None
+    head_id = head.id if head else None
     return ResultDocument(
         action="rescale",
         table=access.name,
-        snapshot_before=before,
-        snapshot_after=(done.snapshot_id if done else None) or before,
+        snapshot_before=head_id,
+        snapshot_after=(done.snapshot_id if done else None) or head_id,
         files_before=len(live),
         files_after=files_after,
         bytes_before=size,

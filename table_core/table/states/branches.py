@@ -163,7 +163,7 @@ class Branches:
             branch_access(access, name)
         folder = layout.branch_folder(name)
         documents = list(storage.walk(folder)) if there else []
-        bases = self._bases(name) if there else []
+        bases = _made_for(access, name) if there else []
         # While the branch is there, its files outlive the tag, and are told of as orphans later.
         done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
         if there and not dry_run:  # what makes it a branch goes first
@@ -172,15 +172,6 @@ class Branches:
             storage.delete_tree(folder)
         details = {"branch": name, "deleted": there, "documents_deleted": len(documents)}
         return replace(done, details={**details, **done.details})
-
-    def _bases(self, name: str) -> list[str]:
-        """The tag that was made for the branch ``name``, if it still stands for where that began."""
-        base, main = base_of(name), replace(self.access, metadata=Metadata(self.access.storage))
-        branch = branch_access(main, name)
-        if base not in tag_names(main) or base not in tag_names(branch):
-            return []
-        is_same = tagged(main, base).snapshot == tagged(branch, base).snapshot
-        return [base] if is_same else []
 
     def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
         """Give the branch ``name`` the free name ``to``.  Not atomic on object stores.
@@ -215,6 +206,16 @@ class Branches:
 def base_of(branch: str) -> str:
     """The tag that holds the snapshot that ``branch`` was made of."""
     return f"{branch}-base"
+
+
+def _made_for(access: TableAccess, name: str) -> list[str]:
+    """The tag that was made for the branch ``name``, if it still stands for where that began."""
+    base, main = base_of(name), replace(access, metadata=Metadata(access.storage))
+    branch = branch_access(main, name)
+    if base not in tag_names(main) or base not in tag_names(branch):
+        return []
+    is_same = tagged(main, base).snapshot == tagged(branch, base).snapshot
+    return [base] if is_same else []
 
 
 def _check_name(name: str) -> None:
