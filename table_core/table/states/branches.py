@@ -210,11 +210,10 @@ def base_of(branch: str) -> str:
 
 def _made_for(access: TableAccess, name: str) -> list[str]:
     """The tag that was made for the branch ``name``, if it still stands for where that began."""
-    base, main = base_of(name), replace(access, metadata=Metadata(access.storage))
-    branch = branch_access(main, name)
-    if base not in tag_names(main) or base not in tag_names(branch):
+    base, branch = base_of(name), branch_access(access, name)
+    if base not in tag_names(access) or base not in tag_names(branch):
         return []
-    is_same = tagged(main, base).snapshot == tagged(branch, base).snapshot
+    is_same = tagged(access, base).snapshot == tagged(branch, base).snapshot
     return [base] if is_same else []
 
 
