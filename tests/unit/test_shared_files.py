@@ -239,7 +239,7 @@ def test_a_snapshot_made_again_of_a_tag_lacks_its_changelog_and_nothing_else(bra
 def test_a_state_that_lacks_a_list_is_a_fault(which: str) -> None:
     table = made_again("main")
     storage, head = table.access.storage, table.latest_snapshot()
-    storage.delete([layout.manifest_path(getattr(head, which))])
+    storage.delete([layout.manifest_path(getattr(head, which)), layout.tag_path("t")])
     before = [info.path for info in storage.walk("")]
     later = tc.Table(replace(table.access, clock=Later()))
     with pytest.raises(tc.errors.FilesExpiredError):

@@ -161,6 +161,14 @@ class TestBranches:
             three.branches.create("b", snapshot=2)
         assert (three.tags.list(), three.branches.list()) == ([], [])
 
+    def test_the_base_of_a_branch_stays_once_it_stands_for_another_state(
+        self, three: tc.Table
+    ) -> None:
+        three.branches.create("b", snapshot=2)
+        three.tags.replace("b-base", snapshot=3)
+        assert three.branches.delete("b").details["tags"] == []
+        assert three.tags.list() == ["b-base"]
+
     def test_a_tag_that_only_sounds_like_the_base_of_a_branch_stays(self, three: tc.Table) -> None:
         three.tags.create("b-base")
         three.branches.create("b")
