@@ -290,7 +290,8 @@ def _linked(draft: Path, target: Path) -> bool:
 def _in_folder(make: Callable[[], None], begin: Callable[[], T]) -> T:
     """``begin`` a file in the folder of ``make``; whoever clears empty ones may take it meanwhile."""
     for _ in range(_ATTEMPTS - 1):
-        with contextlib.suppress(FileNotFoundError):
+        # ``mkdir`` says that it exists where it did and has gone since.
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
             make()
             return begin()
     make()
