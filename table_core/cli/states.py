@@ -60,34 +60,57 @@ def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
     show_records(rows, as_json=as_json)
 
 
-def _tagging(verb: str, about: str) -> None:
-    """The command that lets a tag stand for a snapshot."""
-
-    def run(
-        warehouse: Warehouse,
-        table: TableName,
-        name: Name,
-        snapshot: Snapshot = None,
-        timestamp: Timestamp = None,
-        time_retained: Retained = None,
-        as_json: AsJson = False,
-    ) -> None:
-        tag = getattr(opened(warehouse, table).tags, verb)(
-            name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
-        )
-        show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
-
-    tags.command(verb, help=about)(run)
+@tags.command("create")
+def create_tag(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    snapshot: Snapshot = None,
+    timestamp: Timestamp = None,
+    time_retained: Retained = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tag a snapshot, by default the newest."""
+    tag = opened(warehouse, table).tags.create(
+        name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
+    )
+    show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
 
 
-_tagging("create", "Tag a snapshot, by default the newest.")
-_tagging("replace", "Let a tag stand for another snapshot.")
+@tags.command("replace")
+def replace_tag(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    snapshot: Snapshot = None,
+    timestamp: Timestamp = None,
+    time_retained: Retained = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a tag stand for another snapshot, by default the newest."""
+    result = opened(warehouse, table).tags.replace(
+        name,
+        snapshot=snapshot,
+        timestamp=moment(timestamp),
+        time_retained=time_retained,
+        dry_run=dry_run,
+    )
+    output.show_result(result, as_json=as_json)
 
 
 @tags.command("rename")
-def rename_tag(warehouse: Warehouse, table: TableName, name: Name, to: Name) -> None:
+def rename_tag(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    to: Name,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
     """Give a tag another name."""
-    opened(warehouse, table).tags.rename(name, to)
+    result = opened(warehouse, table).tags.rename(name, to, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 @tags.command("delete")
@@ -99,7 +122,7 @@ def delete_tag(
     as_json: AsJson = False,
 ) -> None:
     """Delete a tag, and what only it kept."""
-    result = opened(warehouse, table).delete_tags([name], dry_run=dry_run)
+    result = opened(warehouse, table).tags.delete(name, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
 
@@ -114,23 +137,48 @@ def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = Fals
 
 
 @branches.command("create")
-def create_branch(warehouse: Warehouse, table: TableName, name: Name, tag: Tag = None) -> None:
-    """Make a branch, empty or from a tag."""
-    opened(warehouse, table).branches.create(name, tag=tag)
+def create_branch(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    tag: Tag = None,
+    snapshot: Snapshot = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a branch, empty or from a tag or a snapshot."""
+    result = opened(warehouse, table).branches.create(
+        name, tag=tag, snapshot=snapshot, dry_run=dry_run
+    )
+    output.show_result(result, as_json=as_json)
 
 
 @branches.command("rename")
-def rename_branch(warehouse: Warehouse, table: TableName, name: Name, to: Name) -> None:
+def rename_branch(
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    to: Name,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
     """Give a branch another name."""
-    opened(warehouse, table).branches.rename(name, to)
+    result = opened(warehouse, table).branches.rename(name, to, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 @branches.command("delete")
 def delete_branch(
-    warehouse: Warehouse, table: TableName, name: Name, if_exists: IfExists = False
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    if_exists: IfExists = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Delete a branch; its files stay until remove-orphan-files."""
-    opened(warehouse, table).branches.delete(name, if_exists=if_exists)
+    result = opened(warehouse, table).branches.delete(name, if_exists=if_exists, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 @branches.command("fast-forward")
@@ -160,17 +208,26 @@ def reset_consumer(
     table: TableName,
     name: Name,
     next_snapshot: Annotated[int, typer.Argument(metavar="SNAPSHOT")],
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let a consumer go on at a snapshot."""
-    opened(warehouse, table).consumers.reset(name, next_snapshot)
+    result = opened(warehouse, table).consumers.reset(name, next_snapshot, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 @consumers.command("delete")
 def delete_consumer(
-    warehouse: Warehouse, table: TableName, name: Name, if_exists: IfExists = False
+    warehouse: Warehouse,
+    table: TableName,
+    name: Name,
+    if_exists: IfExists = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> None:
     """Forget a consumer: expiry no longer waits for it."""
-    opened(warehouse, table).consumers.delete(name, if_exists=if_exists)
+    result = opened(warehouse, table).consumers.delete(name, if_exists=if_exists, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 def rollback(

@@ -37,6 +37,7 @@ def add_to(app: typer.Typer) -> None:
     for name, command in (
         ("rewrite-manifests", rewrite_manifests),
         ("analyze", analyze),
+        ("rescale", rescale),
         ("mark-done", mark_done),
         ("drop-partitions", drop_partitions),
         ("truncate", truncate),
@@ -58,11 +59,26 @@ def analyze(
     warehouse: Warehouse,
     table: TableName,
     columns: Annotated[str | None, typer.Option(help="Comma-separated; default all.")] = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Gather statistics for query planners."""
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    output.show_result(opened(warehouse, table).analyze(names), as_json=as_json)
+    output.show_result(opened(warehouse, table).analyze(names, dry_run=dry_run), as_json=as_json)
+
+
+def rescale(
+    warehouse: Warehouse,
+    table: TableName,
+    buckets: Annotated[int | None, typer.Option(help="Default: what the table has.")] = None,
+    partitions: Partitions = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write partitions that have another number of buckets anew."""
+    named = None if not partitions else [_partition(text) for text in partitions]
+    result = opened(warehouse, table).rescale(buckets, named, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 def mark_done(
@@ -70,11 +86,13 @@ def mark_done(
     table: TableName,
     partitions: Partitions = None,
     idle_time: Idle = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Mark partitions as complete: those named, or those that are idle."""
     named = None if not partitions else [_partition(text) for text in partitions]
-    output.show_result(opened(warehouse, table).mark_done(named, idle_time), as_json=as_json)
+    result = opened(warehouse, table).mark_done(named, idle_time, dry_run=dry_run)
+    output.show_result(result, as_json=as_json)
 
 
 def drop_partitions(

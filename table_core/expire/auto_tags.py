@@ -28,6 +28,8 @@ _HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 24 * _HOUR_MS
 _PARTS: Final = {"y": r"(-?\d{1,10}?)", "m": r"(\d\d)"}
 _NO_WATERMARK: Final = -(2**63)
+_LAST_MS: Final = 253_370_764_800_000
+"""The beginning of the year 9999."""
 _BATCH: Final = re.compile(r"batch-write-\d{4,10}-\d\d-\d\d")
 
 
@@ -166,9 +168,11 @@ class AutoTags:
     def _time(self, snapshot: Snapshot, local_ms: Callable[[int], int]) -> int | None:
         if not self.by_watermark:
             return local_ms(snapshot.time_millis)
-        if snapshot.watermark is None or snapshot.watermark == _NO_WATERMARK:
+        mark = snapshot.watermark
+        # One that ends a stream is no time of any period either.
+        if mark is None or not _NO_WATERMARK < mark < _LAST_MS:
             return None
-        return local_ms(snapshot.watermark)
+        return local_ms(mark)
 
 
 def batch_tag_name(at_ms: int) -> str:

@@ -277,7 +277,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class CleanFolders:
-    """Delete the folders of ``buckets`` that are empty, and empty partitions above; reply how many."""
+    """Delete the folders of ``buckets`` that are empty, and empty partitions above; reply None.
+
+    Not told of: which are empty is up to those who write meanwhile, and to the store.
+    """
 
     buckets: frozenset[BucketKey]
 
@@ -366,7 +369,6 @@ class Expired:
     """Data and changelog files, with their extra files."""
     bytes_deleted: int = 0
     metadata_deleted: int = 0
-    folders_deleted: int = 0
     held_by: HeldBy | None = None
     unreadable: tuple[int, ...] = ()
     """Snapshots whose manifests could not be read: their data files stay for orphan removal."""

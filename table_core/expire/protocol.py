@@ -58,11 +58,9 @@ def expire_snapshots(retention: fx.Retention) -> Steps[fx.Expired]:
     going = itertools.chain(bounds.leftovers, range(bounds.earliest, end))
     if (yield from run.expire_each(going, fx.ReadSnapshot, _expire_one, consumer=consumer)):
         held = fx.HeldBy.CONSUMER
-    folders: fx.Reply = 0
     if run.buckets and not retention.dry_run:
-        folders = yield fx.CleanFolders(frozenset(run.buckets))
-    assert isinstance(folders, int)
-    return run.expired(end, held, folders=folders)
+        yield fx.CleanFolders(frozenset(run.buckets))
+    return run.expired(end, held)
 
 
 def _begin(retention: fx.Retention, bounds: fx.Bounds, end: int) -> Steps[Run]:

@@ -102,7 +102,7 @@ class Run:
         if going and not self.retention.dry_run:
             yield fx.Delete(paths=tuple(going))
 
-    def expired(self, end: int, held: fx.HeldBy | None, *, folders: int = 0) -> fx.Expired:
+    def expired(self, end: int, held: fx.HeldBy | None) -> fx.Expired:
         """What was done."""
         return fx.Expired(
             end=end,
@@ -110,7 +110,6 @@ class Run:
             files_deleted=self.files,
             bytes_deleted=self.bytes,
             metadata_deleted=len(self.gone),
-            folders_deleted=folders,
             held_by=held,
             unreadable=tuple(self.unreadable),
         )

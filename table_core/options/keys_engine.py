@@ -33,8 +33,6 @@ __all__ = [
     "POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM",
     "SCAN_MANIFEST_PARALLELISM",
     "SCAN_MAX_SPLITS_PER_TASK",
-    "SINK_PROCESS_TIME_ZONE",
-    "SINK_WATERMARK_TIME_ZONE",
     "SORT_COMPACTION_LOCAL_SAMPLE_MAGNIFICATION",
     "SORT_COMPACTION_RANGE_STRATEGY",
     "SORT_ENGINE",
@@ -138,12 +136,6 @@ SCAN_MANIFEST_PARALLELISM: Final[Option[int | None]] = Option(
 )
 SCAN_MAX_SPLITS_PER_TASK: Final[Option[int]] = Option(
     "scan.max-splits-per-task", parse.integer, 10, "splits that wait at a reading task"
-)
-SINK_PROCESS_TIME_ZONE: Final[Option[str | None]] = Option(
-    "sink.process-time-zone", parse.text, None, "time zone of a stream's tags"
-)
-SINK_WATERMARK_TIME_ZONE: Final[Option[str]] = Option(
-    "sink.watermark-time-zone", parse.text, "UTC", "time zone of a stream's watermarks"
 )
 WRITE_BATCH_MEMORY: Final[Option[int]] = Option(
     "write.batch-memory", parse.size_bytes, 134217728, "memory of a batch of rows that is written"

@@ -27,6 +27,8 @@ __all__ = [
     "PARTITION_MARK_DONE_ACTION",
     "PARTITION_TIMESTAMP_FORMATTER",
     "PARTITION_TIMESTAMP_PATTERN",
+    "SINK_PROCESS_TIME_ZONE",
+    "SINK_WATERMARK_TIME_ZONE",
     "SNAPSHOT_CLEAN_EMPTY_DIRECTORIES",
     "SNAPSHOT_EXPIRE_EXECUTION_MODE",
     "SNAPSHOT_EXPIRE_LIMIT",
@@ -135,6 +137,15 @@ TAG_PERIOD_FORMATTER: Final[Option[str]] = Option(
     parse.choice("with-dashes", "without-dashes", "without-dashes-and-spaces"),
     "with-dashes",
     "with_dashes / without_dashes / without_dashes_and_spaces",
+)
+SINK_PROCESS_TIME_ZONE: Final[Option[str | None]] = Option(
+    "sink.process-time-zone",
+    parse.text,
+    None,
+    "tags by process time: whose days and hours; default: the zone of the process",
+)
+SINK_WATERMARK_TIME_ZONE: Final[Option[str]] = Option(
+    "sink.watermark-time-zone", parse.text, "UTC", "tags by watermark: whose days and hours"
 )
 TAG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
     "tag.num-retained-max", parse.integer, None, "max auto tags"

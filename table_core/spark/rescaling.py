@@ -35,6 +35,7 @@ def rescale(
     buckets: int | None = None,
     partitions: Sequence[Mapping[str, object]] | None = None,
     commit: CommitAs | None = None,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """``Table.rescale`` by Spark; no session is needed where every partition fits already.
 
@@ -57,4 +58,5 @@ def rescale(
         return commit_replacing(access, tuple(results), commit, selection)
 
     moves = rewrite if holds(table.definition.fields) else None
-    return decided.rescale(table.access, buckets, partitions, commit or CommitAs(), moves)
+    as_whom = commit or CommitAs()
+    return decided.rescale(table.access, buckets, partitions, as_whom, moves, dry_run=dry_run)

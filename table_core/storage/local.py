@@ -9,12 +9,13 @@ those of killed processes too.  Source: spec 1.1 and 10.2.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -30,12 +31,14 @@ from table_core.storage.os_errors import NO_HARD_LINKS, explained
 from table_core.storage.paths import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 __all__ = ["LocalStorage"]
 
+T = TypeVar("T")
 _REMOVALS_MAX: Final = 5
+_ATTEMPTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +197,10 @@ class LocalStorage:
         """An Arrow file for writing ``path``; durable after ``sync``."""
         target = self._at(path)
         with explained(self.uri, path, "create"):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            return pa.OSFile(str(target), "wb")
+            return _in_folder(
+                lambda: target.parent.mkdir(parents=True, exist_ok=True),
+                lambda: pa.OSFile(str(target), "wb"),
+            )
 
     def sync(self, paths: Iterable[str]) -> None:
         """Make files durable, and the folders that name them up to the root."""
@@ -217,10 +222,10 @@ class LocalStorage:
 
     def _draft(self, target: Path, body: bytes, *, durable: bool = True) -> Path:
         """A file beside ``target`` that holds ``body``."""
-        _make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{uuid.uuid4()}.tmp")
+        begun = _in_folder(lambda: _make_folder(target.parent), lambda: draft.open("xb"))
         try:
-            with draft.open("xb") as file:
+            with begun as file:
                 file.write(body)
                 if durable:
                     file.flush()
@@ -280,6 +285,17 @@ def _linked(draft: Path, target: Path) -> bool:
                 feature="atomic create",
             ) from error
     return True
+
+
+def _in_folder(make: Callable[[], None], begin: Callable[[], T]) -> T:
+    """``begin`` a file in the folder of ``make``; whoever clears empty ones may take it meanwhile."""
+    for _ in range(_ATTEMPTS - 1):
+        # ``mkdir`` says that it exists where it did and has gone since.
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
+            make()
+            return begin()
+    make()
+    return begin()
 
 
 def _make_folder(folder: Path) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Commit", "CommitAs", "ResultDocument"]
+    from table_core.table.access import TableAccess
+
+__all__ = ["Commit", "CommitAs", "ResultDocument", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +81,18 @@ class ResultDocument:
         """JSON-safe members, under the same names."""
         document = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return document | {"details": dict(self.details)}
+
+
+def unchanged(
+    access: TableAccess, action: str, details: Mapping[str, object], *, dry_run: bool = False
+) -> ResultDocument:
+    """The result of a verb that makes no snapshot and takes no data file."""
+    head = access.metadata.head_id()
+    return ResultDocument(
+        action=action,
+        table=access.name,
+        snapshot_before=head,
+        snapshot_after=head,
+        dry_run=dry_run,
+        details=details,
+    )

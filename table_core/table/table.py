@@ -319,6 +319,7 @@ class Table(Upkeep):
         buckets: int | None = None,
         partitions: Sequence[Mapping[str, object]] | None = None,
         commit: CommitAs | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Write partitions with another number of buckets than the table's anew, in one commit.
 
@@ -330,7 +331,7 @@ class Table(Upkeep):
         """
         from table_core.table.compacting.rescale import rescale
 
-        return rescale(self.access, buckets, partitions, commit or CommitAs())
+        return rescale(self.access, buckets, partitions, commit or CommitAs(), dry_run=dry_run)
 
     def truncate(self, commit: CommitAs | None = None, dry_run: bool = False) -> ResultDocument:
         """Take every row out, with one OVERWRITE commit."""

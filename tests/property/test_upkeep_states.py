@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -23,6 +24,8 @@ from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.states.branches import Branches
 from table_core.table.states.tags import Tags
+
+pytestmark = pytest.mark.usefixtures("forgetful")
 
 SCHEMA = pa.schema(
     [

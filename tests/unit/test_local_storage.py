@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
@@ -158,3 +159,26 @@ def test_walk_neither_follows_nor_tells_links_to_folders(tmp_path):
 def test_a_local_store_travels_to_another_process(tmp_path):
     storage = LocalStorage(tmp_path)
     assert pickle.loads(pickle.dumps(storage)) == storage
+
+
+def test_who_clears_empty_folders_stops_no_writer(tmp_path):
+    """Mutant: the folder made once.  What is written is never cleared."""
+    storage, done = LocalStorage(tmp_path), threading.Event()
+
+    def clear():
+        while not done.is_set():
+            if storage.delete_empty_folder("p=1/bucket-0"):
+                storage.delete_empty_folder("p=1")
+
+    clearer = threading.Thread(target=clear)
+    clearer.start()
+    try:
+        for number in range(ROUNDS):
+            name = f"p=1/bucket-0/data-{number}"
+            with storage.open_output(name) as file:
+                file.write(b"x")
+            storage.write(f"p=1/bucket-0/mark-{number}", b"y", durable=False)
+            storage.delete([name, f"p=1/bucket-0/mark-{number}"])
+    finally:
+        done.set()
+        clearer.join()

@@ -67,7 +67,21 @@ def test_what_names_no_partition_is_refused(spec: dict[str, object]) -> None:
 
 
 def test_other_actions_are_refused_by_name() -> None:
-    table = create(partition__mark_done_action="success-file, mark-event")
-    with pytest.raises(tc.errors.UnsupportedFeatureError, match="mark-event"):
+    table = create(partition__mark_done_action="success-file, http-report")
+    with pytest.raises(tc.errors.UnsupportedFeatureError, match="http-report"):
         table.mark_done([{"dt": "2026-01-01", "h": "x"}])
     assert not marks(table)
+
+
+def test_a_done_partition_is_a_folder_beside_and_an_event_is_told() -> None:
+    table = create(partition__mark_done_action="done-partition,mark-event")
+    done = table.mark_done([{"dt": "2026-01-01", "h": "a/b"}]).details
+    assert [mark["path"] for mark in done["marked"]] == ["dt=20454/h=a%2Fb.done/_SUCCESS"]
+    assert done["events"] == [{"dt": "20454", "h": "a/b"}]
+    with table.write() as writer:
+        writer.write(pa.table({"dt": [None], "h": ["x"], "v": [1]}, schema=SCHEMA))
+        writer.commit()
+    soon = table.access.clock.now_ms() + 60_000
+    left = table.remove_orphan_files(older_than=soon, allow_young=True)
+    assert (left.files_deleted, left.details["foreign"]) == (0, [])
+    assert list(marks(table)) == ["dt=20454/h=a%2Fb.done/_SUCCESS"]

@@ -66,6 +66,11 @@ REFUSED: dict[str, tuple[Callable[[Any], object], type[tc.errors.TableError], st
         NotFoundError,
         "'x'",
     ),
+    "a branch of what has expired": (
+        lambda t: t.branches.create("c", snapshot=1),
+        NotFoundError,
+        "3 to 4",
+    ),
     "a consumer of what has expired": (lambda t: t.consumers.reset("c", 1), NotFoundError, "3"),
     "a consumer of what is not yet": (lambda t: t.consumers.reset("c", 9), ArgumentError, "4"),
 }
@@ -83,6 +88,15 @@ def test_it_is_refused_and_nothing_is_done(name: str, table: Any) -> None:
 def test_files_outside_the_table_are_refused_by_name() -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"data-file\.external-paths"):
         put(create(**{"data-file.external-paths": "memory://elsewhere"}), 1)
+
+
+def test_a_table_with_files_elsewhere_does_not_begin_to_expire(table: Any) -> None:
+    elsewhere = {"data-file.external-paths": "memory://elsewhere"}
+    there, before = tc.Table(table.access.with_options(elsewhere)), files(table)
+    for verb in (there.expire_snapshots, there.expire_changelogs):
+        with pytest.raises(UnsupportedFeatureError, match=r"data-file\.external-paths"):
+            verb(retain_max=1)
+    assert files(table) == before
 
 
 def files(table: Any) -> dict[str, bytes]:

@@ -128,6 +128,16 @@ def test_foreign_files_are_reported_and_stay() -> None:
     assert set(foreign) <= paths(table)
 
 
+@pytest.mark.parametrize(("after_ms", "goes"), [(0, 0), (1, 1)])
+def test_exactly_as_young_as_the_floor_is_young(after_ms: int, goes: int) -> None:
+    table = create()
+    path = orphan(table)
+    (made,) = (info for info in table.access.storage.walk("") if info.path == path)
+    clock = Later(made.modified_ms + DAY_MS + after_ms)
+    done = tc.Table(replace(table.access, clock=clock)).remove_orphan_files()
+    assert (done.files_deleted, done.details["young_files"]) == (goes, 1 - goes)
+
+
 def test_a_file_without_a_time_is_young() -> None:
     table = create()
     put(table, 1)

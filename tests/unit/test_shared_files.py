@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
 from table_core.table.metadata import Metadata
 
@@ -176,6 +177,86 @@ def test_a_branch_of_an_expired_snapshot_names_no_changelog_that_is_gone() -> No
     later = tc.Table(replace(copy.access, clock=Later()))
     assert later.remove_orphan_files().files_deleted == 0
     assert keys(on_branch(fresh(copy), "b")) == [1]
+
+
+def test_the_changelog_of_a_tag_is_asked_for_by_nobody() -> None:
+    table = create(changelog_producer="input")
+    for key, name in ((1, "a"), (2, "b"), (3, None)):
+        put(table, key)
+        if name is not None:
+            table.tags.create(name)
+    table.expire_snapshots(retain_max=1)
+    copy = fresh(table)
+    put(copy, 4)
+    copy = fresh(copy)
+    assert copy.expire_snapshots(retain_max=1).details["snapshots_expired"] == [3]
+    copy = fresh(copy)
+    copy.tags.delete("a")
+    copy = fresh(copy)
+    assert (keys(copy, tag="b"), keys(copy)) == ([1, 2], [1, 2, 3, 4])
+
+
+def made_again(branch: str) -> Any:
+    """A table with snapshot 2 as Apache Paimon makes it of a tag: with the changelog that has gone."""
+    table = create(changelog_producer="input")
+    for key in (1, 2, 3):
+        put(table, key)
+        if key == 2:
+            table.tags.create("t")
+    table.expire_snapshots(retain_max=1)
+    storage, state = table.access.storage, table.tags.get("t").snapshot
+    if branch == "main":
+        storage.delete([layout.snapshot_path(3)])
+    else:
+        storage.write(layout.tag_path("t", branch), storage.read(layout.tag_path("t")))
+        storage.write(layout.schema_path(0, branch), storage.read(layout.schema_path(0)))
+    storage.write(layout.snapshot_path(2, branch), state.to_json())
+    for which in ("EARLIEST", "LATEST"):
+        storage.write(layout.hint_path("snapshot", which, branch), b"2")
+    return fresh(table)
+
+
+@pytest.mark.parametrize("branch", ["main", "b"])
+def test_a_snapshot_made_again_of_a_tag_lacks_its_changelog_and_nothing_else(branch: str) -> None:
+    table = made_again(branch)
+    later = tc.Table(replace(table.access, clock=Later()))
+    done = later.remove_orphan_files().details
+    assert done["lost_changelogs"] == [layout.snapshot_path(2, branch)]
+    copy = fresh(table)
+    assert keys(on_branch(copy, branch)) == keys(copy, tag="t") == [1, 2]
+    put(copy, 9)
+    copy = fresh(copy)
+    copy.expire_snapshots(retain_max=1)
+    copy = fresh(copy)
+    copy.tags.delete("t")
+    copy = fresh(copy)
+    assert keys(copy) == ([1, 2, 9] if branch == "main" else [1, 2, 3, 9])
+    if branch != "main":
+        assert keys(on_branch(copy, branch)) == [1, 2]
+
+
+@pytest.mark.parametrize("which", ["delta_manifest_list", "base_manifest_list"])
+def test_a_state_that_lacks_a_list_is_a_fault(which: str) -> None:
+    table = made_again("main")
+    storage, head = table.access.storage, table.latest_snapshot()
+    storage.delete([layout.manifest_path(getattr(head, which)), layout.tag_path("t")])
+    before = [info.path for info in storage.walk("")]
+    later = tc.Table(replace(table.access, clock=Later()))
+    with pytest.raises(tc.errors.FilesExpiredError):
+        later.remove_orphan_files()
+    assert [info.path for info in storage.walk("")] == before
+
+
+def test_a_later_snapshot_that_lacks_its_changelog_is_a_fault() -> None:
+    table = create(changelog_producer="input")
+    put(table, 1)
+    put(table, 2)
+    gone = layout.manifest_path(table.latest_snapshot().changelog_manifest_list)
+    table.access.storage.delete([gone])
+    copy = fresh(table)
+    later = tc.Table(replace(copy.access, clock=Later()))
+    with pytest.raises(tc.errors.FilesExpiredError, match=gone):
+        later.remove_orphan_files()
 
 
 def test_a_tag_whose_snapshot_is_there_takes_nothing_along() -> None:

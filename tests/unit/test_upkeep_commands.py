@@ -51,19 +51,19 @@ def test_tags_from_beginning_to_end(table: Any) -> None:
     made = run(table, "tag", "create", "d.t", "one", "--snapshot", "1", "--json")
     assert made == [{"tag": "one", "snapshot": 1}]
     run(table, "tag", "replace", "d.t", "one", "--time-retained", "1 d", "--json")
-    run(table, "tag", "rename", "d.t", "one", "two")
+    run(table, "tag", "rename", "d.t", "one", "two", "--json")
     (listed,) = run(table, "tag", "list", "d.t", "--json")
     assert (listed["tag"], listed["snapshot"], listed["retained_hours"]) == ("two", 3, 24)
     said = run(table, "tag", "delete", "d.t", "two", "--dry-run", "--json")
-    assert (said["action"], said["dry_run"], table.tags.list()) == ("delete-tags", True, ["two"])
+    assert (said["action"], said["dry_run"], table.tags.list()) == ("delete-tag", True, ["two"])
     run(table, "tag", "delete", "d.t", "two", "--json")
     assert table.tags.list() == []
 
 
 def test_branches_and_rollback(table: Any) -> None:
     table.tags.create("one", snapshot=1)
-    run(table, "branch", "create", "d.t", "b", "--tag", "one")
-    run(table, "branch", "rename", "d.t", "b", "c")
+    run(table, "branch", "create", "d.t", "b", "--tag", "one", "--json")
+    run(table, "branch", "rename", "d.t", "b", "c", "--json")
     assert run(table, "branch", "list", "d.t", "--json") == [{"branch": "c", "snapshot": 1}]
     said = run(table, "rollback", "d.t", "--snapshot", "2", "--dry-run", "--json")
     assert said["details"]["snapshots_removed"] == [3]
@@ -75,14 +75,14 @@ def test_branches_and_rollback(table: Any) -> None:
     assert said["details"] == done["details"]
     assert done["details"]["lost"] == [2]
     assert table.latest_snapshot().id == 1
-    run(table, "branch", "delete", "d.t", "c")
+    run(table, "branch", "delete", "d.t", "c", "--json")
 
 
 def test_consumers(table: Any) -> None:
-    run(table, "consumer", "reset", "d.t", "c", "2")
+    run(table, "consumer", "reset", "d.t", "c", "2", "--json")
     found = run(table, "consumer", "list", "d.t", "--json")
     assert found == [{"consumer": "c", "next_snapshot": 2}]
-    run(table, "consumer", "delete", "d.t", "c")
+    run(table, "consumer", "delete", "d.t", "c", "--json")
     assert table.consumers.list() == {}
 
 
@@ -110,6 +110,8 @@ def test_clones_manifests_statistics_and_databases(table: Any, tmp_path: Path) -
     done = run(table, "compact-database", "d", "--strategy", "full", "--json")
     assert done["files_after"] == 3
     assert tc.open_catalog(tmp_path.as_uri()).tables("e") == ["t"]
+    done = run(table, "rescale", "d.t", "--buckets", "2", "--dry-run", "--json")
+    assert done["details"] == {"buckets": 2, "partitions": 2, "replayed": False}
 
 
 def test_health_with_other_thresholds(table: Any) -> None:

@@ -16,17 +16,25 @@ class PaimonAnalyzeOperator(PaimonTableOperator):
     """Store statistics of the newest snapshot: rows; by column distinct values, NULLs, bounds.
 
     :param columns: the columns to look at; default is all.  (templated)
+    :param dry_run: only report them.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "columns")
     action = "analyze"
 
     def __init__(
-        self, *, columns: Sequence[str] | None = None, engine: str = "local", **kwargs: Any
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.columns = columns
+        self.dry_run_only = dry_run
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.analyze``."""
-        return {"columns": None if self.columns is None else list(self.columns)}
+        columns = None if self.columns is None else list(self.columns)
+        return {"columns": columns, "dry_run": self.dry_run_only}

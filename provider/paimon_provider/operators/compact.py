@@ -72,6 +72,7 @@ class PaimonRescaleOperator(PaimonTableOperator):
     :param buckets: change the table to so many buckets first; default: as its option says.
         (templated)
     :param partitions: which ones, e.g. ``[{"dt": "{{ ds }}"}]``; None means all.  (templated)
+    :param dry_run: only report what would be written anew.
     """
 
     template_fields: Sequence[str] = (
@@ -89,18 +90,21 @@ class PaimonRescaleOperator(PaimonTableOperator):
         *,
         buckets: int | str | None = None,
         partitions: Sequence[Mapping[str, str]] | None = None,
+        dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.buckets = buckets
         self.partitions = partitions
+        self.dry_run_only = dry_run
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.rescale``."""
         return {
             "buckets": None if self.buckets is None else int(self.buckets),
             "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
+            "dry_run": self.dry_run_only,
         }
 
 

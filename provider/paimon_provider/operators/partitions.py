@@ -17,6 +17,7 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
 
     :param partitions: e.g. ``[{"dt": "{{ ds }}"}]``; naming some of the partition columns drops
         all that agree.  (templated)
+    :param dry_run: only report what would be dropped.
     """
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "partitions")
@@ -27,14 +28,21 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
     action = "drop-partitions"
 
     def __init__(
-        self, *, partitions: Sequence[Mapping[str, Any]], engine: str = "local", **kwargs: Any
+        self,
+        *,
+        partitions: Sequence[Mapping[str, Any]],
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.partitions = partitions
+        self.dry_run_only = dry_run
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.drop_partitions``."""
-        return {"partitions": [dict(partition) for partition in self.partitions]}
+        partitions = [dict(partition) for partition in self.partitions]
+        return {"partitions": partitions, "dry_run": self.dry_run_only}
 
 
 class PaimonMarkPartitionDoneOperator(PaimonTableOperator):

@@ -25,6 +25,7 @@ class PaimonRollbackOperator(PaimonTableOperator):
     :param tag: or to this tag.  (templated)
     :param timestamp: or to the newest snapshot at or before this point in time, ISO 8601 with a
         zone.  (templated)
+    :param dry_run: only report which snapshots and tags would be gone.
     """
 
     template_fields: Sequence[str] = (
@@ -39,6 +40,7 @@ class PaimonRollbackOperator(PaimonTableOperator):
         snapshot: int | str | None = None,
         tag: str | None = None,
         timestamp: str | int | datetime | None = None,
+        dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,
     ) -> None:
@@ -52,6 +54,7 @@ class PaimonRollbackOperator(PaimonTableOperator):
         self.snapshot = snapshot
         self.tag = tag
         self.timestamp = timestamp
+        self.dry_run_only = dry_run
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.rollback_to``."""
@@ -59,4 +62,5 @@ class PaimonRollbackOperator(PaimonTableOperator):
             "snapshot": snapshot_id(self.snapshot, "snapshot"),
             "tag": self.tag,
             "timestamp": epoch_ms(self.timestamp, "timestamp"),
+            "dry_run": self.dry_run_only,
         }

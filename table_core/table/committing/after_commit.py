@@ -26,7 +26,7 @@ from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.options import keys_commit, keys_retention, keys_scan
 from table_core.table.states.auto_tags import make_batch_tag, make_due_tags
 from table_core.table.states.expire_tags import expire_tags, next_tag_expiry_ms
-from table_core.table.upkeep.consumers import expire_consumers
+from table_core.table.upkeep.consumers import Consumers
 from table_core.table.upkeep.expire_effects import Performer
 from table_core.table.upkeep.expirer import changelog_retention, snapshot_retention
 from table_core.table.upkeep.idle_partitions import named_partition
@@ -134,7 +134,7 @@ def _listed_tags(access: TableAccess) -> frozenset[tuple[str, int, int]]:
 def _expire_consumers(access: TableAccess) -> None:
     age_ms = access.options.get(keys_scan.CONSUMER_EXPIRATION_TIME)
     if age_ms is not None:
-        expire_consumers(access, older_than_ms=access.clock.now_ms() - age_ms)
+        Consumers(access).expire(access.clock.now_ms() - age_ms)
 
 
 def _expire_snapshots(access: TableAccess, newest: int) -> None:

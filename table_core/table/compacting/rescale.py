@@ -5,6 +5,7 @@ Source: spec 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
+    from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit
@@ -42,6 +44,8 @@ def rescale(
     partitions: Sequence[Mapping[str, object]] | None,
     commit: CommitAs,
     rewrite: Rewrite | None = None,
+    *,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """See ``Table.rescale``.  ``rewrite`` moves the rows, by default in this process."""
     started_ms = access.clock.now_ms()
@@ -54,31 +58,55 @@ def rescale(
             argument="buckets",
             value=buckets,
         )
-    if wanted != access.metadata.latest_schema().bucket:
+    if wanted != access.metadata.latest_schema().bucket and not dry_run:
         alter(access, (SetOption("bucket", str(wanted)),))
     access = access.with_schema(access.metadata.latest_schema()).with_options(
         {"bucket": str(wanted)}
     )
     done = find_commit(access, commit)
-    old = {} if done is not None else _with_another_count(access, partitions)
-    if hides_level0(access.schema, access.options):
-        _show_all(access, old)
     head = access.metadata.head()
-    if old:
-        done = (rewrite or _written_anew)(access, head, frozenset(old), commit)
-    return ResultDocument(
-        action="rescale",
-        table=access.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
-        files_deleted=done.files_deleted if done else 0,
+    live = access.metadata.live_files(head)
+    old = {} if done is not None else _with_another_count(access, partitions)
+    gone = live.of_partitions(old.__contains__)
+    if old and not dry_run:
+        if hides_level0(access.schema, access.options):
+            _show_all(access, old)
+        now = access.metadata.head()
+        done = (rewrite or _written_anew)(access, now, frozenset(old), commit)
+    result = _told(access, head, live, gone, done if old else None)
+    return replace(
+        result,
+        snapshot_after=(done.snapshot_id if done else None) or result.snapshot_before,
         rows_written=done.rows_added if done else 0,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
         details={
             "buckets": wanted,
             "partitions": len(old),
             "replayed": bool(done and done.replayed),
         },
+    )
+
+
+def _told(
+    access: TableAccess,
+    head: Snapshot | None,
+    live: FileColumns,
+    gone: FileColumns,
+    done: Commit | None,
+) -> ResultDocument:
+    """Which files go, and with ``done`` which came: that depends on the rows."""
+    size, size_gone = int(live.size.sum()), int(gone.size.sum())
+    return ResultDocument(
+        action="rescale",
+        table=access.name,
+        snapshot_before=head.id if head else None,
+        files_before=len(live),
+        files_after=len(live) + (done.files_added - len(gone) if done else 0),
+        bytes_before=size,
+        bytes_after=size + (done.bytes_added - size_gone if done else 0),
+        files_deleted=len(gone),
+        bytes_deleted=size_gone,
     )
 
 
@@ -123,12 +151,12 @@ def _written_anew(
     access = guarded(access, head)
     selection = Selection.static(partitions.__contains__)
 
-    def replace(result: WriteResult) -> Commit:
+    def replaced(result: WriteResult) -> Commit:
         return commit_replacing(access, (result,), commit, selection)
 
     plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
     reader = SplitReader(access=access, fields=access.schema.fields)
-    with TableWriter(access, replace, replaces=True) as writer:
+    with TableWriter(access, replaced, replaces=True) as writer:
         for split in plan.splits:
             for rows in reader.read(split):
                 writer.write(rows)

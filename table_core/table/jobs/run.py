@@ -13,9 +13,8 @@ from table_core.table.catalog import open_catalog, open_table
 from table_core.table.changing import merge_into as clauses
 from table_core.table.jobs.embedded import EmbeddedEngine, quiet
 from table_core.table.jobs.flow import run_flow, views_of
-from table_core.table.results import CommitAs
+from table_core.table.results import CommitAs, unchanged
 from table_core.table.states import state_jobs
-from table_core.table.states.state_jobs import unchanged
 from table_core.table.writing.file_rows import append_files
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _create(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultD
         comment=args.get("comment"),
         if_not_exists=args.get("if_not_exists", True),
     )
-    return unchanged("create-table", table, {"created": not existed})
+    return unchanged(table.access, "create-table", {"created": not existed})
 
 
 def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
@@ -92,7 +91,7 @@ def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
     before = catalog.table(spec.table).definition.id
     table = catalog.alter_table(spec.table, wanted)
     details = {"schema_before": before, "schema_after": table.definition.id}
-    return unchanged("alter-table", table, details)
+    return unchanged(table.access, "alter-table", details)
 
 
 def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from table_core.errors import OptionError
 from table_core.expire.auto_tags import AutoTags, batch_tag_name, is_batch_tag
 from table_core.options import keys_retention
 from table_core.table.states.tag_deletion import delete_tags
 from table_core.table.states.tags import tag_names, tagged, write_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import tzinfo
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
 __all__ = ["make_batch_tag", "make_due_tags"]
+
+_UTC: Final = {"Z", "UTC", "GMT", "UT"}
+_OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
 
 def make_due_tags(access: TableAccess) -> list[str]:
@@ -27,9 +35,7 @@ def make_due_tags(access: TableAccess) -> list[str]:
     names = tag_names(access)
     newest = auto.newest(names)
 
-    def local_ms(at_ms: int) -> int:
-        return at_ms + access.clock.local_offset_ms(at_ms)
-
+    local_ms = _wall_clock(access, by_watermark=auto.by_watermark)
     # Times only grow, so where the newest snapshot makes no tag, no older one does.
     if not auto.is_due(head, newest, local_ms):
         return []
@@ -77,3 +83,42 @@ def _snapshots(access: TableAccess, start: int | None, end: int) -> Iterator[Sna
     earliest = access.metadata.earliest_id() or end
     for id in range(max(start or earliest, earliest), end + 1):
         yield access.metadata.snapshot(id)
+
+
+def _wall_clock(access: TableAccess, *, by_watermark: bool) -> Callable[[int], int]:
+    """Epoch to wall clock, in milliseconds, in the zone whose days the tags are named after."""
+    text = access.options.get(keys_retention.SINK_PROCESS_TIME_ZONE)
+    option = keys_retention.SINK_PROCESS_TIME_ZONE.key
+    if by_watermark:
+        text = access.options.get(keys_retention.SINK_WATERMARK_TIME_ZONE)
+        option = keys_retention.SINK_WATERMARK_TIME_ZONE.key
+    if text is None:
+        return lambda at_ms: at_ms + access.clock.local_offset_ms(at_ms)
+    zone = _zone(option, text)
+
+    def local_ms(at_ms: int) -> int:
+        offset = datetime.fromtimestamp(at_ms // 1000, zone).utcoffset()
+        return at_ms + (offset or timedelta()) // timedelta(milliseconds=1)
+
+    return local_ms
+
+
+def _zone(option: str, text: str) -> tzinfo:
+    """What Java's ``ZoneId.of`` says to ``text``.
+
+    Raises:
+        OptionError: there is no such zone.
+    """
+    if text in _UTC:
+        return UTC
+    match = _OFFSET.fullmatch(text)
+    try:
+        if match is None:
+            return ZoneInfo(text)
+        away = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        return timezone(-away if match[1] == "-" else away)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise OptionError(
+            f"{option}={text!r}: no such time zone; write one as Europe/Berlin or +02:00",
+            option=option,
+        ) from error

@@ -10,7 +10,8 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.table.metadata import Metadata
-from table_core.table.states.tags import state_of, tagged
+from table_core.table.results import unchanged
+from table_core.table.states.tags import Tags, state_of, tag_names, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.results import ResultDocument
 
-__all__ = ["Branches", "branch_access", "branch_names"]
+__all__ = ["Branches", "base_of", "branch_access", "branch_names"]
 
 _PREFIX: Final = "branch-"
 
@@ -68,20 +69,47 @@ class Branches:
     def __contains__(self, name: object) -> bool:
         return name in self.list()
 
-    def create(self, name: str, tag: str | None = None, if_not_exists: bool = False) -> None:
+    def create(
+        self,
+        name: str,
+        tag: str | None = None,
+        if_not_exists: bool = False,
+        snapshot: int | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
         """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
+
+        With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
+        included, then takes what the branch began with.
 
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
-            NotFoundError: no such tag.
-            ArgumentError: ``main``, a number, or another name that no branch may have.
+            NotFoundError: no such tag or snapshot.
+            ArgumentError: ``main``, a number, or another name that no branch may have; or both ``tag``
+                and ``snapshot``.
         """
         access = self.access
         _check_name(name)
-        if name in self.list():
-            if if_not_exists:
-                return
+        if tag is not None and snapshot is not None:
+            raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
+        exists = name in self.list()
+        if exists and not if_not_exists:
             raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
+        if snapshot is not None and not exists:
+            tag = base_of(name)
+            if dry_run:
+                access.metadata.snapshot(snapshot)
+            else:
+                Tags(access).create(tag, snapshot=snapshot)
+        elif tag is not None and not exists:
+            snapshot = tagged(access, tag).snapshot.id
+        if not exists and not dry_run:
+            self._make(name, tag)
+        details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
+        return unchanged(access, "create-branch", details, dry_run=dry_run)
+
+    def _make(self, name: str, tag: str | None) -> None:
+        access = self.access
         storage, source = access.storage, access.branch
         schemas = access.metadata.schema_ids()
         found = None if tag is None else tagged(access, tag)
@@ -118,28 +146,47 @@ class Branches:
             available=[],
         )
 
-    def delete(self, name: str, if_exists: bool = False) -> bool:
-        """Forget the branch ``name``; whether it was there.
+    def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
+        """Forget the branch ``name``, and the tag ``<name>-base`` if it was made for it.
 
-        Data files that only it needed stay until ``remove_orphan_files``.
+        ``details["deleted"]`` says whether it was there.  Data files that only it needed stay until
+        ``remove_orphan_files``.
+
+        Raises:
+            NotFoundError: there is none, and ``if_exists`` is off.
         """
+        from table_core.table.states.tag_deletion import delete_tags
+
+        access, storage = self.access, self.access.storage
         there = name in self.list()
         if not there and not if_exists:
-            branch_access(self.access, name)
-        storage = self.access.storage
-        if there:  # what makes it a branch goes first
-            first = Metadata(storage).schema_ids()[0]
-            storage.delete([layout.schema_path(first, name)])
-        storage.delete_tree(layout.branch_folder(name))
-        return there
+            branch_access(access, name)
+        folder = layout.branch_folder(name)
+        documents = list(storage.walk(folder)) if there else []
+        bases = _made_for(access, name) if there else []
+        # While the branch is there, its files outlive the tag, and are told of as orphans later.
+        done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
+        if there and not dry_run:  # what makes it a branch goes first
+            storage.delete([layout.schema_path(Metadata(storage).schema_ids()[0], name)])
+        if not dry_run:
+            storage.delete_tree(folder)
+        details = {"branch": name, "deleted": there, "documents_deleted": len(documents)}
+        return replace(done, details={**details, **done.details})
 
-    def rename(self, name: str, to: str) -> None:
-        """Give the branch ``name`` the free name ``to``.  Not atomic on object stores."""
+    def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
+        """Give the branch ``name`` the free name ``to``.  Not atomic on object stores.
+
+        Raises:
+            NotFoundError: no such branch.
+            AlreadyExistsError: ``to`` is taken.
+        """
         _check_name(to)
         branch_access(self.access, name)
         if to in self.list():
             raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
-        self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
+        if not dry_run:
+            self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
+        return unchanged(self.access, "rename-branch", {"branch": name, "to": to}, dry_run=dry_run)
 
     def fast_forward(self, name: str, dry_run: bool = False) -> ResultDocument:
         """Let main continue as ``name`` has: what main has done since the branch began is gone.
@@ -154,6 +201,20 @@ class Branches:
         if not dry_run:
             found.perform()
         return found.result(dry_run=dry_run)
+
+
+def base_of(branch: str) -> str:
+    """The tag that holds the snapshot that ``branch`` was made of."""
+    return f"{branch}-base"
+
+
+def _made_for(access: TableAccess, name: str) -> list[str]:
+    """The tag that was made for the branch ``name``, if it still stands for where that began."""
+    base, branch = base_of(name), branch_access(access, name)
+    if base not in tag_names(access) or base not in tag_names(branch):
+        return []
+    is_same = tagged(access, base).snapshot == tagged(branch, base).snapshot
+    return [base] if is_same else []
 
 
 def _check_name(name: str) -> None:

@@ -8,7 +8,7 @@ branch has it, or any later snapshot brought it in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from table_core.errors import FilesExpiredError, NotFoundError
@@ -19,6 +19,7 @@ from table_core.ondisk.snapshot import Snapshot
 from table_core.ondisk.tag import Tag
 from table_core.table.metadata import Metadata
 from table_core.table.states.branches import branch_names
+from table_core.table.states.tags import without_changelog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.access import TableAccess
 
-__all__ = ["OtherBranches", "identity_of", "index_place", "snapshot_files", "tag_documents"]
+__all__ = [
+    "OtherBranches",
+    "identity_of",
+    "index_place",
+    "lost_its_changelog",
+    "snapshot_files",
+    "tag_documents",
+]
 
 T = TypeVar("T")
 _ATTEMPTS: Final = 20
@@ -58,6 +66,17 @@ def snapshot_files(
         found.take(metadata.read_manifest(meta))
     found.end_of_state()
     return found
+
+
+def lost_its_changelog(metadata: Metadata, earliest: Snapshot) -> bool:
+    """Whether ``earliest``, of a branch, was made again of a tag that outlived its changelog.
+
+    A rollback to a tag and a branch from one by Apache Paimon copy the tag, and with it the name of a
+    list that went when the snapshot expired.  What was made so has no snapshot before it.  That the
+    list of any other snapshot is gone, or one that names its state, is a fault.
+    """
+    name = earliest.changelog_manifest_list
+    return name is not None and not metadata.storage.exists(layout.manifest_path(name))
 
 
 def tag_documents(access: TableAccess, branch: str) -> list[Snapshot]:
@@ -147,8 +166,11 @@ class OtherBranches:
                 files.take(metadata.read_manifest(meta))
             files.end_of_state()
         for tag in tags:
-            paths |= self._named(metadata, replace(tag, changelog_manifest_list=None))
-        for snapshot in (metadata.snapshot(id) for id in ids):
+            paths |= self._named(metadata, without_changelog(tag))
+        earliest = metadata.earliest_id()
+        for found in (metadata.snapshot(id) for id in ids):
+            lost = found.id == earliest and lost_its_changelog(metadata, found)
+            snapshot = without_changelog(found) if lost else found
             paths |= self._named(metadata, snapshot)
             for name in (snapshot.delta_manifest_list, snapshot.changelog_manifest_list):
                 self._take_added(files, metadata, metadata.manifest_list(name))

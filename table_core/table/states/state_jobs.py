@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
-from table_core.table.results import ResultDocument
+from table_core.table.results import unchanged
+from table_core.table.states.branches import base_of
 from table_core.table.states.fast_forward import FastForward
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.table.results import ResultDocument
     from table_core.table.table import Table
 
 __all__ = [
@@ -24,7 +26,6 @@ __all__ = [
     "delete_tag",
     "fast_forward",
     "rollback",
-    "unchanged",
 ]
 
 
@@ -40,51 +41,45 @@ def create_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         if_not_exists=args.get("if_not_exists", True),
     )
     details = {"tag": name, "snapshot": tag.snapshot.id, "created": not existed}
-    return unchanged("create-tag", table, details)
+    return unchanged(table.access, "create-tag", details)
 
 
 def delete_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     """``name``, ``if_exists``, ``dry_run``."""
-    name = args["name"]
-    there = name in table.tags
-    if args.get("dry_run"):
-        return unchanged("delete-tag", table, {"tag": name, "deleted": there}, dry_run=True)
-    deleted = table.tags.delete(name, if_exists=args.get("if_exists", True))
-    return unchanged("delete-tag", table, {"tag": name, "deleted": deleted})
+    return table.tags.delete(
+        args["name"], if_exists=args.get("if_exists", True), dry_run=bool(args.get("dry_run"))
+    )
 
 
 def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``name``, ``tag``, ``if_not_exists``; with ``from_head`` the tag is made first.
+    """What ``Branches.create`` takes; ``from_head`` is the newest snapshot.
 
-    A tag of the branch's name then holds the state that the branch began with.  ``replace`` forgets
-    a branch of that name first.
+    The tag ``<name>-base`` of an earlier attempt is what it begins with.  ``replace`` forgets a branch
+    of that name first.
     """
-    name, tag = args["name"], args.get("tag")
-    if args.get("replace"):
+    name, tag, snapshot = args["name"], args.get("tag"), args.get("snapshot")
+    if args.get("replace") and not args.get("dry_run"):
         table.branches.delete(name, if_exists=True)
-        table.tags.delete(_base_of(name), if_exists=True)
-    existed = name in table.branches
-    if args.get("from_head") and not existed and table.latest_snapshot() is not None:
-        tag = _base_of(name)
-        table.tags.create(tag, if_not_exists=True)
-    table.branches.create(name, tag=tag, if_not_exists=args.get("if_not_exists", True))
-    details = {"branch": name, "tag": tag, "created": not existed}
-    return unchanged("create-branch", table, details)
+        table.tags.delete(base_of(name), if_exists=True)
+    head = table.latest_snapshot()
+    if args.get("from_head") and head is not None:
+        snapshot = head.id
+    if snapshot is not None and base_of(name) in table.tags:
+        tag, snapshot = base_of(name), None
+    return table.branches.create(
+        name,
+        tag=tag,
+        snapshot=snapshot,
+        if_not_exists=args.get("if_not_exists", True),
+        dry_run=bool(args.get("dry_run")),
+    )
 
 
 def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``name``, ``if_exists``, ``dry_run``; the tag that ``from_head`` made goes too."""
-    name = args["name"]
-    there = name in table.branches
-    if args.get("dry_run"):
-        return unchanged("delete-branch", table, {"branch": name, "deleted": there}, dry_run=True)
-    deleted = table.branches.delete(name, if_exists=args.get("if_exists", True))
-    base = table.tags.delete(_base_of(name), if_exists=True)
-    return unchanged("delete-branch", table, {"branch": name, "deleted": deleted, "tag": base})
-
-
-def _base_of(branch: str) -> str:
-    return f"{branch}-base"
+    """``name``, ``if_exists``, ``dry_run``."""
+    return table.branches.delete(
+        args["name"], if_exists=args.get("if_exists", True), dry_run=bool(args.get("dry_run"))
+    )
 
 
 def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
@@ -98,7 +93,7 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     found = FastForward.of(table.access, args["branch"])
     if found.is_taken:
         taken = {"snapshots": found.ids[1:], "lost": [], "tags_lost": [], "replayed": True}
-        return unchanged("fast-forward", table, {"branch": args["branch"], **taken})
+        return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
     if found.lost and not args.get("force"):
         raise ArgumentError(
             f"{table.name} has gone on since branch {args['branch']!r} began: its snapshots "
@@ -112,23 +107,10 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 
 
 def rollback(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``snapshot``, ``tag`` or ``timestamp``."""
+    """``snapshot``, ``tag`` or ``timestamp``; ``dry_run``."""
     return table.rollback_to(
-        snapshot=args.get("snapshot"), tag=args.get("tag"), timestamp=args.get("timestamp")
-    )
-
-
-def unchanged(
-    action: str, table: Table, details: Mapping[str, object], *, dry_run: bool = False
-) -> ResultDocument:
-    """The result of a verb that makes no snapshot."""
-    head = table.latest_snapshot()
-    id = head.id if head else None
-    return ResultDocument(
-        action=action,
-        table=table.name,
-        snapshot_before=id,
-        snapshot_after=id,
-        dry_run=dry_run,
-        details=details,
+        snapshot=args.get("snapshot"),
+        tag=args.get("tag"),
+        timestamp=args.get("timestamp"),
+        dry_run=bool(args.get("dry_run")),
     )

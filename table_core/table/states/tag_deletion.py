@@ -15,7 +15,7 @@ from table_core.table.upkeep.expire_effects import Performer
 from table_core.table.upkeep.expirer import snapshot_retention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
@@ -40,6 +40,33 @@ def delete_tags(
     for name in sorted(names, key=lambda name: (left[name].id, name)):
         state = left.pop(name)
         _forget(access, done, name, state, left.values(), dry_run=dry_run)
+    details = {"tags": sorted(done.tags), "tags_kept": len(left)}
+    return _told(access, action, done, details, started_ms=started_ms, dry_run=dry_run)
+
+
+def forget_state(
+    access: TableAccess, name: str, state: Snapshot, successor: Snapshot, *, dry_run: bool
+) -> ResultDocument:
+    """Delete what only ``state`` needed, which the tag ``name`` stood for before ``successor``."""
+    started_ms, done = access.clock.now_ms(), Forgotten()
+    others = tag_documents(access, access.branch)
+    if dry_run:
+        others = [*others, successor]
+        others.remove(state)
+    _forget(access, done, None, state, others, dry_run=dry_run)
+    details = {"tag": name, "snapshot": successor.id, "replaced": state.id}
+    return _told(access, "replace-tag", done, details, started_ms=started_ms, dry_run=dry_run)
+
+
+def _told(
+    access: TableAccess,
+    action: str,
+    done: Forgotten,
+    details: Mapping[str, object],
+    *,
+    started_ms: int,
+    dry_run: bool,
+) -> ResultDocument:
     head = access.metadata.head_id()
     return ResultDocument(
         action=action,
@@ -50,18 +77,8 @@ def delete_tags(
         bytes_deleted=done.bytes,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         dry_run=dry_run,
-        details={
-            "tags": sorted(done.tags),
-            "tags_kept": len(left),
-            "metadata_files_deleted": done.metadata,
-        },
+        details={**details, "metadata_files_deleted": done.metadata},
     )
-
-
-def forget_state(access: TableAccess, state: Snapshot) -> None:
-    """Delete what only the tagged ``state`` needed, whose tag stands for another one by now."""
-    others = tag_documents(access, access.branch)
-    _forget(access, Forgotten(), None, state, others, dry_run=False)
 
 
 def _forget(

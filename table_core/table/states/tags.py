@@ -10,6 +10,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention, parse
+from table_core.table.results import ResultDocument, unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
@@ -18,7 +19,15 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["Tags", "check_tag_name", "state_of", "tag_names", "tagged", "write_tag"]
+__all__ = [
+    "Tags",
+    "check_tag_name",
+    "state_of",
+    "tag_names",
+    "tagged",
+    "without_changelog",
+    "write_tag",
+]
 
 _PREFIX: Final = "tag-"
 _NANOS_PER_MS: Final = 1_000_000
@@ -57,6 +66,11 @@ def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
     path = layout.snapshot_path(snapshot.id, access.branch)
     if snapshot.id >= access.metadata.floor() and access.storage.exists(path):
         return snapshot
+    return without_changelog(snapshot)
+
+
+def without_changelog(snapshot: Snapshot) -> Snapshot:
+    """``snapshot`` as a state, and no change."""
     return replace(
         snapshot,
         changelog_manifest_list=None,
@@ -119,7 +133,8 @@ class Tags:
         snapshot: int | None = None,
         timestamp: PointInTime | None = None,
         time_retained: str | None = None,
-    ) -> Tag:
+        dry_run: bool = False,
+    ) -> ResultDocument:
         """Let the tag ``name`` stand for another snapshot, chosen as in ``create``.
 
         Files that only the old state needed are deleted.
@@ -131,30 +146,39 @@ class Tags:
 
         access, old = self.access, self.get(name)
         chosen = self._chosen(snapshot, timestamp)
+        if dry_run:
+            return forget_state(access, name, old.snapshot, chosen, dry_run=True)
         # Whatever expires now, one of the two tags holds each state until files may go.
         hold = f"{name}-{access.ids.uuid()}"
         write_tag(access, hold, chosen, _HOLD_MS)
         tag = _made(access, chosen, _retained_ms(time_retained))
         access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
         _mark_made(access, name)
-        forget_state(access, old.snapshot)
+        done = forget_state(access, name, old.snapshot, chosen, dry_run=False)
         access.storage.delete(
             [layout.tag_path(hold, access.branch), layout.tag_success_path(hold, access.branch)]
         )
-        return tag
+        return done
 
-    def rename(self, name: str, to: str) -> None:
-        """Give the tag ``name`` the free name ``to``."""
+    def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
+        """Give the tag ``name`` the free name ``to``.
+
+        Raises:
+            NotFoundError: no such tag.
+            AlreadyExistsError: ``to`` is taken.
+        """
         access = self.access
         check_tag_name(to)
         tag = self.get(name)
         if to in self.list():
             raise AlreadyExistsError(f"{access.name} has a tag {to!r} already", name=to)
-        access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
-        access.storage.delete([layout.tag_path(name, access.branch)])
+        if not dry_run:
+            access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
+            access.storage.delete([layout.tag_path(name, access.branch)])
+        return unchanged(access, "rename-tag", {"tag": name, "to": to}, dry_run=dry_run)
 
-    def delete(self, name: str, if_exists: bool = False) -> bool:
-        """Forget the tag ``name``; whether it was there.
+    def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
+        """Forget the tag ``name``; ``details["tags"]`` says whether it was there.
 
         If its snapshot has expired, files that only the tag needed are deleted.
 
@@ -163,10 +187,8 @@ class Tags:
         """
         from table_core.table.states.tag_deletion import delete_tags
 
-        if if_exists and name not in self.list():
-            return False
-        delete_tags(self.access, [name], action="delete-tag", dry_run=False)
-        return True
+        names = [] if if_exists and name not in self.list() else [name]
+        return delete_tags(self.access, names, action="delete-tag", dry_run=dry_run)
 
     def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
         from table_core.scan.time_travel import resolve

@@ -53,7 +53,9 @@ _BYTES: Final = {
 _BOUNDED: Final = frozenset(_BYTES) | {Root.DECIMAL}
 
 
-def analyze(access: TableAccess, columns: Sequence[str] | None, commit: CommitAs) -> ResultDocument:
+def analyze(
+    access: TableAccess, columns: Sequence[str] | None, commit: CommitAs, *, dry_run: bool
+) -> ResultDocument:
     """See ``Table.analyze``.
 
     Raises:
@@ -65,7 +67,7 @@ def analyze(access: TableAccess, columns: Sequence[str] | None, commit: CommitAs
     found = None
     if done is None and head is not None:
         found = _statistics(access, head, _chosen(access, columns))
-        done = _commit(access, found, commit)
+        done = None if dry_run else _commit(access, found, commit)
     live = access.live_entries(head)
     size = sum(entry.file.file_size for entry in live)
     before = head.id if head else None
@@ -79,6 +81,7 @@ def analyze(access: TableAccess, columns: Sequence[str] | None, commit: CommitAs
         bytes_before=size,
         bytes_after=size,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
         details={
             "rows": found.merged_record_count if found else None,
             "columns": {n: c.to_document() for n, c in found.columns.items()} if found else {},

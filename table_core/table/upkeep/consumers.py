@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
+from table_core.table.results import unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = [
     "consumers",
     "delete_consumer",
-    "expire_consumers",
     "held",
+    "idle_consumers",
     "next_snapshot_of",
     "set_consumer",
 ]
@@ -61,61 +63,70 @@ class Consumers:
             )
         return found
 
-    def reset(self, id: str, next_snapshot: int) -> None:
+    def reset(self, id: str, next_snapshot: int, dry_run: bool = False) -> ResultDocument:
         """Let ``id`` go on at ``next_snapshot``; a consumer that is not there is made.
 
         Raises:
             NotFoundError: that snapshot has expired.
             ArgumentError: it is more than one after the newest.
         """
-        metadata = self.access.metadata
-        before = next_snapshot_of(self.access, id)
-        newest = metadata.head_id() or 0
+        access = self.access
+        before = next_snapshot_of(access, id)
+        newest = access.metadata.head_id() or 0
         if next_snapshot > newest + 1:
             raise ArgumentError(
                 f"next_snapshot={next_snapshot} is beyond the newest snapshot, {newest}",
                 argument="next_snapshot",
                 value=next_snapshot,
             )
-        set_consumer(self.access, id, next_snapshot)
+        if not dry_run:
+            set_consumer(access, id, next_snapshot)
         # Written before the floor is read; expiry reads consumers after it raised the floor.
-        earliest = _earliest_readable(self.access)
+        earliest = _earliest_readable(access)
         if next_snapshot < earliest:
-            if before is None:
-                delete_consumer(self.access, id)
-            else:
-                set_consumer(self.access, id, before)
+            if before is not None and not dry_run:
+                set_consumer(access, id, before)
+            elif not dry_run:
+                delete_consumer(access, id)
             raise NotFoundError(
-                f"{self.access.name}: snapshot {next_snapshot} has expired; the earliest is "
-                f"{earliest}",
+                f"{access.name}: snapshot {next_snapshot} has expired; the earliest is {earliest}",
                 name=str(next_snapshot),
                 available=[earliest],
             )
+        details = {"consumer": id, "next_snapshot": next_snapshot, "next_snapshot_before": before}
+        return unchanged(access, "reset-consumer", details, dry_run=dry_run)
 
-    def delete(self, id: str, if_exists: bool = False) -> None:
+    def delete(self, id: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
         """Forget ``id``; expiry no longer waits for it.
 
         Raises:
             NotFoundError: there is no such consumer, and ``if_exists`` is off.
         """
-        if not if_exists:
+        there = id in self
+        if not there and not if_exists:
             self.get(id)
-        delete_consumer(self.access, id)
+        return self._forget([id] if there else [], "delete-consumer", dry_run=dry_run)
 
-    def clear(self, including: str = ".*", excluding: str = "", dry_run: bool = False) -> Names:
-        """Forget consumers whose ids match ``including`` and not ``excluding``; which."""
+    def clear(
+        self, including: str = ".*", excluding: str = "", dry_run: bool = False
+    ) -> ResultDocument:
+        """Forget consumers whose ids match ``including`` and not ``excluding``."""
         names = [
             id
             for id in sorted(self.list())
             if re.fullmatch(including, id) and not (excluding and re.fullmatch(excluding, id))
         ]
+        return self._forget(names, "clear-consumers", dry_run=dry_run)
+
+    def expire(self, older_than: PointInTime, dry_run: bool = False) -> ResultDocument:
+        """Forget consumers that have not moved since ``older_than``."""
+        names = idle_consumers(self.access, older_than_ms=epoch_ms("older_than", older_than))
+        return self._forget(names, "expire-consumers", dry_run=dry_run)
+
+    def _forget(self, names: Names, action: str, *, dry_run: bool) -> ResultDocument:
         for id in names if not dry_run else ():
             delete_consumer(self.access, id)
-        return names
-
-    def expire(self, older_than: PointInTime) -> Names:
-        """Forget consumers that have not moved since ``older_than``; which."""
-        return expire_consumers(self.access, older_than_ms=epoch_ms("older_than", older_than))
+        return unchanged(self.access, action, {"consumers": names}, dry_run=dry_run)
 
 
 def _earliest_readable(access: TableAccess) -> int:
@@ -155,15 +166,12 @@ def set_consumer(access: TableAccess, id: str, next_snapshot: int) -> None:
     access.storage.write(path, Consumer(next_snapshot).to_json())
 
 
-def expire_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
-    """Forget consumers that have not moved since ``older_than_ms``; their names."""
-    gone = []
-    for info in access.storage.list(layout.consumer_folder(access.branch)):
-        name = info.path.rpartition("/")[2]
-        if name.startswith(_PREFIX) and 0 < info.modified_ms < older_than_ms:
-            access.storage.delete([info.path])
-            gone.append(name.removeprefix(_PREFIX))
-    return sorted(gone)
+def idle_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
+    """Consumers that have not moved since ``older_than_ms``."""
+    listed = access.storage.list(layout.consumer_folder(access.branch))
+    idle = (info for info in listed if 0 < info.modified_ms < older_than_ms)
+    names = (info.path.rpartition("/")[2] for info in idle)
+    return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
 
 
 @contextmanager

@@ -167,8 +167,8 @@ class Performer:
         delete_files(self.access, [*effect.paths, *paths_of(self.access, effect.data)])
 
     @perform.register(fx.CleanFolders)
-    def _clean_folders(self, effect: fx.CleanFolders) -> int:
-        return delete_empty_folders(self.access, effect.buckets)
+    def _clean_folders(self, effect: fx.CleanFolders) -> None:
+        delete_empty_folders(self.access, effect.buckets)
 
     @perform.register(fx.KeepChangelog)
     def _keep_changelog(self, effect: fx.KeepChangelog) -> None:
@@ -239,10 +239,13 @@ class Performer:
 
 
 def _named(access: TableAccess, snapshot: Snapshot, *, must_read: bool) -> fx.Metadata:
-    """The metadata files that ``snapshot`` names, with their sizes."""
+    """The metadata files that ``snapshot`` names, with their sizes.
+
+    What it says of its changelog is never required: of a tag it went with the snapshot (spec T54).
+    """
     metadata = access.metadata
 
-    def manifests(name: str | None, size: int | None) -> dict[str, int]:
+    def manifests(name: str | None, size: int | None, *, must_read: bool) -> dict[str, int]:
         if name is None:
             return {}
         found = {layout.manifest_path(name): size or 0}
@@ -266,7 +269,14 @@ def _named(access: TableAccess, snapshot: Snapshot, *, must_read: bool) -> fx.Me
                 raise
     if snapshot.statistics is not None:
         other[layout.statistics_path(snapshot.statistics)] = 0
-    base = manifests(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
-    delta = manifests(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
-    log = manifests(snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size)
+    base, delta = (
+        manifests(name, size, must_read=must_read)
+        for name, size in (
+            (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+            (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+        )
+    )
+    log = manifests(
+        snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size, must_read=False
+    )
     return fx.Metadata(state={**base, **delta}, changelog=log, other=other)

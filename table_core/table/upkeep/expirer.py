@@ -15,6 +15,7 @@ from table_core.options import keys_scan
 from table_core.table.results import ResultDocument
 from table_core.table.times import PointInTime, epoch_ms
 from table_core.table.upkeep.expire_effects import Performer
+from table_core.table.upkeep.file_deletion import refuse_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,6 @@ def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDo
             "snapshots_expired": list(done.snapshots),
             "earliest_snapshot": done.end,
             "metadata_files_deleted": done.metadata_deleted,
-            "folders_deleted": done.folders_deleted,
             "held_by": done.held_by.value if done.held_by else None,
             "unreadable": list(done.unreadable),
         },
@@ -135,13 +135,23 @@ def _changelogs_expired(access: TableAccess, retention: fx.Retention) -> ResultD
 
 
 def snapshot_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Retention:
-    """How much history the options of the table keep."""
+    """How much history the options of the table keep.
+
+    Raises:
+        UnsupportedFeatureError: its files may lie outside the table.
+    """
+    refuse_outside(access)
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     return fx.Retention.of(access.options, has_producer=producer != "none", dry_run=dry_run)
 
 
 def changelog_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Retention:
-    """How long the options of the table keep changelogs whose snapshots are gone."""
+    """How long the options of the table keep changelogs whose snapshots are gone.
+
+    Raises:
+        UnsupportedFeatureError: as of ``snapshot_retention``.
+    """
+    refuse_outside(access)
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     has_producer = producer != "none"
     return fx.Retention.of_changelogs(access.options, has_producer=has_producer, dry_run=dry_run)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import TableAccess
 
-__all__ = ["delete_empty_folders", "delete_files", "paths_of"]
+__all__ = ["delete_empty_folders", "delete_files", "paths_of", "refuse_outside"]
 
 _AT_ONCE: Final = 500
 """Paths of one call: object stores take up to 1,000."""
@@ -33,11 +33,7 @@ def paths_of(access: TableAccess, files: Iterable[tuple[bytes, int, DataFile]]) 
     folders: dict[tuple[bytes, int], str] = {}
     for partition, bucket, file in files:
         if file.external_path is not None:
-            raise UnsupportedFeatureError(
-                f"{file.external_path} lies outside the table (data-file.external-paths): this "
-                "release deletes inside the table only; expire with Paimon, or set 'write-only'",
-                feature="data-file.external-paths",
-            )
+            raise _outside(file.external_path)
         folder = folders.get((partition, bucket))
         if folder is None:
             folder = layout.bucket_path(access.schema, partition, bucket)
@@ -45,6 +41,25 @@ def paths_of(access: TableAccess, files: Iterable[tuple[bytes, int, DataFile]]) 
         found.append(f"{folder}/{file.file_name}")
         found.extend(f"{folder}/{name}" for name in file.extra_files)
     return found
+
+
+def refuse_outside(access: TableAccess) -> None:
+    """Refuse a table whose files may lie elsewhere, before anything of it is promised to go.
+
+    Raises:
+        UnsupportedFeatureError: it has ``data-file.external-paths``.
+    """
+    elsewhere = access.options.get(keys_files.DATA_FILE_EXTERNAL_PATHS)
+    if elsewhere:
+        raise _outside(elsewhere)
+
+
+def _outside(where: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"{where} lies outside the table (data-file.external-paths): this release deletes inside "
+        "the table only; expire with Paimon, or set 'write-only'",
+        feature="data-file.external-paths",
+    )
 
 
 def delete_files(access: TableAccess, paths: Sequence[str]) -> int:
@@ -57,15 +72,12 @@ def delete_files(access: TableAccess, paths: Sequence[str]) -> int:
         return sum(pool.map(access.storage.delete, shares))
 
 
-def delete_empty_folders(access: TableAccess, buckets: Iterable[tuple[bytes, int]]) -> int:
-    """Delete the folders of ``buckets`` that are empty, then empty partitions; how many went."""
-    deleted = 0
+def delete_empty_folders(access: TableAccess, buckets: Iterable[tuple[bytes, int]]) -> None:
+    """Delete the folders of ``buckets`` that are empty, then empty partitions."""
     for partition, bucket in sorted(buckets):
         folder = layout.bucket_path(access.schema, partition, bucket)
         depth = len(access.schema.partition_keys)
         while access.storage.delete_empty_folder(folder):
-            deleted += 1
             folder, depth = folder.rpartition("/")[0], depth - 1
             if depth < 0:
                 break
-    return deleted

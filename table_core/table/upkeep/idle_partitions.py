@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from table_core.errors import ArgumentError, NotFoundError
+from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import array_of, decode_row
-from table_core.ondisk.success_file import SuccessFile
 from table_core.options.parse import duration_ms
 from table_core.table.upkeep.expire_partitions import partitions_of
-from table_core.table.upkeep.partition_state import success_path
+from table_core.table.upkeep.mark_done import mark_paths
+from table_core.table.upkeep.partition_state import marked_ms
 
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess
@@ -56,8 +56,5 @@ def named_partition(access: TableAccess, row: bytes) -> dict[str, object]:
 
 
 def _marked_ms(access: TableAccess, row: bytes) -> int | None:
-    path = success_path(access, row)
-    try:
-        return SuccessFile.from_json(access.storage.read(path), path=path).modified_ms
-    except NotFoundError:
-        return None
+    times = [marked_ms(access, path) for path in mark_paths(access, row)]
+    return None if None in times else min((t for t in times if t is not None), default=None)

@@ -22,6 +22,8 @@ from table_core.ondisk.snapshot import Snapshot
 from table_core.table.metadata import Metadata
 from table_core.table.results import ResultDocument
 from table_core.table.states.branches import branch_names
+from table_core.table.states.other_branches import lost_its_changelog
+from table_core.table.states.tags import without_changelog
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def remove_orphan_files(
         bytes_deleted=seen.orphan_bytes,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         dry_run=dry_run,
-        details=seen.details(),
+        details=seen.details() | {"lost_changelogs": sorted(named.lost_changelogs)},
     )
 
 
@@ -147,6 +149,8 @@ class _Named:
 
     access: TableAccess
     names: NameSet = field(default_factory=NameSet)
+    lost_changelogs: list[str] = field(default_factory=list)
+    """Snapshots made again of tags, without the changelogs that they still name."""
     _roots: set[tuple[str, int, int]] = field(default_factory=set)
     """Documents that were read, as the listing had them."""
     _manifests: set[str] = field(default_factory=set)
@@ -200,15 +204,11 @@ class _Named:
             root = Snapshot.from_json(storage.read(info.path), path=info.path)
         except NotFoundError:
             return  # expired since it was listed
-        tagged = info.path.rpartition("/")[2].startswith("tag-")
-        lists = (
-            root.base_manifest_list,
-            root.delta_manifest_list,
-            # A tag is a state, no change: its changelog went with its snapshot (spec T54).
-            None if tagged else root.changelog_manifest_list,
-        )
+        if info.path.rpartition("/")[2].startswith("tag-"):
+            root = without_changelog(root)  # it went with its snapshot (spec T54)
+        metadata, log = Metadata(storage, branch), root.changelog_manifest_list
+        lists = (root.base_manifest_list, root.delta_manifest_list, log)
         self.names.add(name for name in (*lists, root.index_manifest, root.statistics) if name)
-        metadata = Metadata(storage, branch)
         steps = [partial(self._take_list, metadata, name) for name in lists if name]
         if root.index_manifest is not None:
             steps.append(partial(self._take_index, root.index_manifest))
@@ -216,8 +216,12 @@ class _Named:
             try:
                 step()
             except (FilesExpiredError, NotFoundError):
-                if self._must_be_whole(metadata, info, root):
+                if not self._must_be_whole(metadata, info, root):
+                    continue
+                about_log = step.args[-1] == log and root.id == metadata.earliest_id()
+                if not (about_log and lost_its_changelog(metadata, root)):
                     raise
+                self.lost_changelogs.append(info.path)
 
     def _must_be_whole(self, metadata: Metadata, info: FileInfo, root: Snapshot) -> bool:
         """Whether everything that this document names has to be there.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PartitionState",
     "done_partitions",
+    "marked_ms",
     "partition_state",
     "success_path",
     "touched_partitions",
@@ -69,7 +70,7 @@ def partition_state(
         rows=sum(entry.file.row_count for entry in live),
         bytes=sum(entry.file.file_size for entry in live),
         updated_ms=max(known) if len(known) == len(times) else None,
-        done_ms=_marked_ms(access, encoded_partition(access, partition)) if with_done else None,
+        done_ms=_done_ms(access, encoded_partition(access, partition)) if with_done else None,
     )
 
 
@@ -99,7 +100,7 @@ def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, 
         return []
     found = []
     for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
-        done_ms = _marked_ms(access, row)
+        done_ms = _done_ms(access, row)
         if done_ms is not None and done_ms > after_ms:
             found.append((dict(partition_text(access.schema, row)), done_ms))
     return sorted(found, key=lambda one: one[1])
@@ -112,9 +113,12 @@ def success_path(access: TableAccess, row: bytes) -> str:
     return "/".join(part for part in (above, folder, SUCCESS_NAME) if part)
 
 
-def _marked_ms(access: TableAccess, row: bytes) -> int | None:
-    """When the serialized partition ``row`` was last marked done; None if it was not."""
-    path = success_path(access, row)
+def _done_ms(access: TableAccess, row: bytes) -> int | None:
+    return marked_ms(access, success_path(access, row))
+
+
+def marked_ms(access: TableAccess, path: str) -> int | None:
+    """When the mark at ``path`` was last written; None if it was not."""
     try:
         return SuccessFile.from_json(access.storage.read(path), path=path).modified_ms
     except NotFoundError:

@@ -225,6 +225,7 @@ class Upkeep:
         self,
         partitions: Sequence[Mapping[str, object]] | None = None,
         idle_time: str | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Say that whole partitions are complete, e.g. ``[{"dt": "2026-01-01"}]``.
 
@@ -242,15 +243,19 @@ class Upkeep:
         given = partitions or ()
         if idle_time is not None:
             given = idle_partitions(self.access, idle_time)
-        return mark_done(self.access, given, none_is_fine=idle_time is not None)
+        return mark_done(self.access, given, none_is_fine=idle_time is not None, dry_run=dry_run)
 
     def analyze(
-        self, columns: Sequence[str] | None = None, commit: CommitAs | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
     ) -> ResultDocument:
         """Count rows, and for ``columns`` (default: all) distinct values, NULLs, bounds, lengths.
 
-        Reads the newest snapshot once and commits an ANALYZE snapshot that names the result.
+        Reads the newest snapshot once and, unless ``dry_run``, commits an ANALYZE snapshot that names
+        the result.
         """
         from table_core.table.upkeep.analyze import analyze
 
-        return analyze(self.access, columns, commit or CommitAs())
+        return analyze(self.access, columns, commit or CommitAs(), dry_run=dry_run)

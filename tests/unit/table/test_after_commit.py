@@ -190,6 +190,35 @@ def test_tags_are_made_before_their_snapshots_expire() -> None:
     assert len(files) == 3  # of the head, and one of each tag
 
 
+@pytest.mark.parametrize(
+    ("mode", "option", "zone", "name"),
+    [
+        ("watermark", "sink.watermark-time-zone", "UTC", "2026-11-20"),
+        ("watermark", "sink.watermark-time-zone", "Asia/Kolkata", "2026-11-21"),
+        ("watermark", "sink.process-time-zone", "Asia/Kolkata", "2026-11-20"),
+        ("process-time", "sink.process-time-zone", "+05:30", "2026-11-21"),
+        ("process-time", "sink.process-time-zone", "UTC-8", "2026-11-20"),
+        ("process-time", "sink.process-time-zone", "+25:00", None),
+        ("process-time", "sink.watermark-time-zone", "+05:30", "2026-11-20"),
+        ("watermark", "sink.watermark-time-zone", "Mars/Base", None),
+    ],
+)
+def test_tags_are_named_after_the_days_of_their_zone(
+    mode: str, option: str, zone: str, name: str | None
+) -> None:
+    table, clock = create(**{"tag.automatic-creation": mode, option: zone})
+    clock.at_ms = NOON + (24 + 8) * HOUR_MS  # eight in the evening of the 21st in UTC
+    put(table, commit=tc.CommitAs(watermark=clock.at_ms))
+    assert table.tags.list() == ([name] if name else [])
+    assert table.read().to_arrow().num_rows == 1
+
+
+def test_the_watermark_that_ends_a_stream_makes_no_tag() -> None:
+    table, _ = create(**{"tag.automatic-creation": "watermark"})
+    put(table, commit=tc.CommitAs(watermark=2**63 - 1))
+    assert (table.tags.list(), ids(table)) == ([], [1])
+
+
 def test_tags_past_their_time_go_with_a_commit() -> None:
     for enabled, left in (("true", []), ("false", ["short"])):
         table, clock = create(**{"tag.time-expire-enabled": enabled})

@@ -124,8 +124,8 @@ class TestTags:
             tags.create("a")
         tags.rename("a", "b")
         assert tags.list() == ["b"]
-        assert tags.delete("b")
-        assert not tags.delete("b", if_exists=True)
+        assert tags.delete("b").details["tags"] == ["b"]
+        assert tags.delete("b", if_exists=True).details["tags"] == []
         with pytest.raises(tc.errors.NotFoundError):
             tags.delete("b")
         with pytest.raises(tc.errors.ArgumentError):
@@ -146,8 +146,36 @@ class TestBranches:
         assert state(catalog.table("d.t").read()) == {1: "a", 2: "b", 5: "e"}
         three.branches.rename("b", "c")
         assert three.branches.list() == ["c"]
-        assert three.branches.delete("c")
+        assert three.branches.delete("c").details["deleted"]
         assert three.branches.list() == []
+
+    def test_a_branch_of_a_snapshot_outlives_it(self, three: tc.Table) -> None:
+        done = three.branches.create("b", snapshot=2)
+        assert (done.details["tag"], done.details["snapshot"]) == ("b-base", 2)
+        three.expire_snapshots(retain_max=1, retain_min=1)
+        catalog = tc.open_catalog(three.uri.rpartition("/d.db/")[0])
+        assert state(catalog.table("d.t", branch="b").read()) == {1: "a", 2: "b"}
+        assert three.branches.delete("b").details["tags"] == ["b-base"]
+        assert three.tags.list() == []
+        with pytest.raises(tc.errors.NotFoundError):
+            three.branches.create("b", snapshot=2)
+        assert (three.tags.list(), three.branches.list()) == ([], [])
+
+    def test_the_base_of_a_branch_stays_once_it_stands_for_another_state(
+        self, three: tc.Table
+    ) -> None:
+        three.branches.create("b", snapshot=2)
+        three.tags.replace("b-base", snapshot=3)
+        assert three.branches.delete("b").details["tags"] == []
+        assert three.tags.list() == ["b-base"]
+
+    def test_a_tag_that_only_sounds_like_the_base_of_a_branch_stays(self, three: tc.Table) -> None:
+        three.tags.create("b-base")
+        three.branches.create("b")
+        assert three.branches.delete("b").details["tags"] == []
+        assert three.tags.list() == ["b-base"]
+        with pytest.raises(tc.errors.ArgumentError, match="not both"):
+            three.branches.create("b", tag="b-base", snapshot=1)
 
     @pytest.mark.parametrize("name", ["main", "7", "", "a/b"])
     def test_names_that_no_branch_has(self, three: tc.Table, name: str) -> None:
