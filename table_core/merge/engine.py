@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from table_core.errors import OptionError
 from table_core.merge.deduplicate import Deduplicate
 from table_core.merge.first_row import FirstRow
-from table_core.merge.sort import KeyOrder
+from table_core.merge.sort import KeyOrder, is_retract
 from table_core.options import keys_merge
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["MergeEngine", "counted", "engine_for"]
+__all__ = ["MergeEngine", "counted", "engine_for", "merges_in_parts"]
 
 
 class MergeEngine(Protocol):
@@ -114,6 +114,13 @@ def counted(schema: TableSchema, rows: pa.Table) -> pa.Table:
             one = pc.is_valid(rows[field.name]).cast(rows.schema.field(at).type)
             rows = rows.set_column(at, rows.schema.field(at), one)
     return rows
+
+
+def merges_in_parts(engine: MergeEngine, rows: pa.Table) -> bool:
+    """Whether merging these ``rows`` before others of their keys gives what merging all does."""
+    if isinstance(engine, Deduplicate | FirstRow):
+        return True
+    return not engine.order.sequence_fields and not bool(is_retract(rows).any())
 
 
 def _order(schema: TableSchema) -> KeyOrder:
