@@ -150,10 +150,11 @@ def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mappin
     from table_core.merge.functions import LAST_NON_NULL, fold_of, function_of
 
     folds: dict[str, Fold] = {}
+    same = {*schema.primary_keys, *schema.partition_keys}  # in all that is merged
     for name in dict.fromkeys((*names, *order.key, *order.sequence_fields)):
         if name in order.sequence_fields:
             folds[name] = LastValue()
-        elif name in schema.primary_keys:
+        elif name in same:
             folds[name] = KeyColumn()
         else:
             function = function_of(name, schema.options) or LAST_NON_NULL
