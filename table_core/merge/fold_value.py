@@ -32,7 +32,6 @@ __all__ = [
     "picked",
     "present",
     "refuse_retracts",
-    "removed_kept",
 ]
 
 
@@ -183,23 +182,3 @@ class IgnoreRetract:
         lengths = np.bincount(groups.ids[adds], minlength=len(groups.starts)).astype(np.int64)
         kept = column.filter(pa.array(adds))
         return self.inner.fold(kept, Groups.of_lengths(lengths))
-
-
-def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups) -> pa.Array:
-    """``result``, but the value of a removed row as it was written where nothing came after it.
-
-    A null that follows says nothing, except to a ``Pick``.
-
-    Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldAggregator#agg``.
-    """
-    if groups.removed is None or not groups.removed.any():
-        return result
-    inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
-    speaks = np.ones(len(values), np.bool_) if isinstance(inner, Pick) else present(values).copy()
-    if inner is not fold:
-        speaks &= groups.adds()
-    speaks[groups.starts[groups.removed]] = False
-    alone = groups.removed & ~groups.reduce(np.logical_or, speaks, False)
-    place = np.arange(len(result))
-    place[alone] = groups.starts[alone] + len(result)
-    return taken(pa.concat_arrays([result, values]), place)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import RowKind
-from table_core.merge.fold_nested import Collect
+from table_core.merge.fold_nested import Collect, removed_kept
 from table_core.merge.fold_numeric import Sum
 from table_core.merge.fold_value import (
     FirstNonNull,
@@ -23,7 +23,6 @@ from table_core.merge.fold_value import (
     IgnoreRetract,
     present,
     refuse_retracts,
-    removed_kept,
 )
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.runs import Groups, spans, taken

@@ -261,6 +261,18 @@ def test_what_a_retract_left_stays_as_written_until_something_comes(
     assert state(("+I", 2, [])) == ROWS[1:]
 
 
+def test_a_null_makes_what_a_removal_left_distinct() -> None:
+    options = {
+        "merge-engine": "aggregation",
+        "aggregation.remove-record-on-delete": "true",
+        "fields.v.aggregate-function": "collect",
+        "fields.v.distinct": "true",
+    }
+    schema = with_options(schema_of({"k": "INT NOT NULL", "v": Array(INT)}), options)
+    rows = kv(schema, [("+I", 1, [3]), ("-D", 1, [2, 2]), ("+I", 1, None)])
+    assert plain(engine_for(schema).merge(rows))[0][2] == [2]
+
+
 @given(histories(st.text("a; ", max_size=4), ADD), st.booleans())
 def test_listagg(values: Values, distinct: bool) -> None:
     state: str | None = None
