@@ -77,7 +77,7 @@ bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
 
-test-memory: $(STAMP) ## Writes of 4 and 16 million rows in bounded memory
+test-memory: $(STAMP) ## Writes of 1 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
 
 test-spark: java $(STAMP) ## Streams on Spark: the driver is killed 20 times, the total is exact

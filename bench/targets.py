@@ -30,6 +30,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "W2": Target(1.0, RUST),
     "W3": Target(0.6, RUST),
     "W3k": Target(0.05),
+    "W4": Target(2.0, "ours", "W4a"),
     "W4r": Target(1.3, "ours", "W4f"),
     "W4k": Target(0.05),
     "W5": Target(0.06),

@@ -12,7 +12,8 @@ import pyarrow.compute
 
 from bench.engines import CannotError, engine
 from bench.rows import Rows
-from bench.workloads import WORKLOADS, Stopwatch
+from bench.stopwatch import Stopwatch
+from bench.workloads import WORKLOADS
 
 
 def main(name: str, workload: str, warehouse: str, rows: str, scale: str) -> None:

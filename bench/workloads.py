@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as dataset
 
 from bench.engines import Engine
+from bench.floor import compaction_floor
 from bench.rows import DAYS, KEYED, NARROW, SALES, Rows
+from bench.stopwatch import Stopwatch
 
-__all__ = ["WORKLOADS", "Stopwatch", "Workload"]
+__all__ = ["WORKLOADS", "Workload"]
 
 KEY_TABLE = {"bucket": "4", "write-only": "true", "file.compression": "zstd"}
-RESET = Path("/proc/self/clear_refs")
 COMMITS = 500
 PARTITIONS = 2000
-
-
-@dataclass
-class Stopwatch:
-    """Seconds between the ``with`` lines of a workload, and memory above what was there before.
-
-    An engine elsewhere measures itself: it counts its seconds in ``spent``.
-    """
-
-    engine: Engine
-    seconds: float = 0.0
-    above_mb: int | None = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        before = _resident("VmRSS")
-        RESET.write_text("5")  # the peak starts anew
-        started = self._now()
-        yield
-        self.seconds += self._now() - started
-        self.above_mb = (_resident("VmHWM") - before) >> 10
-
-    def _now(self) -> float:
-        return float(getattr(self.engine, "spent", time.perf_counter()))
-
-
-def _resident(name: str) -> int:
-    """KiB, of the line ``name`` of what Linux knows of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 
 Run = Callable[[Engine, Rows, Stopwatch], str]
@@ -366,6 +334,7 @@ WORKLOADS = (
     Workload("W2", "five upsert commits of 50 k", upserts, ("W1",)),
     Workload("W3", "merge on read, group by", group, ("W1", "W2")),
     Workload("W3k", "lookup by key, warm, in what W2 left", lookup, ("W1", "W2")),
+    Workload("W4a", "Arrow alone: merge the files of each bucket", compaction_floor, ("W1", "W2")),
     Workload("W4", "full compaction", compaction, ("W1", "W2")),
     Workload("W4r", "group by after compaction", group, ("W1", "W2", "W4")),
     Workload("W4f", "pyarrow.dataset on its files", group_files, ("W1", "W2", "W4")),

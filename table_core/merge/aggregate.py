@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.merge.deduplicate import passed
+from table_core.merge.fold_nested import removed_kept
 from table_core.merge.fold_value import FirstNonNull, Pick, picked, present
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined, spans
@@ -94,7 +95,8 @@ class Aggregation:
             groups = replace(groups, primed=past.gave(present(column)))
         if isinstance(fold, Pick):
             return picked(column, fold, versions, groups)
-        return fold.fold(column.take(pa.array(versions)), groups)
+        values = column.take(pa.array(versions))
+        return removed_kept(values, fold.fold(values, groups), fold, groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from table_core.errors import OptionError
 from table_core.merge.deduplicate import Deduplicate
 from table_core.merge.first_row import FirstRow
-from table_core.merge.sort import KeyOrder
+from table_core.merge.sort import KeyOrder, is_retract
 from table_core.options import keys_merge
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["MergeEngine", "counted", "engine_for"]
+__all__ = ["MergeEngine", "counted", "engine_for", "merges_in_parts"]
 
 
 class MergeEngine(Protocol):
@@ -116,6 +116,13 @@ def counted(schema: TableSchema, rows: pa.Table) -> pa.Table:
     return rows
 
 
+def merges_in_parts(engine: MergeEngine, rows: pa.Table) -> bool:
+    """Whether merging these ``rows`` before others of their keys gives what merging all does."""
+    if isinstance(engine, Deduplicate | FirstRow):
+        return True
+    return not engine.order.sequence_fields and not bool(is_retract(rows).any())
+
+
 def _order(schema: TableSchema) -> KeyOrder:
     sequence_fields = schema.options.get(keys_merge.SEQUENCE_FIELD)
     for name in sequence_fields:
@@ -143,10 +150,11 @@ def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mappin
     from table_core.merge.functions import LAST_NON_NULL, fold_of, function_of
 
     folds: dict[str, Fold] = {}
+    same = {*schema.primary_keys, *schema.partition_keys}  # in all that is merged
     for name in dict.fromkeys((*names, *order.key, *order.sequence_fields)):
         if name in order.sequence_fields:
             folds[name] = LastValue()
-        elif name in schema.primary_keys:
+        elif name in same:
             folds[name] = KeyColumn()
         else:
             function = function_of(name, schema.options) or LAST_NON_NULL

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import RowKind
-from table_core.merge.fold_nested import Collect
+from table_core.merge.fold_nested import Collect, removed_kept
 from table_core.merge.fold_numeric import Sum
 from table_core.merge.fold_value import (
     FirstNonNull,
@@ -89,7 +89,7 @@ class SequenceGroup:
         column = history.column(name)
         seed = np.arange(len(at)) < len(seeds)
         events = Events(at[in_time], retract[in_time], late[in_time], lengths, seed[in_time])
-        return events.after_seeds(column, events.result(column, fold, name))
+        return events.after_seeds(column, events.result(column, fold, name), fold)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,16 +122,16 @@ class Events:
             return fold.fold(taken(column, self.at[order]), groups)
         return self.fold(column, fold)
 
-    def after_seeds(self, column: pa.Array, result: pa.Array) -> pa.Array:
-        """``result``, but the value as it was written where nothing happened to a seed."""
-        ends = np.cumsum(self.lengths)
-        alone = np.flatnonzero(self.lengths == 1)
-        alone = alone[self.seed[ends[alone] - 1]]
-        if not len(alone):
-            return result
-        place = np.arange(len(result))
-        place[alone] = self.at[ends[alone] - 1] + len(result)
-        return taken(pa.concat_arrays([result, column]), place)
+    def after_seeds(self, column: pa.Array, result: pa.Array, fold: Fold) -> pa.Array:
+        """``result``, but the value as it was written where nothing happened to a seed.
+
+        A late null is something: the value so far is then folded into nothing.
+        """
+        every = Groups.of_lengths(self.lengths)
+        seeded = every.reduce(np.logical_or, self.seed, False)
+        seeded &= ~every.reduce(np.logical_or, self.late, False)
+        groups = Groups.of_lengths(self.lengths, self.retract, seeded)
+        return removed_kept(taken(column, self.at), result, fold, groups)
 
     def retract_before_late(self) -> bool:
         """Whether a key has a late add after a retract, so that the order of events matters."""

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.text import type_to_json
 from table_core.errors import OptionError, UnsupportedFeatureError
 from table_core.ondisk.file_index import encode_file_index
 from table_core.ondisk.roaring import encode32
@@ -106,9 +107,11 @@ def _body(kind: str, name: str, type_: DataType, options: Mapping[str, str]) -> 
         return _Bitmap(type_)
     if kind == "bsi" and isinstance(type_, Atomic) and _is_sliced(type_):
         return _BitSlices(type_)
+    of = type_to_json(type_)
     raise UnsupportedFeatureError(
-        f"this release writes no file index {kind!r} of {name!r}, which is {type_}",
-        feature=f"file-index.{kind} of {type_}",
+        f"this release writes no file index {kind!r} of {name!r}, which is {of}; take another "
+        f"of {list(_INDEXES)}, or leave the column out of 'file-index.{kind}.columns'",
+        feature=f"file-index.{kind} of {of}",
     )
 
 

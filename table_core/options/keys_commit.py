@@ -110,7 +110,7 @@ DYNAMIC_PARTITION_OVERWRITE: Final[Option[bool]] = Option(
     "dynamic-partition-overwrite",
     parse.boolean,
     True,
-    "an overwrite replaces only the partitions that occur in the rows",
+    "accepted: a write says itself whether it replaces partitions or the table",
 )
 OVERWRITE_UPGRADE: Final[Option[bool]] = Option(
     "overwrite-upgrade", parse.boolean, True, "overwrite files to max level"

@@ -135,7 +135,7 @@ POSTPONE_BATCH_WRITE_FIXED_BUCKET: Final[Option[bool]] = Option(
     "postpone.batch-write-fixed-bucket",
     parse.boolean,
     True,
-    "batch jobs write real buckets directly",
+    "accepted, no effect: rows wait until a compaction gives them their buckets",
 )
 BLOB_FIELD: Final[Option[tuple[str, ...]]] = Option(
     "blob-field", parse.column_list, (), "columns stored as blobs", immutable=True

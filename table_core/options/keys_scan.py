@@ -67,7 +67,10 @@ CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS: Final[Option[tuple[str, ...]]]
     "ignored when comparing",
 )
 DELETE_FORCE_PRODUCE_CHANGELOG: Final[Option[bool]] = Option(
-    "delete.force-produce-changelog", parse.boolean, False, "row-level DELETE emits changelog"
+    "delete.force-produce-changelog",
+    parse.boolean,
+    False,
+    "accepted: a DELETE always writes the rows that go, so a changelog tells of them",
 )
 SCAN_MODE: Final[Option[str]] = Option(
     "scan.mode",

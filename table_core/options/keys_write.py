@@ -156,7 +156,7 @@ LOCAL_MERGE_BUFFER_SIZE: Final[Option[int | None]] = Option(
     "local-merge-buffer-size",
     parse.size_bytes,
     None,
-    "accepted: the write buffer merges rows of a key before they become files",
+    "memory beside the write buffer in which rows of a key are merged before they get a bucket",
 )
 DELETION_VECTORS_ENABLED: Final[Option[bool]] = Option(
     "deletion-vectors.enabled", parse.boolean, False, "DV mode"

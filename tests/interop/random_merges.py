@@ -56,6 +56,7 @@ ENGINES = ("deduplicate", "first-row", "partial-update", "partial-update", "aggr
 TAKES_BACK = frozenset(
     {"sum", "product", "last_value", "last_non_null_value", "collect", "merge_map", "nested_update"}
 )
+PER_LEVEL = ("0:avro", "0:avro", "0:parquet,1:avro", "5:avro,4:parquet", "0:parquet,5:parquet")
 STEADY = (
     {"compaction.size-ratio": "-100", "compaction.max-size-amplification-percent": "100000000"},
     {"compaction.size-ratio": "100000000"},
@@ -104,6 +105,10 @@ def few(chance: random.Random, type_: Any) -> Any:
 
 def one_of(values: tuple[Any, ...]) -> Callable[[random.Random, Any], Any]:
     return lambda chance, _: chance.choice([None, *values])
+
+
+def one_of_all(values: tuple[str, ...]) -> Callable[[random.Random, Any], Any]:
+    return lambda chance, _: chance.choice(values)
 
 
 def in_any_order(cells: Any) -> Any:
@@ -183,14 +188,14 @@ class RandomMerges:
             ("data-file.thin-mode", "true", 0.2),
             ("target-file-size", "1 kb", 0.2),
             ("num-levels", "3", 0.2),
-            ("file.format.per.level", "0:avro", 0.15),
+            ("file.format.per.level", chance.choice(PER_LEVEL), 0.15),
             ("compaction.force-up-level-0", "true", 0.1),
         ):
             if chance.random() < luck:
                 options[key] = text
         if "TIMESTAMP(9)" in str(self.columns):
             options.pop("file.format.per.level", None)
-        if "file.format.per.level" in options:
+        if "avro" in options.get("file.format.per.level", ""):
             self.avoid = (*self.avoid, "TIMESTAMP(9)")
 
     @property
@@ -271,8 +276,12 @@ class RandomMerges:
         self._sequence(0.5)
         self._ignores()
         self.kinds = ("+I", "+I", "+U", "-U", "-D", "-D")
+        self._told_kinds()
+
+    def _told_kinds(self) -> None:
+        """With luck a column says what is done with its row."""
         if self.chance.random() < 0.15:
-            name = self._add("STRING", lambda chance, _: chance.choice(["+I", "+U", "-U", "-D"]))
+            name = self._add("STRING", one_of_all(self.kinds))
             self.options["rowkind.field"] = name
 
     def _first_row(self) -> None:
@@ -296,6 +305,8 @@ class RandomMerges:
             return
         groups = []
         taken_back = True
+        if chance.random() < 0.15:
+            options["fields.default-aggregate-function"] = "last_non_null_value"
         for _ in range(chance.choice([1, 2])):
             fields = [self._add(self._ordered_type()) for _ in range(chance.choice([1, 1, 2]))]
             inside = [self._add(any_type(chance, self.avoid)) for _ in range(chance.choice([1, 2]))]
@@ -313,7 +324,9 @@ class RandomMerges:
         elif chance.random() < 0.5:
             self.kinds = ("+I", "+I", "+U", "-U", "-D")
         if "-D" in self.kinds and chance.random() < 0.4:
-            options["partial-update.remove-record-on-sequence-group"] = chance.choice(groups)[0]
+            some = chance.sample(groups, chance.randint(1, len(groups)))
+            names = ",".join(group[0] for group in some)
+            options["partial-update.remove-record-on-sequence-group"] = names
 
     def _aggregation(self) -> None:
         chance, options = self.chance, self.options
@@ -328,10 +341,12 @@ class RandomMerges:
             self._plain_columns(1)
             if chance.random() < 0.5:
                 options["fields.default-aggregate-function"] = "last_value"
-        if taken_back:
+        ignored = not removes and self._ignores()
+        if taken_back or ignored:
             self.kinds = ("+I", "+I", "+U", "-U", "-D")
         elif removes:
             self.kinds = ("+I", "+I", "+U", "-D")
+        self._told_kinds()
 
     def _aggregated(self, *, plain: bool = False) -> tuple[str, bool]:
         """Add a column with a function; its name, and whether values can be taken back."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from judge import Judge, JudgeError, judged
+from judge import KIND, Judge, JudgeError, judged
 from random_lives import RandomAppends, RandomLives
 from sameness import assert_same
 
@@ -26,8 +26,23 @@ pytestmark = pytest.mark.interop
 FIRST = int(os.environ.get("LIVES_SEED", "1"))
 TABLES = int(os.environ.get("LIVES_TABLES", "5"))
 STEPS = int(os.environ.get("LIVES_STEPS", "8"))
-DEEDS = (*("write",) * 6, *("compact",) * 3, "expire", "delete", "overwrite", "truncate")
-BUFFERS = ({}, {"write-buffer-size": "1 b"}, {"write-buffer-size": "9 kb"})
+DEEDS = (
+    *("write",) * 6,
+    *("compact",) * 3,
+    *("expire", "delete", "merge", "overwrite", "truncate"),
+)
+CLAUSES = (
+    [tc.MatchedUpsert(), tc.NotMatchedInsert()],
+    [tc.MatchedDelete(), tc.NotMatchedInsert()],
+    [tc.NotMatchedInsert()],
+)
+BUFFERS = (
+    {},
+    {"write-buffer-size": "1 b"},
+    {"write-buffer-size": "9 kb"},
+    {"lookup.cache-max-memory-size": "1 b", "lookup.cache-max-disk-size": "1 b"},
+    {"lookup.cache.bloom.filter.enabled": "false", "lookup.cache-spill-compression": "lz4"},
+)
 BY_ZERO = ("/ by zero", "cannot take 0 back")
 LIMITS = ({}, {"read.memory-limit": "1 b"}, {"read.memory-limit": "50 kb"})
 
@@ -121,6 +136,19 @@ class Life:
             self.ours().delete(f"n = {number}")
         else:
             self.ours().update({"n": "n + 1"}, f"n >= {number}")
+
+    def _merge(self, us: bool) -> None:
+        options = self.made.options
+        refuses = {"ignore-delete", "rowkind.field"}.intersection(options)
+        if not self.made.keys or options["merge-engine"] != "deduplicate" or refuses:
+            self._write(us)
+            return
+        rows = self._rows().drop_columns([KIND])
+        once = {
+            str([row[k] for k in self.made.keys]): at for at, row in enumerate(rows.to_pylist())
+        }
+        source = rows.take(pa.array(list(once.values()), pa.int64()))
+        self.ours().merge_into(source, on=self.made.keys, when=self.chance.choice(CLAUSES))
 
     def _overwrite(self, us: bool) -> None:
         rows, what = self._rows(), self.chance.choice(["table", "partitions"])

@@ -224,6 +224,55 @@ def test_a_null_in_a_nested_key_can_be_an_error() -> None:
         merged(Array(PAIR), options, values)
 
 
+ROWS = [{"id": 1, "seq": 1, "q": "x"}, {"id": 1, "seq": None, "q": "y"}]
+KEYED = {"fields.v.aggregate-function": "nested_update", "fields.v.nested-key": "id"}
+
+
+@pytest.mark.parametrize(
+    ("options", "versions"),
+    [
+        (
+            {"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"},
+            [("+I", 1, []), ("-D", 1, ROWS), ("+I", 1, None), ("-U", 1, None)],
+        ),
+        (
+            {
+                "merge-engine": "partial-update",
+                "fields.s.sequence-group": "v",
+                "fields.v.ignore-retract": "true",
+            },
+            [("-D", None, ROWS), ("+I", 1, None), ("-U", 1, ROWS)],
+        ),
+    ],
+    ids=["aggregation", "partial-update"],
+)
+def test_what_a_retract_left_stays_as_written_until_something_comes(
+    options: dict[str, str], versions: list[tuple[str, int | None, Any]]
+) -> None:
+    schema = with_options(
+        schema_of({"k": "INT NOT NULL", "s": "INT", "v": Array(PAIR)}), {**options, **KEYED}
+    )
+
+    def state(*more: tuple[str, int | None, Any]) -> Any:
+        rows = kv(schema, [(kind, 1, s, v) for kind, s, v in (*versions, *more)])
+        return plain(engine_for(schema).merge(rows))[0][3]
+
+    assert state() == ROWS
+    assert state(("+I", 2, [])) == ROWS[1:]
+
+
+def test_a_null_makes_what_a_removal_left_distinct() -> None:
+    options = {
+        "merge-engine": "aggregation",
+        "aggregation.remove-record-on-delete": "true",
+        "fields.v.aggregate-function": "collect",
+        "fields.v.distinct": "true",
+    }
+    schema = with_options(schema_of({"k": "INT NOT NULL", "v": Array(INT)}), options)
+    rows = kv(schema, [("+I", 1, [3]), ("-D", 1, [2, 2]), ("+I", 1, None)])
+    assert plain(engine_for(schema).merge(rows))[0][2] == [2]
+
+
 @given(histories(st.text("a; ", max_size=4), ADD), st.booleans())
 def test_listagg(values: Values, distinct: bool) -> None:
     state: str | None = None

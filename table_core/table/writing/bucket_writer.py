@@ -12,12 +12,12 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import OptionError
 from table_core.merge.clustering import Clustering
 from table_core.merge.deduplicate import Deduplicate
-from table_core.merge.engine import engine_for
+from table_core.merge.engine import engine_for, merges_in_parts
 from table_core.merge.kway import merge_runs
-from table_core.merge.sort import is_retract, runs_of
+from table_core.merge.sort import runs_of
 from table_core.merge.unmerged import Unmerged
 from table_core.ondisk import layout
-from table_core.options import keys_merge, keys_scan, keys_write
+from table_core.options import keys_scan, keys_write
 from table_core.table.partition_spec import partition_row
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class BucketWriter:
         numbers = self._numbers(bucket, ordering.num_rows)
         ordering = ordering.append_column(SEQUENCE_COLUMN, pa.array(numbers))
         runs = runs_of(ordering, order)
-        merges = whole or self._merges_parts(engine, ordering)
+        merges = whole or merges_in_parts(engine, ordering)
         newest = merges and isinstance(engine, Deduplicate) and not engine.ignore_delete
         if newest and not self.changes:
             at = runs.rows_at(runs.ends)
@@ -191,12 +191,6 @@ class BucketWriter:
         step, first = self.numbering.step, self._next[bucket]
         self._next[bucket] = first + count * step
         return np.arange(first, first + count * step, step, dtype=np.int64)
-
-    def _merges_parts(self, engine: MergeEngine, ordering: pa.Table) -> bool:
-        """Whether merging these rows before others of their keys gives what merging all does."""
-        if self.access.options.get(keys_merge.MERGE_ENGINE) in {"deduplicate", "first-row"}:
-            return True
-        return not engine.order.sequence_fields and not bool(is_retract(ordering).any())
 
     # ----------------------------------------------------------------------------- runs to files
     def store(self, bucket: Bucket, tables: Iterable[pa.Table]) -> list[DataFile]:

@@ -42,8 +42,14 @@ _FLOAT_ERROR: Final = 2.0**-50
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """``column`` without dictionary, runs or views of lists, which Arrow casts badly or not at all."""
+    """``column`` without dictionary, runs, views of lists or names that extensions give a type.
+
+    These Arrow casts badly or not at all.
+    """
     type_ = column.type
+    if isinstance(type_, pa.BaseExtensionType):
+        chunks = [chunk.storage for chunk in column.chunks]
+        return plain(pa.chunked_array(chunks, type=type_.storage_type))
     if _T.is_dictionary(type_):
         return plain(column.cast(type_.value_type))
     if _T.is_run_end_encoded(type_):

@@ -27,6 +27,7 @@ from table_core.table.writing.bucket_writer import BucketWriter, Numbering
 from table_core.table.writing.buffering import BufferLimits, SpilledRuns, joined
 from table_core.table.writing.coerce import batches_of, coerce
 from table_core.table.writing.data_files import FileFactory
+from table_core.table.writing.local_merge import LocalMerge
 from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class TableWriter:
         self._files: dict[Bucket, tuple[list[DataFile], list[DataFile]]] = {}
         self._buckets = BucketWriter.of(access, self._factory, numbering, replaces=replaces)
         self._limits = BufferLimits.of(access.options)
+        self._local = LocalMerge.of(access.schema)
         self._spilled: SpilledRuns | None = None
         self._direct: RollingWriter | None = None
         inline = InlineCompaction(access, self._factory, replaces=replaces)
@@ -138,8 +140,9 @@ class TableWriter:
         schema = self._access.schema
         with undone_by(self.abort):
             for given in self._limits.pieces(batches_of(data)):
-                self._take(counted(schema, coerce(schema, given, first_row=self._rows)))
+                rows = counted(schema, coerce(schema, given, first_row=self._rows))
                 self._rows += given.num_rows
+                self._take(rows if self._local is None else self._local.take(rows))
 
     def prepare(self) -> WriteResult:
         """Write what is buffered and compact; the result can be committed by another process."""
@@ -150,6 +153,8 @@ class TableWriter:
         return result
 
     def _prepared(self) -> WriteResult:
+        if self._local is not None:
+            self._take(self._local.rest())
         if self._direct is not None:
             self._files[EMPTY_ROW, 0] = (self._direct.close(), [])
         if self._spilled is None:
@@ -194,7 +199,9 @@ class TableWriter:
             raise ArgumentError("this writer has committed or given up; open a new one")
 
     # --------------------------------------------------------------------------------- parts
-    def _take(self, rows: pa.Table) -> None:
+    def _take(self, rows: pa.Table | None) -> None:
+        if rows is None:
+            return
         if self._writes_directly():
             self._write_directly(rows)
             return

@@ -164,3 +164,14 @@ def test_keys_that_no_read_shows_yet_are_known(tmp_path: Path, engine: str, mark
     table.compact("minor")
     table.compact()
     assert state_of(table) == expected(engine, history)
+
+
+def test_what_is_taken_back_is_not_the_partition(tmp_path: Path) -> None:
+    table = made(tmp_path, **{"merge-engine": "aggregation", **ENGINES["aggregation"]})
+    row = {"k": 1, "day": DAYS[0], "n": 5, "text": "a"}
+    kinds = ("+I", "-U")
+    with table.write() as writer:
+        writer.write(arrow([{**row, "_ROW_KIND": kind} for kind in kinds]))
+        writer.commit()
+    (found,) = table.read().to_arrow().select(["k", "n", "text"]).to_pylist()
+    assert found == {"k": 1, "n": 0, "text": None}

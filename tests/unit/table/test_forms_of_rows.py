@@ -22,6 +22,10 @@ COLUMNS = {
     ),
     "view": ("text", pa.array(["a", None, "a"], pa.string_view())),
     "large": ("text", pa.array(["a", None, "a"], pa.large_string())),
+    "extension": (
+        "text",
+        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["a", None, "a"])),
+    ),
     "runs": ("id", pa.RunEndEncodedArray.from_arrays([1, 2, 3], [1, 2, 3])),
     "list view": ("list", pa.array([[1], [], None], pa.list_view(pa.int32()))),
     "large list view": ("list", pa.array([[9], [1], [], None], pa.large_list_view(pa.int64()))[1:]),

@@ -93,6 +93,24 @@ def test_spilled_runs_merge_to_what_one_buffer_merges_to(
     assert level_0(spilled) == level_0(whole)
 
 
+@pytest.mark.parametrize("size", ["1 b", "500 b", "1 mb"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_local_merge_changes_no_row(tmp_path: Path, engine: str, size: str) -> None:
+    options = {"merge-engine": engine, **ENGINES[engine]}
+    rows = parts(6, retracts=engine == "deduplicate")
+    local = {"local-merge-buffer-size": size, **SPILLING}
+    whole = written(tmp_path / "b", rows, **options)
+    assert rows_of(written(tmp_path / "a", rows, **options, **local)) == rows_of(whole)
+
+
+def test_a_local_merge_comes_before_the_write_buffer(tmp_path: Path) -> None:
+    """A buffer that holds nothing makes a file of all that it is handed at once."""
+    options = {"write-buffer-spillable": "false", "write-only": "true", **SPILLING}
+    table = written(tmp_path, parts(4), **options, **{"local-merge-buffer-size": "1 mb"})
+    files = [len(split.files) for split in table.read().splits()]
+    assert set(files) == {1}
+
+
 def test_retractions_are_merged_with_all_versions_of_their_key(tmp_path: Path) -> None:
     """A part alone would take ``-D 5, -D 7`` for a new row of -12, a last value for NULL."""
     options = {"merge-engine": "aggregation", "fields.n.aggregate-function": "last_non_null_value"}
@@ -124,7 +142,8 @@ def test_postponed_rows_keep_every_version(tmp_path: Path) -> None:
 
 def test_changelog_of_producer_input_has_every_row(tmp_path: Path) -> None:
     rows = parts(3, retracts=True)
-    table = written(tmp_path, rows, **{"changelog-producer": "input", **SPILLING})
+    local = {"local-merge-buffer-size": "1 mb"}
+    table = written(tmp_path, rows, **{"changelog-producer": "input", **local, **SPILLING})
     changes = table.changes(after=0).to_arrow()
     assert changes.num_rows == sum(part.num_rows for part in rows)
 
