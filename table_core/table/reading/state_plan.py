@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
@@ -39,6 +39,16 @@ __all__ = [
     "plan_with_fallback",
     "refuse_unreadable",
 ]
+
+
+_ELSEWHERE: Final = (
+    ("type", ("table", "materialized-table"), "its rows are not in its snapshots"),
+    ("manifest.format", ("avro",), "its manifests are to be read in that format"),
+    ("chain-table.enabled", ("false",), "its rows are put together from two branches"),
+    ("scan.primary-branch", ("",), "that branch is to be read before this one"),
+    ("scan.bucket", ("",), "one bucket alone is to be read"),
+)
+"""Options that put rows elsewhere, or leave some out: each with its values that do not, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +222,13 @@ def refuse_unreadable(access: TableAccess) -> None:
             "versions of a row by snapshot",
             feature="sequence.snapshot-ordering",
         )
+    raw = access.options.raw
+    for key, harmless, why in _ELSEWHERE:
+        if raw.get(key, harmless[0]).strip().lower() not in harmless:
+            raise UnsupportedFeatureError(
+                f"{access.name} has {key}={raw[key]}: {why}, which this release does not do",
+                feature=key,
+            )
 
 
 def _is_blob(type_: DataType) -> bool:
