@@ -15,7 +15,7 @@ from table_core.options import keys_commit, keys_files, keys_merge, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
-from table_core.scan.split import deletion_refs
+from table_core.scan.split import deletion_refs, hides_level0
 from table_core.scan.time_travel import at_or_before
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.states.branches import branch_access
@@ -183,10 +183,15 @@ def plan_with_fallback(
 ) -> ScanPlan:
     """``snapshot``, and of the fallback branch the partitions that ``snapshot`` lacks.
 
-    The fallback's state is its newest; with an ``explicit`` one its newest of that time.
+    It lacks those too of which it only has files that batch reads do not see.  The fallback's state is its newest; with an ``explicit`` one its newest of that time.
     """
     main = planner.plan(snapshot)
-    have = frozenset(entry.partition for entry in planner.access.live_entries(snapshot))
+    hidden = hides_level0(planner.access.schema, planner.access.options)
+    have = frozenset(
+        entry.partition
+        for entry in planner.access.live_entries(snapshot)
+        if entry.bucket >= 0 and not (hidden and entry.file.level == 0)
+    )
     timeline = TableTimeline(fallback.access)
     if explicit and snapshot is not None:
         state = at_or_before(timeline, snapshot.time_millis)
