@@ -36,12 +36,15 @@ def merge_runs(
     engine: MergeEngine,
     *,
     window_bytes: int | None = None,
+    without: Sequence[str] = (),
 ) -> Iterator[pa.Table]:
     """Merge sorted ``runs``, given in any order, to tables of ascending keys that never repeat.
 
     Each run is sorted by key; a key may repeat in a run and go on in its next batch.  It costs
     least when the runs come oldest first.  A window has about ``window_bytes`` or less, but never
     less than all versions of a key.
+
+    ``without``: columns of the order that the result need not have.
 
     Shape: KV rows to KV rows, one a key; retracts are kept.
     """
@@ -53,7 +56,8 @@ def merge_runs(
         table = pa.Table.from_batches(window)
         if len(window) > 1:
             table = table.combine_chunks()
-        yield engine.fold(table, runs_of(table, engine.order))
+        found = runs_of(table, engine.order)
+        yield engine.fold(table.drop_columns(list(without)), found)
 
 
 _Key = tuple[Any, ...]

@@ -20,7 +20,7 @@ from table_core.datatypes.castable import (
     TIMESTAMPS,
     is_castable,
 )
-from table_core.datatypes.kinds import Atomic, DataType, Field, Root, Row
+from table_core.datatypes.kinds import STRING, Atomic, DataType, Field, Root, Row
 from table_core.datatypes.text import parse_type, type_to_json
 from table_core.errors import PredicateError, TableError
 from table_core.predicate.bound import (
@@ -70,6 +70,8 @@ _FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})
 _ABOVE: Final = {"=": False, "<>": True, "<": True, "<=": True, ">": False, ">=": False}
 """What ``column op literal`` says when the literal lies above every value of the column."""
 _BELOW: Final = {"=": False, "<>": True, "<": False, "<=": False, ">": True, ">=": True}
+_SPELT_ALIKE: Final = frozenset({Root.DATE, Root.BOOLEAN, *EXACT_INTEGERS})
+"""What text is made of without asking: Paimon's cast and Spark's write these the same."""
 _INT_DIGITS: Final = {Root.TINYINT: 3, Root.SMALLINT: 5, Root.INT: 10, Root.BIGINT: 19}
 
 
@@ -280,6 +282,8 @@ class _Binder:
 
     def like(self, node: Like) -> Bound:
         operand = self.term(node.operand)
+        if isinstance(operand.type, Atomic) and operand.type.root in _SPELT_ALIKE:
+            operand = Conv(operand, STRING)
         if not isinstance(operand.type, Atomic) or operand.type.root not in STRINGS:
             raise _refuse(f"LIKE needs text, not {_text(operand.type)}", node)
         regex, prefix = _regex(node)

@@ -13,6 +13,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from table_core.datatypes.castable import BINARIES, EXACT_INTEGERS, NUMERIC, STRINGS, TIMESTAMPS
 from table_core.datatypes.domain import Value, unit_nanos
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
@@ -102,7 +104,9 @@ def _typed(value: Any, type_: DataType) -> Typed:
         return value if isinstance(value, bytes) else str(value).encode(), type_
     if root is Root.BOOLEAN:
         return as_bool(value), type_
-    if root in {Root.FLOAT, Root.DOUBLE}:
+    if root is Root.FLOAT:
+        return float(np.float32(as_float(value))), DOUBLE
+    if root is Root.DOUBLE:
         return as_float(value), DOUBLE
     if isinstance(value, str):
         return _parsed(value, type_), type_

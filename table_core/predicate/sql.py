@@ -135,6 +135,8 @@ class _Reader:
         return self.negated(node, found)
 
     def between(self, node: Any) -> Condition:
+        if node.args.get("symmetric"):
+            raise self.refuse(node, "write BETWEEN")
         low = Compare(">=", self.term(node.this), self.term(node.args["low"]))
         high = Compare("<=", self.term(node.this), self.term(node.args["high"]))
         return self.negated(node, And((low, high)))
@@ -145,6 +147,26 @@ class _Reader:
             raise self.refuse(node, "the pattern must be a text literal")
         found = Like(self.term(node.this), pattern.value, escape, isinstance(node, exp.ILike))
         return self.negated(node, found)
+
+    def part(self, node: Any) -> Condition:
+        """``startswith``, ``endswith`` and ``contains``, which are patterns by another name."""
+        text = self.term(node.expression)
+        if not isinstance(text, Literal) or not isinstance(text.value, str):
+            raise self.refuse(node, "what is looked for must be a text literal")
+        before = "" if isinstance(node, exp.StartsWith) else "%"
+        after = "" if isinstance(node, exp.EndsWith) else "%"
+        pattern = re.sub(r"([%_\\])", r"\\\1", text.value)
+        return Like(self.term(node.this), f"{before}{pattern}{after}")
+
+    def called(self, node: Any) -> Condition:
+        """``isnull`` and ``isnotnull``."""
+        if node.name.lower() not in {"isnull", "isnotnull"} or len(node.expressions) != 1:
+            raise self.refuse(node)
+        found = IsNull(self.term(node.expressions[0]))
+        return found if node.name.lower() == "isnull" else Not(found)
+
+    def not_same(self, node: Any) -> Condition:
+        return Not(Compare("<=>", self.term(node.this), self.term(node.expression)))
 
     def escaped(self, node: Any) -> Condition:
         escape = self.term(node.expression)
@@ -254,6 +276,11 @@ _CONDITIONS: Final[dict[Any, Callable[[_Reader, Any], Condition]]] = {
     exp.ILike: _Reader.like,
     exp.Escape: _Reader.escaped,
     exp.Is: _Reader.is_,
+    exp.StartsWith: _Reader.part,
+    exp.EndsWith: _Reader.part,
+    exp.Contains: _Reader.part,
+    exp.NullSafeNEQ: _Reader.not_same,
+    exp.Anonymous: _Reader.called,
 }
 _TERMS: Final[dict[Any, Callable[[_Reader, Any], Term]]] = {
     exp.Paren: lambda reader, node: reader.term(node.this),

@@ -48,6 +48,9 @@ def unsupported_feature(schema: TableSchema) -> str | None:
     ):
         if options.get(option):
             return option.key
+    for key, harmless in (("chain-table.enabled", "false"), ("manifest.format", "avro")):
+        if options.raw.get(key, harmless).strip().lower() != harmless:
+            return key
     if any(isinstance(f.type, Atomic) and f.type.root is Root.BLOB for f in schema.fields):
         return "blob"
     return None

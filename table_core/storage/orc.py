@@ -75,7 +75,7 @@ class OrcFormat:
     def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
         """Names of the top-level columns of ``path``."""
         with storage.open_input(path) as source, decoding(storage, path):
-            names: list[str] = orc.ORCFile(source).schema.names
+            names: list[str] = _checked(source)[1].schema.names
             return names
 
     def read(
@@ -94,9 +94,7 @@ class OrcFormat:
         schema = arrow_schema(fields)
         with storage.open_input(path) as source:
             with decoding(storage, path):
-                with _structure():
-                    tail = read_tail(source, source.size())
-                file = orc.ORCFile(source)
+                tail, file = _checked(source)
                 missing_columns(file.schema.names, fields, path=path)
             if not fields:
                 yield from _bare_rows(file.nrows, batch_rows)
@@ -113,6 +111,13 @@ class OrcFormat:
                         part = stripe.slice(start, size)
                         found = read_batch(part, fields, schema, path=path)
                     yield found
+
+
+def _checked(source: Any) -> tuple[OrcTail, Any]:
+    """The tail of the file, without what ends the process in Arrow's reader; and that reader."""
+    with _structure():
+        tail = read_tail(source, source.size())
+    return tail, orc.ORCFile(source)
 
 
 @contextmanager

@@ -36,6 +36,8 @@ _CODECS: Final[Mapping[int, str | None]] = {0: None, 1: "zlib", 2: "snappy", 4: 
 _INDEX_KINDS: Final = frozenset({6, 7, 8})
 _DATA, _LENGTH, _DICTIONARY_DATA = 1, 2, 3
 _VERSION_2: Final = frozenset({2, 3})
+_DECIMAL: Final = 14
+_DIGITS_MAX: Final = 38
 _LONGEST: Final = 2**31 - 1
 _UNPACKED_MAX: Final = 1 << 30
 
@@ -236,5 +238,7 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
 
 
 def _type(message: Message) -> _Type:
+    if one(message, 1) == _DECIMAL and one(message, 5) > _DIGITS_MAX:
+        raise ValueError(f"a decimal of {one(message, 5)} digits")  # Arrow ends the process
     names = tuple(nested(name).decode() for name in message.get(3, []))
     return _Type(one(message, 1), tuple(packed(message.get(2, []))), names)

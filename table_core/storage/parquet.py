@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
     from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
+    from table_core.storage.parquet_footer import ChunkStats
 
 __all__ = ["ParquetFormat"]
 
@@ -86,7 +87,8 @@ class ParquetFormat:
                 _check_instants(storage, path, legacy, groups, batch_rows)
             size, reader = batch_rows, file
             if batch_bytes is not None:
-                rows, stored_bytes = _stored_sizes(file, groups, names)
+                with decoding(storage, path):
+                    rows, stored_bytes = _stored_sizes(source, file, groups, names, batch_bytes)
                 size = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
                 reader = _in_pieces(source, file) if stored_bytes > batch_bytes else file
             if spans is not None:
@@ -129,9 +131,7 @@ def _wanted_groups(
     groups = range(file.num_row_groups)
     if keep is None or not groups:
         return list(groups)
-    chunks = read_chunk_stats(source, source.seek(0, 2))
-    if len(chunks) != len(groups):
-        raise pa.ArrowInvalid(f"{len(chunks)} row groups, {len(groups)} expected")
+    chunks = _chunks(source, file)
     rows = [file.metadata.row_group(g).num_rows for g in groups]
     return [g for g in groups if keep(row_group_ranges(chunks[g], rows[g], stored, names))]
 
@@ -147,18 +147,28 @@ def _wanted_spans(
     return spans if sum(span.stop - span.first for span in spans) < rows // 2 else None
 
 
-def _stored_sizes(file: Any, groups: Sequence[int], names: Sequence[str]) -> tuple[int, int]:
-    """Rows of ``groups``, and bytes of their columns ``names`` before compression."""
-    wanted = frozenset(names)
-    rows = size = 0
-    for number in groups:
-        group = file.metadata.row_group(number)
-        rows += group.num_rows
-        for at in range(group.num_columns):
-            chunk = group.column(at)
-            if chunk.path_in_schema.partition(".")[0] in wanted:
-                size += chunk.total_uncompressed_size
-    return rows, size
+def _stored_sizes(
+    source: Any, file: Any, groups: Sequence[int], names: Sequence[str], enough: int
+) -> tuple[int, int]:
+    """Rows of ``groups``, and bytes of their columns ``names`` before compression.
+
+    The bytes of all columns will do where they are at most ``enough``.
+    """
+    found = [file.metadata.row_group(number) for number in groups]
+    rows = sum(group.num_rows for group in found)
+    size = sum(group.total_byte_size for group in found)
+    if size <= enough:
+        return rows, size
+    chunks, wanted = _chunks(source, file), frozenset(names)
+    return rows, sum(c.stored_bytes for n in groups for c in chunks[n] if c.column in wanted)
+
+
+def _chunks(source: Any, file: Any) -> list[list[ChunkStats]]:
+    """The column chunks of each row group."""
+    chunks = read_chunk_stats(source, source.seek(0, 2))
+    if len(chunks) != file.num_row_groups:
+        raise pa.ArrowInvalid(f"{len(chunks)} row groups, {file.num_row_groups} expected")
+    return chunks
 
 
 def _in_pieces(source: Any, file: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Row-group statistics as the footer of a Parquet file holds them.
+"""Column chunks as the footer of a Parquet file describes them.
 
 Read here and not through Arrow, which ends the process when statistics are damaged.
 Source: parquet-format ``parquet.thrift``; Thrift's compact protocol.
@@ -18,7 +18,7 @@ __all__ = ["ChunkStats", "read_chunk_stats"]
 
 _MAGIC: Final = b"PAR1"
 _TAIL_BYTES: Final = 8
-_ROW_GROUPS, _COLUMNS, _META, _TYPE, _STATS = 4, 1, 3, 1, 12
+_ROW_GROUPS, _COLUMNS, _META, _TYPE, _PATH, _BYTES, _STATS = 4, 1, 3, 1, 3, 6, 12
 _NULL_COUNT, _MAX, _MIN = 3, 5, 6
 _STOP, _TRUE, _FALSE = 0, 1, 2
 
@@ -27,6 +27,10 @@ _STOP, _TRUE, _FALSE = 0, 1, 2
 class ChunkStats:
     """Statistics of one column in one row group; None is unknown."""
 
+    column: str
+    """The top-level column that this is, or is a member of."""
+    stored_bytes: int
+    """How long it is before compression."""
     physical_type: int
     """``parquet.thrift`` ``Type``: 0 BOOLEAN, 1 INT32, 2 INT64, 3 INT96, 4 FLOAT, 5 DOUBLE ..."""
     min: bytes | None
@@ -61,7 +65,14 @@ def _chunk(meta: dict[int, Any]) -> ChunkStats:
     low, high, nulls = stats.get(_MIN), stats.get(_MAX), stats.get(_NULL_COUNT)
     if not isinstance(low, bytes) or not isinstance(high, bytes):
         low = high = None
-    return ChunkStats(int(meta[_TYPE]), low, high, nulls if isinstance(nulls, int) else None)
+    return ChunkStats(
+        column=meta[_PATH][0].decode(),
+        stored_bytes=int(meta[_BYTES]),
+        physical_type=int(meta[_TYPE]),
+        min=low,
+        max=high,
+        null_count=nulls if isinstance(nulls, int) else None,
+    )
 
 
 class _Compact:

@@ -77,8 +77,8 @@ def _plain(body: bytes, physical_type: int) -> Any:
 def _value(raw: Any, type_: Any) -> Value | None:
     """A bound as Python value, or None where this type has no bound to trust."""
     if pa.types.is_decimal(type_):
-        unscaled = raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True)
-        return Decimal(f"{unscaled}E-{type_.scale}")  # exact, whatever the decimal context
+        unscaled = int(raw) if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True)
+        return Decimal(f"{unscaled}E{-type_.scale}")  # exact, whatever the decimal context
     if pa.types.is_timestamp(type_):
         return int(raw) * _NANOS[type_.unit]
     if isinstance(raw, bool | int | float):

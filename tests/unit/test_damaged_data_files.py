@@ -34,20 +34,26 @@ TABLE = pa.table(
 )
 
 
-def body_of(name):
+def body_of(name, **settings):
     storage = MemoryStorage()
-    writer = format_for(name).open_writer(storage, "f", FIELDS, WriterSettings())
+    writer = format_for(name).open_writer(storage, "f", FIELDS, WriterSettings(**settings))
     writer.write(TABLE)
     writer.close()
     return storage.read("f")
 
 
-def verdict(name, body):
+def verdict(name, body, batch_bytes=None):
     storage = MemoryStorage()
     storage.write("bucket-0/f", body)
     try:
         batches = format_for(name).read(
-            storage, "bucket-0/f", len(body), FIELDS, batch_rows=100, keep=lambda _: True
+            storage,
+            "bucket-0/f",
+            len(body),
+            FIELDS,
+            batch_rows=100,
+            batch_bytes=batch_bytes,
+            keep=lambda _: True,
         )
         return sum(batch.num_rows for batch in batches)
     except CorruptFileError as error:
@@ -77,6 +83,25 @@ def test_flipped_bits_do_not_leak_or_crash(name):
         found = verdict(name, bytes(damaged))
         seen[found] = seen.get(found, 0) + 1
     assert seen["corrupt"] > 30
+
+
+def test_flipped_bits_in_parquet_footers_do_not_end_the_process():
+    """Arrow aborts where it is asked for a column chunk whose size statistics do not fit."""
+    body = body_of("parquet")
+    footer = int.from_bytes(body[-8:-4], "little")
+    draw = random.Random(5)
+    for _ in range(700):
+        damaged = bytearray(body)
+        damaged[-8 - draw.randrange(footer)] ^= 1 << draw.randrange(8)
+        assert verdict("parquet", bytes(damaged), draw.choice([1 << 10, 1 << 30])) is not None
+
+
+def test_an_orc_decimal_of_too_many_digits_does_not_end_the_process():
+    body = body_of("orc", compression="none")
+    twelve, many = (bytes([0x28, digits, 0x30, 2]) for digits in (12, 55))  # precision and scale
+    assert body.count(twelve) == 1
+    assert verdict("orc", body) == 500
+    assert verdict("orc", body.replace(twelve, many)) == "corrupt"
 
 
 def test_flipped_bits_in_parquet_pages_are_found_by_checksum():

@@ -177,6 +177,8 @@ class SplitReader:
         names |= {*schema.trimmed_primary_keys, *(f.name for f in self._needed)}
         fields = tuple(f for f in schema.fields if f.name in names)
         engine = engine_for(schema, [f.name for f in fields])
+        ordering = {SEQUENCE_COLUMN, *engine.order.key} - {f.name for f in self._needed}
+        without = () if with_system else tuple(ordering)
         levels = _settles_by_level(schema.options)
         if levels:
             from table_core.merge.lookup import LowestLevel
@@ -191,7 +193,7 @@ class SplitReader:
             )
             oldest_first = sorted(section, key=_first_number)
             runs = [_batches(reader, run, levels=levels) for run in oldest_first]
-            yield from merge_runs(runs, engine, window_bytes=self._memory // 8)
+            yield from merge_runs(runs, engine, window_bytes=self._memory // 8, without=without)
 
     def _single(
         self, split: Split, run: SortedRun, fields: tuple[Field, ...], *, with_system: bool

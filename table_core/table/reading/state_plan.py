@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
@@ -15,7 +15,7 @@ from table_core.options import keys_commit, keys_files, keys_merge, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
-from table_core.scan.split import deletion_refs
+from table_core.scan.split import deletion_refs, hides_level0
 from table_core.scan.time_travel import at_or_before
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.states.branches import branch_access
@@ -39,6 +39,16 @@ __all__ = [
     "plan_with_fallback",
     "refuse_unreadable",
 ]
+
+
+_ELSEWHERE: Final = (
+    ("type", ("table", "materialized-table"), "its rows are not in its snapshots"),
+    ("manifest.format", ("avro",), "its manifests are to be read in that format"),
+    ("chain-table.enabled", ("false",), "its rows are put together from two branches"),
+    ("scan.primary-branch", ("",), "that branch is to be read before this one"),
+    ("scan.bucket", ("",), "one bucket alone is to be read"),
+)
+"""Options that put rows elsewhere, or leave some out: each with its values that do not, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +183,15 @@ def plan_with_fallback(
 ) -> ScanPlan:
     """``snapshot``, and of the fallback branch the partitions that ``snapshot`` lacks.
 
-    The fallback's state is its newest; with an ``explicit`` one its newest of that time.
+    It lacks those too of which it only has files that batch reads do not see.  The fallback's state is its newest; with an ``explicit`` one its newest of that time.
     """
     main = planner.plan(snapshot)
-    have = frozenset(entry.partition for entry in planner.access.live_entries(snapshot))
+    hidden = hides_level0(planner.access.schema, planner.access.options)
+    have = frozenset(
+        entry.partition
+        for entry in planner.access.live_entries(snapshot)
+        if entry.bucket >= 0 and not (hidden and entry.file.level == 0)
+    )
     timeline = TableTimeline(fallback.access)
     if explicit and snapshot is not None:
         state = at_or_before(timeline, snapshot.time_millis)
@@ -212,6 +227,13 @@ def refuse_unreadable(access: TableAccess) -> None:
             "versions of a row by snapshot",
             feature="sequence.snapshot-ordering",
         )
+    raw = access.options.raw
+    for key, harmless, why in _ELSEWHERE:
+        if raw.get(key, harmless[0]).strip().lower() not in harmless:
+            raise UnsupportedFeatureError(
+                f"{access.name} has {key}={raw[key]}: {why}, which this release does not do",
+                feature=key,
+            )
 
 
 def _is_blob(type_: DataType) -> bool:

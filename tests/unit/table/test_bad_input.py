@@ -180,7 +180,31 @@ def test_a_scan_that_outlives_its_snapshot_says_so(catalog: tc.Catalog) -> None:
         scan.to_arrow()
 
 
-@pytest.mark.parametrize("feature", ["data-evolution.enabled", "sequence.snapshot-ordering"])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("type", "format-table"),
+        ("type", "object-table"),
+        ("manifest.format", "orc"),
+        ("chain-table.enabled", "true"),
+        ("scan.primary-branch", "b"),
+        ("scan.bucket", "0"),
+    ],
+)
+def test_a_table_whose_rows_are_elsewhere_is_refused_by_name(
+    catalog: tc.Catalog, option: str, value: str
+) -> None:
+    made = catalog.create_table("d.e", COLUMNS, options={"bucket": "-1"})
+    table = tc.Table(made.access.with_options({option: value}))
+    for read in (table.read, lambda: table.changes(after=0), lambda: table.system("audit_log")):
+        with pytest.raises(errors.UnsupportedFeatureError, match=option) as told:
+            read()
+        assert told.value.facts["feature"] == option
+
+
+@pytest.mark.parametrize(
+    "feature", ["data-evolution.enabled", "sequence.snapshot-ordering", "chain-table.enabled"]
+)
 def test_a_table_that_cannot_be_written_names_the_feature(
     catalog: tc.Catalog, feature: str
 ) -> None:

@@ -358,3 +358,31 @@ def _holds(table: tc.Table, path: str, key: int) -> bool:
     entries = table.access.live_entries(table.snapshot(key))
     before = {e.file.file_name for e in table.access.live_entries(table.snapshot(key - 1))}
     return any(path.endswith(e.file.file_name) for e in entries if e.file.file_name not in before)
+
+
+def test_a_partition_with_hidden_files_alone_is_read_from_the_fallback_branch() -> None:
+    """``first-row`` shows nothing of level 0, so such a partition is one that main lacks."""
+    schema = SCHEMA.append(pa.field("p", pa.string(), nullable=False))
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    options = {"bucket": "1", "write-only": "true", "merge-engine": "first-row"}
+    main = catalog.create_table(
+        "d.t", schema, primary_key=("k", "p"), partition_by=("p",), options=options
+    )
+    main.branches.create("b")
+    branch = catalog.table("d.t", branch="b")
+
+    def put(table: tc.Table, v: str, parts: str) -> None:
+        keys = pa.array([1] * len(parts), pa.int32())
+        with table.write() as writer:
+            writer.write(pa.table({"k": keys, "v": [v] * len(parts), "p": list(parts)}))
+            writer.commit()
+
+    put(branch, "branch", "xy")
+    branch.compact(strategy="full")
+    put(main, "main", "x")
+    main.compact(strategy="full")
+    put(main, "hidden", "xy")
+    falling = catalog.table("d.t", options={"scan.fallback-branch": "b"})
+    found = {row["p"]: row["v"] for row in falling.read().to_arrow().to_pylist()}
+    assert found == {"x": "main", "y": "branch"}
