@@ -34,6 +34,7 @@ OPS: Final = ("c", "r", "u", "d", "t")
 """Create, read (snapshot), update, delete, truncate."""
 _MESSAGE: Final = "m"
 _UNREADABLE: Final = "table_core.unreadable"
+_FLATTENED: Final = frozenset({"__deleted", "__op"})
 _RECORD_MEMBERS: Final = frozenset({"topic", "key", "partition", "offset", "headers"})
 
 
@@ -123,6 +124,8 @@ def read_event(value: Any, place: Place) -> Event | None:
         return None
     if op not in OPS:
         why = f"no member 'op' with one of {', '.join(OPS)}: {shortened(json.dumps(event, default=str))}"
+        if event.keys() & _FLATTENED:
+            why = "a row that ExtractNewRecordState flattened: read it with format='json'"
         raise bad_line(place, why)
     before, after = _row(event, "before", place), _row(event, "after", place)
     if op == "d" and before is None and isinstance(key, dict):

@@ -8,6 +8,7 @@ Source: ``org.apache.paimon.flink.action.cdc.format``: the record parsers of the
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.by_line import decode_events
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_foreign"]
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _CANAL_OPS: Final = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 _CANAL_OTHERS: Final = frozenset(
     {"CREATE", "ALTER", "ERASE", "QUERY", "RENAME", "CINDEX", "DINDEX"}
@@ -132,7 +135,7 @@ def _maxwell(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
 
 
 def _ogg(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
-    """``{"table": "OWNER.TABLE", "op_type": I, U, D or T, "before": row, "after": row}``."""
+    """``{"table": "OWNER.TABLE", "op_type": I, U, D or T, "op_ts", "before": row, "after": row}``."""
     op = _OGG_OPS.get(str(value.get("op_type", "")))
     if op is None:
         raise _refused(place, "GoldenGate", value)
@@ -140,7 +143,20 @@ def _ogg(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     before, after = value.get("before"), value.get("after")
     if op == "u" and isinstance(before, dict) and isinstance(after, dict):
         after = {**before, **after}
-    yield Event(SourceTable(owner, name), op, before if op != "c" else None, after, None, None)
+    before = before if op != "c" else None
+    yield Event(SourceTable(owner, name), op, before, after, None, _moment_ms(value, place))
+
+
+def _moment_ms(value: Mapping[str, Any], place: Place) -> int | None:
+    """``op_ts``, text in UTC, as milliseconds."""
+    text = value.get("op_ts")
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise bad_line(place, f"'op_ts' is no time: {shortened(text)}") from error
+    return (moment - _EPOCH) // _MILLISECOND
 
 
 def _json(value: Mapping[str, Any], _: Place) -> Iterator[Event]:

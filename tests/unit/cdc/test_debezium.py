@@ -325,6 +325,7 @@ def test_large_values_that_postgres_left_out_are_refused() -> None:
         (b'{"op": "c", "after": {"id": NaN}}', "no JSON"),
         (b"[1]", "expected an event"),
         (b'{"id": 1}', "'op'"),
+        (b'{"id": 1, "__deleted": "false"}', "format='json'"),
         (b'{"op": "x", "after": {"id": 1}}', "'op'"),
         (b'{"op": "c", "after": 5}', "no row but 5"),
         (b'{"op": "c", "after": null}', "no row 'after'"),

@@ -120,6 +120,30 @@ def test_keys_that_events_name(lake: Lake, format: str, event: Any) -> None:
     assert lake.catalog.table("lake.a").primary_key == ("k", "id")
 
 
+@pytest.mark.parametrize(
+    ("format", "event"),
+    [
+        ("canal-json", {"type": "INSERT", "database": "s", "table": "a", "es": 1_700_000_000_123,
+                        "pkNames": ["id"], "data": [{"id": "1"}]}),
+        ("maxwell-json", {"type": "insert", "database": "s", "table": "a", "ts": 1_700_000_000,
+                          "primary_key_columns": ["id"], "data": {"id": 1}}),
+        ("ogg-json", {"table": "s.a", "op_type": "I", "op_ts": "2023-11-14 22:13:20.123456",
+                      "primary_keys": ["id"], "after": {"id": 1}}),
+    ],
+)  # fmt: skip
+def test_times_of_events_become_column_and_watermark(lake: Lake, format: str, event: Any) -> None:
+    lake.put("1.jsonl", event)
+    tc.sync_database(
+        lake.catalog, "lake", source(lake, format), metadata_columns=("database_name", "op_ts")
+    )
+    at = dt.datetime(2023, 11, 14, 22, 13, 20, 0 if format[0] == "m" else 123_000, dt.UTC)
+    (row,) = lake.rows("a")
+    assert (row["database_name"], row["op_ts"]) == ("s", at)
+    snapshot = lake.catalog.table("lake.a").latest_snapshot()
+    assert snapshot is not None
+    assert snapshot.watermark == int(at.timestamp() * 1000)
+
+
 def test_rows_that_debezium_flattened(lake: Lake) -> None:
     """``ExtractNewRecordState`` with ``delete.tombstone.handling.mode=rewrite`` and ``tombstone``."""
     about = {"topic": "t", "partition": 0}
