@@ -41,7 +41,7 @@ EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
 _ROWS: Final = frozenset(
     {
         *("write", "merge-into", "delete", "update", "compact", "compact-database", "rescale"),
-        *("sync-table", "sync-database"),
+        *("sync-table", "sync-database", "analyze", "clone", "remove-orphan-files"),
     }
 )
 """Actions that may need Spark; the others do not even load it."""

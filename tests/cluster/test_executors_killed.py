@@ -6,8 +6,11 @@ on the same rows is the oracle; a file is in the commit once, and its rows are c
 
 from __future__ import annotations
 
+import os
 import threading
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -185,44 +188,88 @@ def test_a_read_by_the_data_source(spark: Any, catalog: tc.Catalog, losing: Any)
     assert same(found, table.read().to_arrow())
 
 
-JOBS: dict[str, dict[str, Any]] = {
-    "compact": {"action": "compact", "args": {"strategy": "full"}},
-    "write": {
-        "action": "write",
-        "args": {"sql": "SELECT id, part, upper(v) v FROM s", "sources": {"s": {"table": "d.s"}}},
-    },
-    "merge-into": {
-        "action": "merge-into",
-        "args": {
-            "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0",
-                       "sources": {"s": {"table": "d.s"}}},
-            "on": ["id"],
-            "when": [
-                {"action": "matched-upsert", "values": None, "condition": None},
-                {"action": "not-matched-insert", "values": None, "condition": None},
-                {"action": "not-matched-by-source-delete", "values": None,
-                 "condition": "target.id % 2 = 0"},
-            ],
-        },
-    },
+S_ROWS: dict[str, Any] = {"s": {"table": "d.s"}}
+JOBS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "compact": ("key", "compact", {"strategy": "full"}),
+    "compact an append table": ("append", "compact", {"strategy": "full"}),
+    "sort": ("append by partition", "compact", {"order_by": ["zorder(id, v)"]}),
+    "write": ("key", "write",
+              {"sql": "SELECT id, part, upper(v) v FROM s", "sources": S_ROWS}),
+    "delete": ("key", "delete", {"where": "id % 3 = 0"}),
+    "delete from an append table": ("append by bucket", "delete", {"where": "id % 3 = 0"}),
+    "update": ("key", "update", {"values": {"v": "part || v"}, "where": "id % 2 = 1"}),
+    "update of an append table": (
+        "append by bucket", "update", {"values": {"v": "part || v"}, "where": "id % 2 = 1"}),
+    "rescale": ("key", "rescale", {"buckets": 24}),
+    "merge-into": ("key", "merge-into", {
+        "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0", "sources": S_ROWS},
+        "on": ["id"],
+        "when": [
+            {"action": "matched-upsert", "values": None, "condition": None},
+            {"action": "not-matched-insert", "values": None, "condition": None},
+            {"action": "not-matched-by-source-delete", "values": None,
+             "condition": "target.id % 2 = 0"},
+        ],
+    }),
 }  # fmt: skip
-"""Jobs as an operator sends them: by tasks of Spark, and embedded as the oracle."""
+"""Layout, action and arguments of jobs as an operator sends them: by tasks, and embedded as the oracle."""
 
 
-@pytest.mark.parametrize("job", JOBS)
-def test_a_job(spark: Any, catalog: tc.Catalog, losing: Any, job: str) -> None:
+def job(catalog: tc.Catalog, action: str, table: str, args: dict[str, Any]) -> JobSpec:
+    return JobSpec(
+        action=action,
+        warehouse=catalog.warehouse,
+        table=table,
+        args=args,
+        commit_user="me",
+        commit_identifier=0,
+    )
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job(spark: Any, catalog: tc.Catalog, losing: Any, name: str) -> None:
+    layout, action, args = JOBS[name]
     loaded(catalog, "d.s", 1, **LAYOUTS["append by bucket"])
-    table, twin = (loaded(catalog, name, **KEYED) for name in ("d.t", "d.twin"))
-
-    def spec(name: str) -> JobSpec:
-        return JobSpec(
-            warehouse=catalog.warehouse,
-            table=name,
-            commit_user="me",
-            commit_identifier=0,
-            **JOBS[job],
-        )
-
-    losing(lambda: run_job(spec("d.t"), SparkEngine(spark)))
-    run_embedded(spec("d.twin"))
+    table, twin = (loaded(catalog, f"d.{each}", **LAYOUTS[layout]) for each in ("t", "twin"))
+    losing(lambda: run_job(job(catalog, action, "d.t", args), SparkEngine(spark)))
+    run_embedded(job(catalog, action, "d.twin", args))
     exact(table, twin.read().to_arrow())
+
+
+def test_analyze_counts_each_row_once(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    loaded(catalog, "d.t", **KEYED)
+    found = losing(lambda: run_job(job(catalog, "analyze", "d.t", {}), SparkEngine(spark)))
+    catalog.clone_table("d.t", "d.twin")
+    expected = run_embedded(job(catalog, "analyze", "d.twin", {}))
+    assert found["details"] == expected["details"]
+
+
+def test_a_clone_has_every_file_whole(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    table = loaded(catalog, "d.t", **LAYOUTS["append by bucket"])
+    clone = job(catalog, "clone", "d.copy", {"source": "d.t"})
+    losing(lambda: run_job(clone, SparkEngine(spark)))
+    exact(catalog.table("d.copy"), table.read().to_arrow())
+
+
+def test_an_orphan_scan_takes_what_nothing_names(
+    spark: Any, catalog: tc.Catalog, losing: Any, tmp_path: Path
+) -> None:
+    table = catalog.create_table(
+        "d.t", SCHEMA, options={"bucket": "-1", "manifest.merge-min-count": "1000"}
+    )
+    some = rows()
+    for turn in range(200):  # a manifest each
+        with table.write() as writer:
+            writer.write(some.slice(turn * 100, 100))
+            writer.commit()
+    expected = table.read().to_arrow()
+    [folder] = {path.parent for path in tmp_path.glob("**/bucket-0/data-*")}
+    orphan = folder / f"data-{uuid.uuid4()}-0.parquet"
+    orphan.write_bytes(b"rest of a write")
+    os.utime(orphan, (0, 1))
+    args = {"older_than": 946_684_800_000}
+    scan = job(catalog, "remove-orphan-files", "d.t", args)
+    done = losing(lambda: run_job(scan, SparkEngine(spark)))
+    assert done["files_deleted"] == 1
+    assert not orphan.exists()
+    exact(table, expected)
