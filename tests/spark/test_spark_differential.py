@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEED = int(os.environ.get("DIFFERENTIAL_SEED", "8"))
-QUERIES = int(os.environ.get("DIFFERENTIAL_QUERIES", "16"))
+QUERIES = int(os.environ.get("DIFFERENTIAL_QUERIES", "10"))
 ORDERS = pa.schema(
     [
         pa.field("id", pa.int64(), nullable=False),
