@@ -81,7 +81,13 @@ class SparkEngine:
         """Write what ``query`` gave, with one commit."""
         self.progress("write", table=table.name)
         done = write_frame(rows, table, commit, overwrite)
-        self.progress("committed", table=table.name, snapshots=list(done.snapshot_ids))
+        self.progress(
+            "committed",
+            table=table.name,
+            snapshots=list(done.snapshot_ids),
+            rows=done.rows_added,
+            bytes=done.bytes_added,
+        )
         return done
 
     def compact(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:

@@ -130,3 +130,34 @@ def test_what_does_not_fit_is_refused_in_any_mode(
         assert tcs.read(spark, table, where="n + 100 > 0").count() == 1
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_limits_of_numbers_and_times_and_huge_rows_survive(spark: Any, catalog: tc.Catalog) -> None:
+    nines = "9" * 38
+    rows = spark.sql(
+        f"SELECT * FROM VALUES (1L, {nines}BD, TIMESTAMP_NTZ'0001-01-01 00:00:00.000001', 1),"
+        f" (2L, -{nines}BD, TIMESTAMP_NTZ'9999-12-31 23:59:59.999999', 8000000),"
+        " (3L, NULL, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', 9000000) AS t(id, n, at, size)"
+    ).selectExpr("id", "n", "at", "repeat('é', size) text")
+    table = catalog.create_table(
+        "d.t",
+        pa.schema(
+            [
+                pa.field("id", pa.int64(), nullable=False),
+                ("n", pa.decimal128(38, 0)),
+                ("at", pa.timestamp("us")),
+                ("text", pa.string()),
+            ]
+        ),
+        primary_key=("id",),
+        options={"bucket": "2"},
+    )
+    tcs.write(rows, table)
+    tcs.write(rows.where("id = 3"), table)  # a bucket whose rows are merged
+    expected = [tuple(row) for row in rows.orderBy("id").collect()]
+    assert rows_of(table) == expected
+    assert [tuple(row) for row in tcs.read(spark, table).orderBy("id").collect()] == expected
+    coarse = catalog.create_table("d.coarse", pa.schema([("at", pa.timestamp("ms"))]))
+    with pytest.raises(errors.DataError, match="at"):
+        tcs.write(rows.select("at"), coarse)
+    assert coarse.latest_snapshot() is None
