@@ -17,7 +17,6 @@ from table_core.options import keys_identity
 from table_core.spark.conditions import named
 from table_core.spark.failures import carried
 from table_core.spark.row_hash import hashed
-from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.coerce import cast_column
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
     Where buckets are dynamic, every key is inside one instead (see ``assigners``).  Rows of a key
     table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
     """
-    if crosses_partitions(schema):
-        return frame.coalesce(1)  # where keys are is in no file: one writer looks them all up
     keyed = schema.is_key_table
     if schema.bucket < 0 and not (keyed and schema.bucket == -1):
         return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame

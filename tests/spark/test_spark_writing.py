@@ -99,6 +99,31 @@ def test_dynamic_buckets_are_dealt_out_by_several_tasks(
     assert {len(buckets) for buckets in homes.values()} == {1}  # a key never has two homes
 
 
+def test_several_tasks_move_keys_between_partitions(spark: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("n", pa.int64())]
+    )
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "40", "write-only": "true"}
+    how: dict[str, Any] = {"primary_key": ("id",), "partition_by": ("dt",), "options": options}
+    table = catalog.create_table("d.t", schema, **how)
+    handle = catalog.table("d.t", options={"sink.parallelism": "3"})
+    expected: dict[int, tuple[str, int]] = {}
+    for turn in range(3):
+        rows = spark.range(turn * 50, turn * 50 + 150).selectExpr(
+            "id", f"concat('d', (id + {turn}) % 2) AS dt", f"{turn}L AS n"
+        )
+        tcs.write(rows.repartition(4), handle)
+        expected |= {id: (f"d{(id + turn) % 2}", turn) for id in range(turn * 50, turn * 50 + 150)}
+        assert rows_of(table) == sorted((id, *rest) for id, rest in expected.items())
+    live = table.access.live_entries(table.latest_snapshot())
+    assert len({entry.bucket % 3 for entry in live}) == 3  # each task had buckets of its own
+    with table.write() as writer:
+        writer.write(pa.table({"id": range(10), "dt": ["d9"] * 10, "n": range(10)}))
+        writer.commit()
+    expected |= {id: ("d9", id) for id in range(10)}
+    assert rows_of(table) == sorted((id, *rest) for id, rest in expected.items())
+
+
 def test_a_skewed_bucket_and_empty_partitions_lose_no_row(spark: Any, catalog: tc.Catalog) -> None:
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("n", pa.int64())])
     options = {"bucket": "4", "bucket-key": "k"}
