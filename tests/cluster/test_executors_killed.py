@@ -23,6 +23,8 @@ from table_core.spark import register
 from table_core.spark.engine import SparkEngine
 from table_core.table.jobs.job_spec import JobSpec
 from table_core.table.jobs.run import run_embedded, run_job
+from tests.cdc.conftest import need
+from tests.cdc.servers import MariaDb
 from tests.spark_servers import Standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
@@ -274,3 +276,23 @@ def test_an_orphan_scan_takes_what_nothing_names(
     assert done["files_deleted"] == 1
     assert not orphan.exists()
     exact(table, expected)
+
+
+def test_a_sync_has_every_row_of_the_source_once(
+    spark: Any, catalog: tc.Catalog, losing: Any
+) -> None:
+    need(MariaDb)
+    with MariaDb() as server:
+        server.sql(
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.big (id BIGINT PRIMARY KEY, v INT NOT NULL)",
+            f"INSERT INTO shop.big SELECT seq, seq % 7 FROM mysql.seq_1_to_{COUNT}",
+            "ANALYZE TABLE shop.big",
+        )
+        source = {"kind": "mysql", "host": "127.0.0.1", "user": "root", "port": server.port}
+        args = {"source": {**source, "databases": "shop", "tables": "big", "chunk_rows": 500}}
+        losing(lambda: run_job(job(catalog, "sync-table", "d.big", args), SparkEngine(spark)))
+    found = catalog.table("d.big").read().to_arrow()
+    assert same(
+        found, pa.table({"id": range(1, COUNT + 1), "v": [i % 7 for i in range(1, COUNT + 1)]})
+    )
