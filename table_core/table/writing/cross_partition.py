@@ -230,7 +230,10 @@ class CrossPartition:
         """Who deals out the buckets of each key, by its hash, as where an index knows keys."""
         fields = self.access.schema.trimmed_key_fields
         hashes = row_hash([rows[f.name] for f in fields], [f.type for f in fields])
-        return np.abs(hashes.astype(np.int64)) % assigners_of(self.access.options)
+        owners: npt.NDArray[np.int64] = np.abs(hashes.astype(np.int64)) % assigners_of(
+            self.access.options
+        )
+        return owners
 
     def _room(
         self, partitions: npt.NDArray[np.int64], owners: npt.NDArray[np.int64]
