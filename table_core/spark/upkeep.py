@@ -31,6 +31,7 @@ def analyze(
     table: Table,
     columns: Sequence[str] | None = None,
     commit: CommitAs | None = None,
+    dry_run: bool = False,
 ) -> ResultDocument:
     """``Table.analyze``; tasks read the rows, each its splits.
 
@@ -38,7 +39,9 @@ def analyze(
         TableError: as for ``Table.analyze``; nothing is visible.
         JobFailedError: Spark gave up; nothing is visible.
     """
-    return analyzing.analyze(table.access, columns, commit or CommitAs(), partial(share, spark))
+    return analyzing.analyze(
+        table.access, columns, commit or CommitAs(), dry_run=dry_run, share=partial(share, spark)
+    )
 
 
 def clone_table(
