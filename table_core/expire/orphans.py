@@ -190,6 +190,10 @@ class NameSet:
         if len(self._fresh) >= max(_BATCH_NAMES, len(self._sorted) // 4):
             self._merged()
 
+    def join(self, other: NameSet) -> None:
+        """Take in what ``other`` has."""
+        self._sorted = np.union1d(self._merged(), other._merged())
+
     def absent(self, names: Sequence[str]) -> list[bool]:
         """For each name, whether it is certain that it was never added."""
         known = self._merged()

@@ -137,7 +137,16 @@ class _ColumnStats:
             return
         bounds = pc.min_max(column)
         found = pa.array([bounds["min"], bounds["max"]], bounds["min"].type)
-        low, high = values_of(found, self.type)
+        self._widen(*values_of(found, self.type))
+
+    def join(self, other: _ColumnStats) -> None:
+        self.nulls += other.nulls
+        if self.bounded and not other.bounded:
+            self.bounded, self.low, self.high = False, None, None
+        elif self.bounded and other.low is not None:
+            self._widen(other.low, other.high)
+
+    def _widen(self, low: Value, high: Value) -> None:
         if self.low is None or self._rank(low) < self._rank(self.low):
             self.low = low
         if self.high is None or self._rank(self.high) < self._rank(high):
@@ -201,6 +210,11 @@ class StatsBuilder:
         """
         for name, column in zip(self._names, self._columns, strict=True):
             column.add(rows.column(name))
+
+    def join(self, other: StatsBuilder) -> None:
+        """Count the rows that ``other``, of the same fields and modes, has counted."""
+        for mine, theirs in zip(self._columns, other._columns, strict=True):
+            mine.join(theirs)
 
     def finish(self) -> tuple[SimpleStats, tuple[str, ...] | None]:
         """The statistics, and the columns that they cover (None: all)."""

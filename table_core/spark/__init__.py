@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from table_core.spark.streams.drain import drain
     from table_core.spark.streams.sink import write_batch
     from table_core.spark.syncing import sync
+    from table_core.spark.upkeep import analyze, clone_table, remove_orphan_files
     from table_core.spark.writing import write
 
 __all__ = [
     "ReadLimit",
+    "analyze",
     "changes",
+    "clone_table",
     "compact",
     "compact_database",
     "create_table_as",
@@ -44,6 +47,7 @@ __all__ = [
     "merge_into",
     "read",
     "register",
+    "remove_orphan_files",
     "rescale",
     "sync",
     "update",
@@ -54,7 +58,9 @@ __all__ = [
 
 _HOMES: Final[Mapping[str, str]] = {
     "ReadLimit": "scan.stream_offset",
+    "analyze": "spark.upkeep",
     "changes": "spark.reading",
+    "clone_table": "spark.upkeep",
     "compact": "spark.compaction",
     "compact_database": "spark.compaction",
     "create_table_as": "spark.sql",
@@ -64,6 +70,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "merge_into": "spark.merging",
     "read": "spark.reading",
     "register": "spark.datasource",
+    "remove_orphan_files": "spark.upkeep",
     "rescale": "spark.rescaling",
     "sync": "spark.syncing",
     "update": "spark.statements",

@@ -11,6 +11,7 @@ from table_core.spark.reading import view_frame
 from table_core.spark.rescaling import rescale
 from table_core.spark.statements import delete, update
 from table_core.spark.tasks import each
+from table_core.spark.upkeep import analyze, clone_table, remove_orphan_files
 from table_core.spark.writing import write_frame
 from table_core.table.jobs.embedded import quiet
 
@@ -49,6 +50,11 @@ class SparkEngine:
             self._session = self._session()
         return self._session
 
+    @property
+    def _spark(self) -> SparkSession | Callable[[], SparkSession]:
+        """The session, or what starts it if it was not."""
+        return (lambda: self.session) if callable(self._session) else self._session
+
     def query(self, sql: str, views: Mapping[str, View]) -> DataFrame:
         """Rows of ``sql`` over ``views``, nothing computed yet.
 
@@ -67,7 +73,7 @@ class SparkEngine:
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
         """What ``work`` makes of each piece, by tasks, in order."""
-        return each(lambda: self.session, work, pieces)
+        return each(self._spark, work, pieces)
 
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
@@ -75,37 +81,58 @@ class SparkEngine:
         """Write what ``query`` gave, with one commit."""
         self.progress("write", table=table.name)
         done = write_frame(rows, table, commit, overwrite)
-        self.progress("committed", table=table.name, snapshots=list(done.snapshot_ids))
+        self.progress(
+            "committed",
+            table=table.name,
+            snapshots=list(done.snapshot_ids),
+            rows=done.rows_added,
+            bytes=done.bytes_added,
+        )
         return done
 
     def compact(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.compact`` by tasks."""
         self.progress("compact", table=table.name)
-        return compact(lambda: self.session, table, commit=commit, **args)
+        return compact(self._spark, table, commit=commit, **args)
 
     def compact_database(
         self, catalog: Catalog, database: str, *, commit: CommitAs, **args: Any
     ) -> ResultDocument:
         """``Catalog.compact_database`` by tasks."""
         self.progress("compact-database", database=database)
-        return compact_database(lambda: self.session, catalog, database, commit=commit, **args)
+        return compact_database(self._spark, catalog, database, commit=commit, **args)
 
     def delete(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.delete`` by tasks."""
         self.progress("delete", table=table.name)
-        return delete(lambda: self.session, table, commit=commit, **args)
+        return delete(self._spark, table, commit=commit, **args)
 
     def update(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.update`` by tasks."""
         self.progress("update", table=table.name)
-        return update(lambda: self.session, table, commit=commit, **args)
+        return update(self._spark, table, commit=commit, **args)
 
     def rescale(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.rescale`` by tasks."""
         self.progress("rescale", table=table.name)
-        return rescale(lambda: self.session, table, commit=commit, **args)
+        return rescale(self._spark, table, commit=commit, **args)
 
     def merge_into(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
         """``Table.merge_into`` by Spark; ``source`` is a table, or what ``query`` gave."""
         self.progress("merge-into", table=table.name)
-        return merge_into(lambda: self.session, table, commit=commit, **args)
+        return merge_into(self._spark, table, commit=commit, **args)
+
+    def analyze(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
+        """``Table.analyze`` by tasks."""
+        self.progress("analyze", table=table.name)
+        return analyze(self._spark, table, commit=commit, **args)
+
+    def clone_table(self, catalog: Catalog, name: str, to_name: str, **args: Any) -> ResultDocument:
+        """``Catalog.clone_table`` by tasks."""
+        self.progress("clone", table=name)
+        return clone_table(self._spark, catalog, name, to_name, **args)
+
+    def remove_orphan_files(self, table: Table, **args: Any) -> ResultDocument:
+        """``Table.remove_orphan_files`` by tasks."""
+        self.progress("remove-orphan-files", table=table.name)
+        return remove_orphan_files(self._spark, table, **args)

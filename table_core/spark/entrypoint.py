@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from table_core.spark.progress import TaskProgress
+
 __all__ = ["EXIT_CODES", "main"]
 
 EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
@@ -41,7 +43,7 @@ EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
 _ROWS: Final = frozenset(
     {
         *("write", "merge-into", "delete", "update", "compact", "compact-database", "rescale"),
-        *("sync-table", "sync-database"),
+        *("sync-table", "sync-database", "analyze", "clone", "remove-orphan-files"),
     }
 )
 """Actions that may need Spark; the others do not even load it."""
@@ -84,6 +86,7 @@ class _Job:
     def __init__(self, *, remote: str | None) -> None:
         self._remote = remote
         self._session: SparkSession | None = None
+        self._tasks: TaskProgress | None = None
         self._conf: dict[str, str] = {}
 
     def run(
@@ -104,16 +107,20 @@ class _Job:
         return run_job(spec, SparkEngine(self._open, _tell))
 
     def stop(self) -> None:
+        if self._tasks is not None:
+            self._tasks.stop()
         if self._session is not None:
             self._session.stop()
 
     def _open(self) -> SparkSession:
+        from table_core.spark.progress import TaskProgress
         from table_core.spark.session import open_session
 
         self._session = open_session(self._conf, self._remote)
         if self._remote is None:
             context = self._session.sparkContext
             _tell("spark", application=context.applicationId, ui=context.uiWebUrl)
+        self._tasks = TaskProgress(self._session, _tell)
         return self._session
 
 
@@ -163,7 +170,8 @@ def _properties(text: str) -> dict[str, str]:
 
 
 def _tell(stage: str, **facts: object) -> None:
-    sys.stdout.write(json.dumps({"event": "progress", "stage": stage, **facts}) + "\n")
+    line = json.dumps({"event": "progress", "stage": stage, **facts}) + "\n"
+    sys.stdout.write(line)  # at once: threads tell, too
     sys.stdout.flush()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from table_core.options import keys_write
 from table_core.spark.failures import carried
 from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
 from table_core.table.reading.lookup_join import Dimension
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["lookup_join"]
 
-_ROWS_AT_ONCE: Final = 1 << 17
+_SHARE_OF_CACHE: Final = 4
+"""Of the cache's memory, what rows may take that are joined at once: each time reads a large dimension."""
 
 
 def lookup_join(
@@ -61,6 +63,7 @@ def lookup_join(
 
 def _joining(dimension: Dimension) -> Any:
     added = arrow_for_spark(dimension.added)
+    most = dimension.access.options.get(keys_write.LOOKUP_CACHE_MAX_MEMORY_SIZE) // _SHARE_OF_CACHE
 
     def joined(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = dimension.join(pa.Table.from_batches(batches))
@@ -74,11 +77,13 @@ def _joining(dimension: Dimension) -> Any:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
             held: list[pa.RecordBatch] = []
+            size = 0
             for batch in batches:
                 held.append(batch)
-                if sum(each.num_rows for each in held) >= _ROWS_AT_ONCE:
+                size += batch.nbytes
+                if size >= most:
                     yield from joined(held)
-                    held = []
+                    held, size = [], 0
             if held:
                 yield from joined(held)
 

@@ -1,30 +1,29 @@
 """Brings the rows of one bucket into one task, each row crossing to Python once, to be written.
 
-Only the columns that decide the bucket are looked at by Python before that; the number comes back
-and Spark moves the rows.
+Spark computes the table's hash itself (``row_hash``); of keys that it cannot hash alike only the columns
+that decide are looked at by Python before, and the number comes back.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as f
 
 from table_core.bucketing.fixed import bucket_ids
-from table_core.bucketing.hash import row_hash
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.options import keys_identity
 from table_core.spark.conditions import named
 from table_core.spark.failures import carried
-from table_core.table.writing.assigning import crosses_partitions
+from table_core.spark.row_hash import hashed
 from table_core.table.writing.coerce import cast_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
     from table_core.datatypes.kinds import DataType, Field
     from table_core.schema.table_schema import TableSchema
@@ -33,6 +32,7 @@ __all__ = ["assigners", "by_bucket"]
 
 _TASK: Final = "__task"
 _ORDER: Final = "__order"
+_DEFAULT_FUNCTION: Final = "default"
 
 
 def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
@@ -41,8 +41,6 @@ def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
     Where buckets are dynamic, every key is inside one instead (see ``assigners``).  Rows of a key
     table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
     """
-    if crosses_partitions(schema):
-        return frame.coalesce(1)  # where keys are is in no file: one writer looks them all up
     keyed = schema.is_key_table
     if schema.bucket < 0 and not (keyed and schema.bucket == -1):
         return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame
@@ -50,7 +48,7 @@ def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
     columns = frame.columns
     if keeps_order:
         frame = frame.withColumn(_ORDER, f.monotonically_increasing_id())
-    tasks, task = _tasks(schema, slots)
+    tasks, task = _tasks(schema, frame.schema, slots)
     if task is None:
         frame = frame.repartition(1)
     else:
@@ -71,11 +69,11 @@ def assigners(schema: TableSchema, slots: int) -> int:
     return max(1, min(asked, most) if most > 0 else asked)
 
 
-def _tasks(schema: TableSchema, slots: int) -> tuple[int, Column | None]:
+def _tasks(schema: TableSchema, given: StructType, slots: int) -> tuple[int, Column | None]:
     """Into how many tasks rows go, and which; None for one task."""
     if schema.bucket == -1:
         tasks = assigners(schema, slots)
-        return tasks, _of_keys(schema.trimmed_key_fields, _owner, tasks)
+        return tasks, _by_hash(schema.trimmed_key_fields, given, tasks)
     count = schema.bucket
     function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
 
@@ -84,7 +82,9 @@ def _tasks(schema: TableSchema, slots: int) -> tuple[int, Column | None]:
 
     found = f.lit(0)
     if count > 1:
-        found = _of_keys(schema.select(schema.bucket_keys), bucket, count)
+        keys = schema.select(schema.bucket_keys)
+        by_hash = function == _DEFAULT_FUNCTION
+        found = _by_hash(keys, given, count) if by_hash else _of_keys(keys, bucket, count)
     if schema.partition_keys:
         spread = f.hash(*(named(name) for name in schema.partition_keys))
         return slots, f.pmod(spread.cast("bigint") + found, f.lit(slots))
@@ -92,9 +92,12 @@ def _tasks(schema: TableSchema, slots: int) -> tuple[int, Column | None]:
     return tasks, f.pmod(found, f.lit(tasks)) if tasks > 1 else None
 
 
-def _owner(columns: Sequence[Any], types: Sequence[DataType], count: int) -> Any:
-    """Whose keys these are: as ``HashIndex`` has it."""
-    return (np.abs(row_hash(columns, types).astype(np.int64)) % count).astype(np.int32)
+def _by_hash(fields: Sequence[Field], given: StructType, count: int) -> Column:
+    """A number below ``count`` by the table's hash: its default bucket, and what ``HashIndex`` owns."""
+    hashes = hashed(fields, given)
+    if hashes is None:
+        return _of_keys(fields, bucket_ids, count)
+    return f.abs(hashes.cast("bigint")) % f.lit(count)
 
 
 def _of_keys(

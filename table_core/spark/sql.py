@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import AlreadyExistsError, ArgumentError, TableError
+from table_core.errors import (
+    AlreadyExistsError,
+    ArgumentError,
+    StorageUnavailableError,
+    TableError,
+)
 from table_core.spark.failures import translated
 from table_core.spark.reading import read
 from table_core.spark.schema_bridge import fields_of
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WAREHOUSE", "create_table_as", "view"]
 
+_log = logging.getLogger(__name__)
 WAREHOUSE: Final = "spark.sql.paimon.warehouse"
 """The setting of a session that names the warehouse where a call does not."""
 _MODES: Final = ("error", "ignore", "append", "overwrite", "overwrite-partitions")
@@ -95,8 +102,16 @@ def create_table_as(  # noqa: PLR0913 - what CREATE TABLE AS SELECT says
         return write(frame, table, mode if existed else "append", commit)
     except TableError:
         if not existed and table.latest_snapshot() is None:
-            home.drop_table(name, if_exists=True)
+            _drop(home, name)
         raise
+
+
+def _drop(home: Catalog, name: str) -> None:
+    """Drop a table that has no rows, into which tasks of the failed job may still write."""
+    try:
+        home.drop_table(name, if_exists=True)
+    except StorageUnavailableError as error:  # what the caller has to hear is why it has no rows
+        _log.warning("%s: the empty table is left over: %s", name, error)
 
 
 def _catalog(spark: SparkSession, given: Catalog | str | None) -> Catalog:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import pyarrow as pa
 
 from table_core.spark.failures import carried, translated
-from table_core.spark.session import parallelism
+from table_core.spark.session import parallelism, started
+from table_core.table.upkeep.sharing import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["RESULT_TYPE", "distribute", "each", "groups_of", "packed", "unpacked"]
+__all__ = ["RESULT_TYPE", "distribute", "each", "groups_of", "packed", "share", "unpacked"]
 
 RESULT_TYPE: Final = "result binary"
 _RESULT: Final = pa.schema([pa.field("result", pa.binary())])
@@ -78,7 +79,7 @@ def each(
     pieces: Sequence[Any],
 ) -> Iterator[Any]:
     """What ``work`` makes of each piece, in order; as many at once as there are cores."""
-    session = spark() if callable(spark) else spark
+    session = started(spark)
     slots = parallelism(session)
     for first in range(0, len(pieces), slots):
         with translated():
@@ -91,6 +92,26 @@ def each(
                 )
             )
         yield from found
+
+
+def share(
+    spark: SparkSession | Callable[[], SparkSession],
+    work: Callable[[Sequence[Any]], Any],
+    items: Sequence[Any],
+    weight: Callable[[Any], int],
+) -> Iterator[Any]:
+    """What ``work`` makes of each group of ``items``; no session is started for less than a task's."""
+    is_small = callable(spark) and sum(map(weight, items)) <= _TASK_BYTES
+    groups = [] if is_small else groups_of(items, weight, parallelism(started(spark)))
+    if len(groups) <= 1:
+        yield from alone(work, items, weight)
+        return
+    with translated():
+        found = distribute(
+            started(spark), groups, lambda group: iter([packed(work(group))]), RESULT_TYPE
+        )
+        results = unpacked(found)
+    yield from results
 
 
 def unpacked(frame: DataFrame) -> list[Any]:

@@ -21,7 +21,6 @@ from table_core.table.changing.overwriting import overwrite_selection
 from table_core.table.committing.committer import find_commit, parts_of
 from table_core.table.results import Commit, CommitAs
 from table_core.table.table import Table
-from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.coerce import coerce
 from table_core.table.writing.uncommitted import discard, undone_by
 from table_core.table.writing.widening import widened
@@ -135,7 +134,7 @@ def shared_out(access: TableAccess, session: SparkSession) -> tuple[TableAccess,
     """The table as a task of a write sees it, how many tasks may share a bucket, and how many write."""
     slots = access.options.get(keys_write.SINK_PARALLELISM) or parallelism(session)
     schema, shares = access.schema, 1
-    if schema.is_key_table and schema.bucket == -1 and not crosses_partitions(schema):
+    if schema.is_key_table and schema.bucket == -1:
         shares = assigners(schema, slots)
         access = access.with_options(dict.fromkeys(_ASSIGNERS, str(shares)))
     return access, shares, slots

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import os
 import shutil
+import time
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -23,6 +24,7 @@ from table_core.errors import (
     AlreadyExistsError,
     NotFoundError,
     OutcomeUnknownError,
+    StorageUnavailableError,
     UnsupportedFeatureError,
 )
 from table_core.ports import FileInfo
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalStorage"]
 
 T = TypeVar("T")
-_REMOVALS_MAX: Final = 5
+_REMOVALS_MAX: Final = 10
+_REMOVAL_PAUSE_S: Final = 0.02
 _ATTEMPTS: Final = 100
 
 
@@ -135,18 +138,25 @@ class LocalStorage:
         return deleted
 
     def delete_tree(self, folder: str) -> None:
-        """Delete ``folder`` and all below it, others' new files included."""
+        """Delete ``folder`` and all below it, others' new files included.
+
+        Who deletes the same tree, or still writes into it, leaves something: it goes too.
+
+        Raises:
+            StorageUnavailableError: others write faster.
+        """
         target = self._at(folder)
-        for attempt in range(1, _REMOVALS_MAX + 1):
+        for attempt in range(_REMOVALS_MAX):
             try:
                 with explained(self.uri, folder, "delete"):
                     shutil.rmtree(target)
-            except NotFoundError:
-                # Somebody deletes the same tree: what it left is ours to delete.
+            except (NotFoundError, StorageUnavailableError) as error:
                 if not target.exists():
                     return
-                if attempt == _REMOVALS_MAX:
+                full = getattr(error.__cause__, "errno", None) == errno.ENOTEMPTY
+                if attempt == _REMOVALS_MAX - 1 or not (full or isinstance(error, NotFoundError)):
                     raise
+                time.sleep(_REMOVAL_PAUSE_S * attempt)
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Delete ``folder`` if nothing is in it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from table_core.errors import NotFoundError
 from table_core.table.results import CommitAs
 
 if TYPE_CHECKING:
@@ -44,28 +43,19 @@ class CatalogUpkeep:
             AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
             NotFoundError: no such table, state, or database of the copy.
         """
-        from table_core.table.upkeep.clone import clone_table, state_to_clone
+        from table_core.table.upkeep.clone import clone_table
 
-        catalog = self._catalog if to is None else to
-        database, table = catalog.split(to_name)
-        if not dry_run and database not in (names := catalog.databases()):
-            raise NotFoundError(
-                f"no database {database!r}; create it first: there are {names}",
-                name=database,
-                available=names,
-            )
-        access = self._catalog.table(name).access
-        done = clone_table(
-            access,
-            state_to_clone(access, snapshot, tag, timestamp),
-            catalog.root(database, table),
+        return clone_table(
+            self._catalog,
+            name,
             to_name,
+            snapshot=snapshot,
+            tag=tag,
+            timestamp=timestamp,
+            to=to,
             dry_run=dry_run,
-            commit=commit or CommitAs(),
+            commit=commit,
         )
-        if not dry_run:
-            catalog.directory.add_table(database, table)
-        return done
 
     def clone_database(
         self,

@@ -6,8 +6,11 @@ on the same rows is the oracle; a file is in the commit once, and its rows are c
 
 from __future__ import annotations
 
+import os
 import threading
+import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -20,6 +23,8 @@ from table_core.spark import register
 from table_core.spark.engine import SparkEngine
 from table_core.table.jobs.job_spec import JobSpec
 from table_core.table.jobs.run import run_embedded, run_job
+from tests.cdc.conftest import need
+from tests.cdc.servers import MariaDb
 from tests.spark_servers import Standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.heavy, pytest.mark.timeout(600)]
@@ -96,7 +101,7 @@ def losing(spark: Any, cluster: Standalone) -> Callable[..., Any]:
 def rows(turn: int = 0) -> pa.Table:
     ids = range(turn * 100, COUNT + turn * 100)
     return pa.table(
-        {"id": ids, "part": [str(i % 5) for i in ids], "v": [f"{turn}-{i}" for i in ids]},
+        {"id": ids, "part": [str(i % 40) for i in ids], "v": [f"{turn}-{i}" for i in ids]},
         schema=SCHEMA,
     )
 
@@ -104,7 +109,7 @@ def rows(turn: int = 0) -> pa.Table:
 def frame(spark: Any, turn: int = 0) -> Any:
     text = f"concat('{turn}-', id)"
     found = spark.range(turn * 100, COUNT + turn * 100, 1, 12)
-    return found.selectExpr("id", "CAST(id % 5 AS STRING) part", f"{text} v")
+    return found.selectExpr("id", "CAST(id % 40 AS STRING) part", f"{text} v")
 
 
 def same(found: pa.Table, expected: pa.Table) -> bool:
@@ -185,44 +190,109 @@ def test_a_read_by_the_data_source(spark: Any, catalog: tc.Catalog, losing: Any)
     assert same(found, table.read().to_arrow())
 
 
-JOBS: dict[str, dict[str, Any]] = {
-    "compact": {"action": "compact", "args": {"strategy": "full"}},
-    "write": {
-        "action": "write",
-        "args": {"sql": "SELECT id, part, upper(v) v FROM s", "sources": {"s": {"table": "d.s"}}},
-    },
-    "merge-into": {
-        "action": "merge-into",
-        "args": {
-            "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0",
-                       "sources": {"s": {"table": "d.s"}}},
-            "on": ["id"],
-            "when": [
-                {"action": "matched-upsert", "values": None, "condition": None},
-                {"action": "not-matched-insert", "values": None, "condition": None},
-                {"action": "not-matched-by-source-delete", "values": None,
-                 "condition": "target.id % 2 = 0"},
-            ],
-        },
-    },
+S_ROWS: dict[str, Any] = {"s": {"table": "d.s"}}
+JOBS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "compact": ("key", "compact", {"strategy": "full"}),
+    "compact an append table": ("append by partition", "compact", {"strategy": "full"}),
+    "sort": ("append by partition", "compact", {"order_by": ["zorder(id, v)"]}),
+    "write": ("key", "write",
+              {"sql": "SELECT id, part, upper(v) v FROM s", "sources": S_ROWS}),
+    "delete": ("key", "delete", {"where": "id % 3 = 0"}),
+    "delete from an append table": ("append by bucket", "delete", {"where": "id % 3 = 0"}),
+    "update": ("key", "update", {"values": {"v": "part"}, "where": "id % 2 = 1"}),
+    "update of an append table": (
+        "append by bucket", "update", {"values": {"v": "part"}, "where": "id % 2 = 1"}),
+    "rescale": ("key", "rescale", {"buckets": 24}),
+    "merge-into": ("key", "merge-into", {
+        "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0", "sources": S_ROWS},
+        "on": ["id"],
+        "when": [
+            {"action": "matched-upsert", "values": None, "condition": None},
+            {"action": "not-matched-insert", "values": None, "condition": None},
+            {"action": "not-matched-by-source-delete", "values": None,
+             "condition": "target.id % 2 = 0"},
+        ],
+    }),
 }  # fmt: skip
-"""Jobs as an operator sends them: by tasks of Spark, and embedded as the oracle."""
+"""Layout, action and arguments of jobs as an operator sends them: by tasks, and embedded as the oracle."""
 
 
-@pytest.mark.parametrize("job", JOBS)
-def test_a_job(spark: Any, catalog: tc.Catalog, losing: Any, job: str) -> None:
+def job(catalog: tc.Catalog, action: str, table: str, args: dict[str, Any]) -> JobSpec:
+    return JobSpec(
+        action=action,
+        warehouse=catalog.warehouse,
+        table=table,
+        args=args,
+        commit_user="me",
+        commit_identifier=0,
+    )
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job(spark: Any, catalog: tc.Catalog, losing: Any, name: str) -> None:
+    layout, action, args = JOBS[name]
     loaded(catalog, "d.s", 1, **LAYOUTS["append by bucket"])
-    table, twin = (loaded(catalog, name, **KEYED) for name in ("d.t", "d.twin"))
+    for each in ("t", "twin"):
+        loaded(catalog, f"d.{each}", **LAYOUTS[layout])
+    losing(lambda: run_job(job(catalog, action, "d.t", args), SparkEngine(spark)))
+    run_embedded(job(catalog, action, "d.twin", args))
+    exact(catalog.table("d.t"), catalog.table("d.twin").read().to_arrow())
 
-    def spec(name: str) -> JobSpec:
-        return JobSpec(
-            warehouse=catalog.warehouse,
-            table=name,
-            commit_user="me",
-            commit_identifier=0,
-            **JOBS[job],
+
+def test_analyze_counts_each_row_once(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    loaded(catalog, "d.t", **KEYED)
+    found = losing(lambda: run_job(job(catalog, "analyze", "d.t", {}), SparkEngine(spark)))
+    catalog.clone_table("d.t", "d.twin")
+    expected = run_embedded(job(catalog, "analyze", "d.twin", {}))
+    assert found["details"] == expected["details"]
+
+
+def test_a_clone_has_every_file_whole(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    table = loaded(catalog, "d.t", **LAYOUTS["append by bucket"])
+    clone = job(catalog, "clone", "d.copy", {"source": "d.t"})
+    losing(lambda: run_job(clone, SparkEngine(spark)))
+    exact(catalog.table("d.copy"), table.read().to_arrow())
+
+
+def test_an_orphan_scan_takes_what_nothing_names(
+    spark: Any, catalog: tc.Catalog, losing: Any, tmp_path: Path
+) -> None:
+    table = catalog.create_table(
+        "d.t", SCHEMA, options={"bucket": "-1", "manifest.merge-min-count": "1000"}
+    )
+    some = rows()
+    for turn in range(200):  # a manifest each
+        with table.write() as writer:
+            writer.write(some.slice(turn * 100, 100))
+            writer.commit()
+    expected = table.read().to_arrow()
+    [folder] = {path.parent for path in tmp_path.glob("**/bucket-0/data-*")}
+    orphan = folder / f"data-{uuid.uuid4()}-0.parquet"
+    orphan.write_bytes(b"rest of a write")
+    os.utime(orphan, (0, 1))
+    args = {"older_than": 946_684_800_000}
+    scan = job(catalog, "remove-orphan-files", "d.t", args)
+    done = losing(lambda: run_job(scan, SparkEngine(spark)))
+    assert done["files_deleted"] == 1
+    assert not orphan.exists()
+    exact(table, expected)
+
+
+def test_a_sync_has_every_row_of_the_source_once(
+    spark: Any, catalog: tc.Catalog, losing: Any
+) -> None:
+    need(MariaDb)
+    with MariaDb() as server:
+        server.sql(
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.big (id BIGINT PRIMARY KEY, v INT NOT NULL)",
+            f"INSERT INTO shop.big SELECT seq, seq % 7 FROM mysql.seq_1_to_{COUNT}",
+            "ANALYZE TABLE shop.big",
         )
-
-    losing(lambda: run_job(spec("d.t"), SparkEngine(spark)))
-    run_embedded(spec("d.twin"))
-    exact(table, twin.read().to_arrow())
+        source = {"kind": "mysql", "host": "127.0.0.1", "user": "root", "port": server.port}
+        args = {"source": {**source, "databases": "shop", "tables": "big", "chunk_rows": 500}}
+        losing(lambda: run_job(job(catalog, "sync-table", "d.big", args), SparkEngine(spark)))
+    found = catalog.table("d.big").read().to_arrow()
+    assert same(
+        found, pa.table({"id": range(1, COUNT + 1), "v": [i % 7 for i in range(1, COUNT + 1)]})
+    )

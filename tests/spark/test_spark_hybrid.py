@@ -6,7 +6,9 @@ queries.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import io
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +114,19 @@ def texts(rows: pa.Table) -> list[str]:
     return sorted(map(repr, rows.sort_by("id").to_pylist()))
 
 
+def plan_of(frame: Any) -> str:
+    """What ``explain`` shows, over Connect too."""
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        frame.explain()
+    return shown.getvalue()
+
+
+def one_row(batches: Any) -> Any:
+    """A row for each task."""
+    list(batches)
+    yield pa.RecordBatch.from_pydict({"n": pa.array([1], pa.int32())})
+
+
 @pytest.mark.parametrize("make", LAYOUTS)
 def test_both_ways_of_reading_give_the_rows_of_the_table(
     spark: Any, catalog: tc.Catalog, make: Callable[[tc.Catalog], tc.Table]
@@ -123,15 +138,15 @@ def test_both_ways_of_reading_give_the_rows_of_the_table(
     some = tcs.read(spark, table, columns=["id"], where=where)
     assert some.columns == ["id"]
     assert texts(some.toArrow()) == texts(table.read(columns=["id"], where=where).to_arrow())
-    assert "FileScan parquet" in some._jdf.queryExecution().toString()
-    assert "PushedFilters: [" in some._jdf.queryExecution().toString()
+    assert "FileScan parquet" in plan_of(some)
+    assert "PushedFilters: [" in plan_of(some)
 
 
 def test_only_what_needs_merging_goes_through_python(spark: Any, catalog: tc.Catalog) -> None:
     table = half_merged(catalog)
-    assert "MapInArrow" in tcs.read(spark, table)._jdf.queryExecution().toString()
+    assert "MapInArrow" in plan_of(tcs.read(spark, table))
     table.compact()
-    plan = tcs.read(spark, table)._jdf.queryExecution().toString()
+    plan = plan_of(tcs.read(spark, table))
     assert "MapInArrow" not in plan
     older = tcs.read(spark, table, snapshot=1)
     assert texts(older.toArrow()) == texts(table.read(snapshot=1).to_arrow())
@@ -215,7 +230,7 @@ def test_options_say_how_many_tasks_read(spark: Any, catalog: tc.Catalog) -> Non
         handle = catalog.table("d.t", options={k.replace("_", "."): v for k, v in options.items()})
         frame = tcs.read(spark, handle, columns=["id"])
         assert frame.count() == table.read(columns=["id"]).to_arrow().num_rows
-        return int(frame.rdd.getNumPartitions())
+        return int(frame.mapInArrow(one_row, "n int").count())
 
     split_alone = {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
     assert tasks(**split_alone) == len(catalog.table("d.t", options=split_alone).read().splits())

@@ -90,9 +90,16 @@ def test_rows_come_back_from_spark_as_they_were_written(
     assert frame.where("id = 1").collect()[0]["seen"].isoformat() == "2026-01-01T12:30:00.000007"
 
 
-def test_buckets_are_those_of_the_embedded_engine(spark: Any, catalog: tc.Catalog) -> None:
-    rows = pa.table({"id": range(500), "v": ["x"] * 500})
-    one, other = simple(catalog, "d.one", bucket="5"), simple(catalog, "d.other", bucket="5")
+@pytest.mark.parametrize("key", [pa.int64(), pa.decimal128(9, 2)])  # by Spark's hash, by ours
+def test_buckets_are_those_of_the_embedded_engine(
+    spark: Any, catalog: tc.Catalog, key: pa.DataType
+) -> None:
+    schema = pa.schema([pa.field("id", key, nullable=False), ("v", pa.string())])
+    rows = pa.table({"id": pa.array(range(500), pa.int64()).cast(key), "v": ["x"] * 500})
+    one, other = (
+        catalog.create_table(f"d.{name}", schema, primary_key=("id",), options={"bucket": "5"})
+        for name in ("one", "other")
+    )
     with one.write() as writer:
         writer.write(rows)
         writer.commit()

@@ -99,6 +99,31 @@ def test_dynamic_buckets_are_dealt_out_by_several_tasks(
     assert {len(buckets) for buckets in homes.values()} == {1}  # a key never has two homes
 
 
+def test_several_tasks_move_keys_between_partitions(spark: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("n", pa.int64())]
+    )
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "40", "write-only": "true"}
+    how: dict[str, Any] = {"primary_key": ("id",), "partition_by": ("dt",), "options": options}
+    table = catalog.create_table("d.t", schema, **how)
+    handle = catalog.table("d.t", options={"sink.parallelism": "3"})
+    expected: dict[int, tuple[str, int]] = {}
+    for turn in range(3):
+        rows = spark.range(turn * 50, turn * 50 + 150).selectExpr(
+            "id", f"concat('d', (id + {turn}) % 2) AS dt", f"{turn}L AS n"
+        )
+        tcs.write(rows.repartition(4), handle)
+        expected |= {id: (f"d{(id + turn) % 2}", turn) for id in range(turn * 50, turn * 50 + 150)}
+        assert rows_of(table) == sorted((id, *rest) for id, rest in expected.items())
+    live = table.access.live_entries(table.latest_snapshot())
+    assert len({entry.bucket % 3 for entry in live}) == 3  # each task had buckets of its own
+    with table.write() as writer:
+        writer.write(pa.table({"id": range(10), "dt": ["d9"] * 10, "n": range(10)}))
+        writer.commit()
+    expected |= {id: ("d9", id) for id in range(10)}
+    assert rows_of(table) == sorted((id, *rest) for id, rest in expected.items())
+
+
 def test_a_skewed_bucket_and_empty_partitions_lose_no_row(spark: Any, catalog: tc.Catalog) -> None:
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("n", pa.int64())])
     options = {"bucket": "4", "bucket-key": "k"}
@@ -130,3 +155,34 @@ def test_what_does_not_fit_is_refused_in_any_mode(
         assert tcs.read(spark, table, where="n + 100 > 0").count() == 1
     finally:
         spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_limits_of_numbers_and_times_and_huge_rows_survive(spark: Any, catalog: tc.Catalog) -> None:
+    nines = "9" * 38
+    rows = spark.sql(
+        f"SELECT * FROM VALUES (1L, {nines}BD, TIMESTAMP_NTZ'0001-01-01 00:00:00.000001', 1),"
+        f" (2L, -{nines}BD, TIMESTAMP_NTZ'9999-12-31 23:59:59.999999', 8000000),"
+        " (3L, NULL, TIMESTAMP_NTZ'1969-12-31 23:59:59.999999', 9000000) AS t(id, n, at, size)"
+    ).selectExpr("id", "n", "at", "repeat('é', size) text")
+    table = catalog.create_table(
+        "d.t",
+        pa.schema(
+            [
+                pa.field("id", pa.int64(), nullable=False),
+                ("n", pa.decimal128(38, 0)),
+                ("at", pa.timestamp("us")),
+                ("text", pa.string()),
+            ]
+        ),
+        primary_key=("id",),
+        options={"bucket": "2"},
+    )
+    tcs.write(rows, table)
+    tcs.write(rows.where("id = 3"), table)  # a bucket whose rows are merged
+    expected = [tuple(row) for row in rows.orderBy("id").collect()]
+    assert rows_of(table) == expected
+    assert [tuple(row) for row in tcs.read(spark, table).orderBy("id").collect()] == expected
+    coarse = catalog.create_table("d.coarse", pa.schema([("at", pa.timestamp("ms"))]))
+    with pytest.raises(errors.DataError, match="at"):
+        tcs.write(rows.select("at"), coarse)
+    assert coarse.latest_snapshot() is None

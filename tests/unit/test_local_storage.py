@@ -182,3 +182,24 @@ def test_who_clears_empty_folders_stops_no_writer(tmp_path):
     finally:
         done.set()
         clearer.join()
+
+
+def test_a_tree_goes_although_somebody_still_writes_into_it(tmp_path):
+    storage, tree = LocalStorage(tmp_path), tmp_path / "tree"
+    tree.mkdir()
+    begun = threading.Event()
+
+    def write():
+        for number in range(500):
+            try:
+                (tree / str(number)).touch()
+            except FileNotFoundError:
+                return
+            begun.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert begun.wait(60)
+    storage.delete_tree("tree")
+    writer.join()
+    assert not tree.exists()

@@ -161,8 +161,8 @@ def _expire_partitions(
     return _table(catalog, spec).expire_partitions(commit=commit, **_given(spec))
 
 
-def _remove_orphans(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
-    return _table(catalog, spec).remove_orphan_files(**_given(spec))
+def _remove_orphans(catalog: Catalog, spec: JobSpec, _: CommitAs, engine: Engine) -> ResultDocument:
+    return _verb(engine, "remove_orphan_files", _table(catalog, spec))(**_given(spec))
 
 
 def _expire_changelogs(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
@@ -177,8 +177,8 @@ def _mark_done(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> Resu
     return _table(catalog, spec).mark_done(**_given(spec))
 
 
-def _analyze(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
-    return _table(catalog, spec).analyze(commit=commit, **_given(spec))
+def _analyze(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
+    return _verb(engine, "analyze", _table(catalog, spec))(commit=commit, **_given(spec))
 
 
 def _delete(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
@@ -198,13 +198,14 @@ def _compact_database(
     return compact(spec.table, commit=commit, **_given(spec))
 
 
-def _clone(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+def _clone(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> ResultDocument:
     """Its ``table`` is the copy, ``source`` the table that is copied."""
     assert spec.table is not None
     args = _given(spec)
     if not args.get("dry_run"):
         catalog.create_database(spec.table.partition(".")[0], if_not_exists=True)
-    return catalog.clone_table(args.pop("source"), spec.table, commit=commit, **args)
+    clone = _verb(engine, "clone_table", catalog)
+    return clone(args.pop("source"), spec.table, commit=commit, **args)
 
 
 def _rewrite_manifests(

@@ -1,13 +1,14 @@
 """Lookup join: each row gets the columns of the dimension row that has its key.
 
 The dimension is a table, as of one state or at its newest.  It is read once for each state and kept
-by the process while ``lookup.cache-max-memory-size`` allows; a larger one is read anew for each
-call, batch by batch, and only what matches is held.
+by the process while ``lookup.cache-max-memory-size`` allows; a larger one goes to the local disk, up to
+``lookup.cache-max-disk-size``, and from there passes by batch by batch: only what matches is held.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,14 +19,17 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, DataError
 from table_core.merge.pairs import pairs_of, side_of
 from table_core.options import keys_write
+from table_core.storage.spill import Spill
 from table_core.table.reading.scan import batch_scan
 from table_core.table.writing.coerce import batches_of, cast_column
+from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from table_core.datatypes.kinds import Field
+    from table_core.storage.spill import SpilledRows
     from table_core.table.access import TableAccess
     from table_core.table.reading.scan import Scan
     from table_core.table.table import Table
@@ -189,11 +193,11 @@ class Dimension:
     def _matching(self, keys: pa.Table) -> pa.Table:
         """The rows of the dimension, or at least those with ``keys``."""
         known = CACHE.find(self)
-        if known is not None:
+        if isinstance(known, pa.Table):
             return known
         wanted = keys.group_by(keys.column_names).aggregate([])
         parts = []
-        for batch in self.scan().to_batches():
+        for batch in self.scan().to_batches() if known is None else known.batches():
             part = pa.Table.from_batches([batch])
             found, _ = pairs_of(part.select(keys.column_names), wanted, "inner")
             parts.append(part.take(pa.array(found)))
@@ -222,24 +226,36 @@ def _state(as_of: AsOf) -> dict[str, Any]:
     return {"snapshot" if isinstance(as_of, int) else "timestamp": as_of}
 
 
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class _OnDisk:
+    """The rows of a dimension that is too large for memory."""
+
+    spill: Spill
+    rows: SpilledRows
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        yield from self.rows.batches()
+
+
 @dataclass(slots=True)
 class _Kept:
-    rows: pa.Table | None
+    rows: pa.Table | _OnDisk | None
     """None for a dimension that is too large to be kept."""
     used_ms: int
 
 
 @dataclass(slots=True, eq=False)
 class DimensionCache:
-    """Dimensions in memory, the least recently used first.  Several threads may use it."""
+    """Dimensions in memory and on disk, the least recently used first.  Several threads may use it."""
 
     _kept: OrderedDict[tuple[Any, ...], _Kept] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def find(self, dimension: Dimension) -> pa.Table | None:
+    def find(self, dimension: Dimension) -> pa.Table | _OnDisk | None:
         """All rows of ``dimension``, None where they are too large to be kept."""
         options, now_ms = dimension.access.options, dimension.access.clock.now_ms()
-        most = options.get(keys_write.LOOKUP_CACHE_MAX_MEMORY_SIZE)
+        memory = options.get(keys_write.LOOKUP_CACHE_MAX_MEMORY_SIZE)
+        disk = options.get(keys_write.LOOKUP_CACHE_MAX_DISK_SIZE)
         retention = options.get(keys_write.LOOKUP_CACHE_FILE_RETENTION)
         name = dimension.name
         with self._lock:
@@ -249,15 +265,18 @@ class DimensionCache:
                 self._kept.move_to_end(name)
                 self._kept[name].used_ms = now_ms
                 return self._kept[name].rows
-        rows = _within(dimension.scan(), most)
+        rows = _within(dimension.scan(), memory, disk)
         with self._lock:
             self._kept[name] = _Kept(rows, now_ms)
-            while len(self._kept) > 1 and self._bytes() > most:
+            while len(self._kept) > 1 and self._is_over(memory, disk):
                 self._kept.popitem(last=False)
         return rows
 
-    def _bytes(self) -> int:
-        return sum(kept.rows.nbytes for kept in self._kept.values() if kept.rows is not None)
+    def _is_over(self, memory: int, disk: int | None) -> bool:
+        rows = [kept.rows for kept in self._kept.values()]
+        on_disk = sum(each.spill.size for each in rows if isinstance(each, _OnDisk))
+        held = sum(each.nbytes for each in rows if isinstance(each, pa.Table))
+        return held > memory or (disk is not None and on_disk > disk)
 
     def clear(self) -> None:
         """Free everything."""
@@ -265,15 +284,37 @@ class DimensionCache:
             self._kept.clear()
 
 
-def _within(scan: Scan, most: int) -> pa.Table | None:
-    """All rows of ``scan``, None if they are more than ``most`` bytes."""
-    batches, size = [], 0
-    for batch in scan.to_batches():
+def _within(scan: Scan, memory: int, disk: int | None) -> pa.Table | _OnDisk | None:
+    """All rows of ``scan``, where there is room for them; None where there is not."""
+    held: list[pa.RecordBatch] = []
+    size, batches = 0, iter(scan.to_batches())
+    for batch in batches:
+        held.append(batch)
         size += batch.nbytes
-        if size > most:
-            return None
-        batches.append(batch)
-    return pa.Table.from_batches(batches, schema=scan.schema).combine_chunks()
+        if size > memory:
+            break
+    else:
+        return pa.Table.from_batches(held, schema=scan.schema).combine_chunks()
+    if disk is not None and size > disk:
+        return None
+    spill = Spill(compression="none")  # it is read again and again
+
+    def pieces() -> Iterator[pa.Table]:
+        while held:
+            yield pa.Table.from_batches([held.pop(0)])
+        for batch in batches:
+            yield pa.Table.from_batches([batch])
+            if disk is not None and spill.size > disk:
+                return
+
+    with undone_by(spill.close):
+        rows = spill.put_all(pieces())
+    if disk is not None and spill.size > disk:
+        spill.close()
+        return None
+    kept = _OnDisk(spill, rows)
+    weakref.finalize(kept, spill.close)
+    return kept
 
 
 CACHE: Final = DimensionCache()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow.compute as pc
@@ -20,6 +21,7 @@ from table_core.ondisk.table_statistics import ColumnStatistics, TableStatistics
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.scan import batch_scan
 from table_core.table.results import ResultDocument
+from table_core.table.upkeep.sharing import alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.binary_row import Value
     from table_core.ondisk.snapshot import Snapshot
+    from table_core.scan.split import Split
     from table_core.table.access import TableAccess
+    from table_core.table.reading.scan import RowReader
     from table_core.table.results import Commit, CommitAs
+    from table_core.table.upkeep.sharing import Share
 
 __all__ = ["analyze"]
 
@@ -54,9 +59,14 @@ _BOUNDED: Final = frozenset(_BYTES) | {Root.DECIMAL}
 
 
 def analyze(
-    access: TableAccess, columns: Sequence[str] | None, commit: CommitAs, *, dry_run: bool
+    access: TableAccess,
+    columns: Sequence[str] | None,
+    commit: CommitAs,
+    *,
+    dry_run: bool = False,
+    share: Share = alone,
 ) -> ResultDocument:
-    """See ``Table.analyze``.
+    """See ``Table.analyze``; rows are read by ``share``.
 
     Raises:
         ArgumentError: no such column.
@@ -66,7 +76,7 @@ def analyze(
     done = find_commit(access, commit)
     found = None
     if done is None and head is not None:
-        found = _statistics(access, head, _chosen(access, columns))
+        found = _statistics(access, head, _chosen(access, columns), share)
         done = None if dry_run else _commit(access, found, commit)
     live = access.live_entries(head)
     size = sum(entry.file.file_size for entry in live)
@@ -102,25 +112,64 @@ def _chosen(access: TableAccess, columns: Sequence[str] | None) -> list[Field]:
     return list(fields.values()) if columns is None else [fields[name] for name in columns]
 
 
-def _statistics(access: TableAccess, head: Snapshot, fields: list[Field]) -> TableStatistics:
-    gathered = [_Column(f) for f in fields]
-    bounded = [f for f in fields if isinstance(f.type, Atomic) and f.type.root in _BOUNDED]
-    bounds = StatsBuilder(bounded, [parse_mode("full")] * len(bounded), dense=False)
+def _statistics(
+    access: TableAccess, head: Snapshot, fields: list[Field], share: Share
+) -> TableStatistics:
     names = [f.name for f in fields] or [access.schema.fields[0].name]
-    rows = 0
-    for batch in batch_scan(access, columns=names, snapshot=head.id).to_batches():
-        rows += batch.num_rows
-        bounds.add(batch)
-        for column in gathered:
-            column.add(batch.column(column.of.name))
-    known = decode_stats(bounds.finish()[0], bounded) if rows else {}
+    scan = batch_scan(access, columns=names, snapshot=head.id)
+    found = _Gathered.of(fields)
+    work = partial(_gathered, scan.reader, fields)
+    for part in share(work, scan.splits(), lambda split: int(split.size)):
+        found.join(part)
+    known = decode_stats(found.bounds.finish()[0], _bounded(fields)) if found.rows else {}
+    nothing = (None, None, None)
     return TableStatistics(
         snapshot_id=head.id,
         schema_id=access.metadata.latest_schema().id,
-        merged_record_count=rows,
+        merged_record_count=found.rows,
         merged_record_size=sum(e.file.file_size for e in access.live_entries(head)),
-        columns={c.of.name: c.finish(known.get(c.of.name, (None, None, None))) for c in gathered},
+        columns={c.of.name: c.finish(known.get(c.of.name, nothing)) for c in found.columns},
     )
+
+
+def _bounded(fields: Sequence[Field]) -> list[Field]:
+    return [f for f in fields if isinstance(f.type, Atomic) and f.type.root in _BOUNDED]
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What is known of some rows."""
+
+    columns: list[_Column]
+    bounds: StatsBuilder
+    rows: int = 0
+
+    @classmethod
+    def of(cls, fields: Sequence[Field]) -> _Gathered:
+        bounded = _bounded(fields)
+        modes = [parse_mode("full")] * len(bounded)
+        return cls([_Column(f) for f in fields], StatsBuilder(bounded, modes, dense=False))
+
+    def add(self, rows: pa.Table) -> None:
+        self.rows += rows.num_rows
+        self.bounds.add(rows)
+        for column in self.columns:
+            for chunk in rows.column(column.of.name).chunks:
+                column.add(chunk)
+
+    def join(self, other: _Gathered) -> None:
+        self.rows += other.rows
+        self.bounds.join(other.bounds)
+        for mine, theirs in zip(self.columns, other.columns, strict=True):
+            mine.join(theirs)
+
+
+def _gathered(reader: RowReader, fields: Sequence[Field], splits: Sequence[Split]) -> _Gathered:
+    found = _Gathered.of(fields)
+    for split in splits:
+        for rows in reader.read(split):
+            found.add(rows)
+    return found
 
 
 def _commit(access: TableAccess, found: TableStatistics, commit: CommitAs) -> Commit:
@@ -159,8 +208,17 @@ class _Column:
             self.bytes += pc.sum(lengths).as_py()
             self.longest = max(self.longest, pc.max(lengths).as_py())
         if self._counts_distinct():
-            hashed = row_hash([pc.drop_null(column)], [self.of.type]).view(np.uint32)
-            self.hashes = np.unique(np.concatenate((self.hashes, hashed)))[:_SKETCH_HASHES]
+            self._take(row_hash([pc.drop_null(column)], [self.of.type]).view(np.uint32))
+
+    def join(self, other: _Column) -> None:
+        self.nulls += other.nulls
+        self.values += other.values
+        self.bytes += other.bytes
+        self.longest = max(self.longest, other.longest)
+        self._take(other.hashes)
+
+    def _take(self, hashes: np.ndarray[Any, np.dtype[np.uint32]]) -> None:
+        self.hashes = np.unique(np.concatenate((self.hashes, hashes)))[:_SKETCH_HASHES]
 
     def finish(self, bounds: tuple[Value, Value, int | None]) -> ColumnStatistics:
         low, high = (self._text(value) for value in bounds[:2])

@@ -11,6 +11,7 @@ import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.request import CommitPart
@@ -24,38 +25,72 @@ from table_core.scan.time_travel import resolve
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
-from table_core.table.results import ResultDocument
+from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.states.other_branches import index_place
 from table_core.table.table import open_handle
 from table_core.table.times import epoch_ms
 from table_core.table.upkeep.file_deletion import paths_of
+from table_core.table.upkeep.sharing import alone
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.index_manifest import IndexEntry
     from table_core.ondisk.snapshot import Snapshot
     from table_core.ports import Storage
     from table_core.table.access import TableAccess
-    from table_core.table.results import Commit, CommitAs
+    from table_core.table.catalog import Catalog
+    from table_core.table.results import Commit
     from table_core.table.times import PointInTime
+    from table_core.table.upkeep.sharing import Share
 
-__all__ = ["clone_table", "state_to_clone"]
+__all__ = ["clone_table"]
 
 _CHUNK_BYTES: Final = 8 << 20
 _THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
 
 
-def state_to_clone(
-    access: TableAccess,
+def clone_table(  # noqa: PLR0913 - as the verb on a catalog
+    catalog: Catalog,
+    name: str,
+    to_name: str,
     snapshot: int | None = None,
     tag: str | None = None,
     timestamp: PointInTime | None = None,
-) -> Snapshot | None:
-    """The state that the arguments name, the newest by default; None: the table is empty.
+    to: Catalog | None = None,
+    dry_run: bool = False,
+    commit: CommitAs | None = None,
+    share: Share = alone,
+) -> ResultDocument:
+    """See ``Catalog.clone_table``; files are copied by ``share``.
 
     Raises:
-        NotFoundError: there is no such state.
+        AlreadyExistsError: the target has rows, or other schemas.
+        NotFoundError: no such table, state, or database of the copy.
+        UnsupportedFeatureError: files lie outside the table, or rows have ids.
     """
+    home = catalog if to is None else to
+    database, table = home.split(to_name)
+    if not dry_run and database not in (names := home.databases()):
+        raise NotFoundError(
+            f"no database {database!r}; create it first: there are {names}",
+            name=database,
+            available=names,
+        )
+    access = catalog.table(name).access
+    state = _state(access, snapshot, tag, timestamp)
+    target = home.root(database, table)
+    done = _cloned(access, state, target, to_name, commit or CommitAs(), None if dry_run else share)
+    if not dry_run:
+        home.directory.add_table(database, table)
+    return done
+
+
+def _state(
+    access: TableAccess, snapshot: int | None, tag: str | None, timestamp: PointInTime | None
+) -> Snapshot | None:
+    """The state that the arguments name, the newest by default; None: the table is empty."""
     return resolve(
         TableOptions.parse({}),
         TableTimeline(access),
@@ -65,26 +100,22 @@ def state_to_clone(
     ).snapshot
 
 
-def clone_table(
+def _cloned(
     access: TableAccess,
     state: Snapshot | None,
     target: Storage,
     name: str,
-    *,
-    dry_run: bool,
     commit: CommitAs,
+    share: Share | None,
 ) -> ResultDocument:
-    """See ``Catalog.clone_table``.
-
-    Raises:
-        AlreadyExistsError: the target has rows, or other schemas.
-        UnsupportedFeatureError: files lie outside the table, or rows have ids.
-    """
+    """The copy, or what it would be where nobody shares in the work."""
     started_ms = access.clock.now_ms()
     plan = _Plan.of(access, state)
     done = _landed(access, target, name, plan, commit)
-    if not dry_run and done is None:
-        _copy_all(access, target, plan.files)
+    if share is not None and done is None:
+        work = partial(_copy_all, access, target)
+        for _ in share(work, list(plan.files.items()), lambda file: file[1]):
+            pass
         for id in plan.schemas:
             body = access.storage.read(layout.schema_path(id, access.branch))
             target.create(layout.schema_path(id), body)
@@ -96,7 +127,7 @@ def clone_table(
         files_after=len(plan.entries),
         bytes_after=sum(entry.file.file_size for entry in plan.entries),
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
+        dry_run=share is None,
         details={
             "source": access.name,
             "source_snapshot": state.id if state else None,
@@ -113,8 +144,8 @@ class _Plan:
 
     entries: tuple[ManifestEntry, ...]
     index: tuple[IndexEntry, ...]
-    files: tuple[str, ...]
-    """Paths of data, companion and index files."""
+    files: Mapping[str, int]
+    """Paths of data, companion and index files, and about how large they are."""
     schemas: tuple[int, ...]
 
     @classmethod
@@ -129,7 +160,7 @@ class _Plan:
                 )
         schemas = access.metadata.schema_ids()
         if state is None:
-            return cls((), (), (), tuple(schemas))
+            return cls((), (), {}, tuple(schemas))
         newest = access.metadata.head()
         if newest is None or state.id != newest.id:
             schemas = [id for id in schemas if id <= state.schema_id]
@@ -138,9 +169,13 @@ class _Plan:
         if state.index_manifest is not None:
             path = layout.manifest_path(state.index_manifest)
             index = tuple(decode_index_manifest(access.storage.read(path), path=path))
-        files = paths_of(access, ((e.partition, e.bucket, e.file) for e in entries))
-        files += [index_place(access, entry) for entry in index]
-        return cls(entries, index, tuple(files), tuple(schemas))
+        files = {
+            path: e.file.file_size
+            for e in entries
+            for path in paths_of(access, [(e.partition, e.bucket, e.file)])
+        }
+        files |= {index_place(access, entry): entry.file_size for entry in index}
+        return cls(entries, index, files, tuple(schemas))
 
 
 def _landed(
@@ -179,14 +214,14 @@ def _commit(
     return commit_parts(handle.access, commit, append=part, upkeep=False)
 
 
-def _copy_all(access: TableAccess, target: Storage, files: tuple[str, ...]) -> None:
+def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, int]]) -> None:
     """Copy what is not there in full, some files at a time."""
     threads = access.options.get(keys_files.FILE_OPERATION_THREAD_NUM) or _THREADS_MAX
+    paths = [path for path, _ in files]
     with ThreadPoolExecutor(threads) as pool:
-        jobs = [pool.submit(_copy, access.storage, target, path) for path in files]
-        for job in jobs:
-            job.result()
-    target.sync(files)
+        for _ in pool.map(partial(_copy, access.storage, target), paths):
+            pass
+    target.sync(paths)
 
 
 def _copy(source: Storage, target: Storage, path: str) -> None:

@@ -8,7 +8,7 @@ young, what they brought back is theirs.  A fault in a document ends the run bef
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -25,12 +25,15 @@ from table_core.table.states.branches import branch_names
 from table_core.table.states.other_branches import lost_its_changelog
 from table_core.table.states.tags import without_changelog
 from table_core.table.times import PointInTime, epoch_ms
+from table_core.table.upkeep.sharing import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
+    from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.ports import FileInfo
     from table_core.table.access import TableAccess
+    from table_core.table.upkeep.sharing import Share
 
 __all__ = ["remove_orphan_files"]
 
@@ -39,9 +42,13 @@ _LISTED_MAX: Final = 1_000
 
 
 def remove_orphan_files(
-    access: TableAccess, *, older_than: PointInTime | None, allow_young: bool, dry_run: bool
+    access: TableAccess,
+    older_than: PointInTime | None = None,
+    dry_run: bool = False,
+    allow_young: bool = False,
+    share: Share = alone,
 ) -> ResultDocument:
-    """See ``Table.remove_orphan_files``.
+    """See ``Table.remove_orphan_files``; manifests are read by ``share``.
 
     Raises:
         ArgumentError: ``older_than`` is less than a day ago, and ``allow_young`` is off.
@@ -50,7 +57,7 @@ def remove_orphan_files(
     started_ms = access.clock.now_ms()
     given = None if older_than is None else epoch_ms("older_than", older_than)
     cutoff = cutoff_ms(given, now_ms=started_ms, allow_young=allow_young)
-    named = _Named(access)
+    named = _Named(access, share)
     named.catch_up()
     seen = _Seen(named.rules(), cutoff)
     files = seen.candidates(access.storage.walk(""))
@@ -148,6 +155,7 @@ class _Named:
     """The names of all files that a document of some branch needs."""
 
     access: TableAccess
+    share: Share
     names: NameSet = field(default_factory=NameSet)
     lost_changelogs: list[str] = field(default_factory=list)
     """Snapshots made again of tags, without the changelogs that they still name."""
@@ -174,9 +182,14 @@ class _Named:
             for info in self._documents(branch)
             if (info.path, info.size, info.modified_ms) not in self._roots
         ]:
+            documents: dict[str, list[_Document]] = defaultdict(list)
             for branch, info in fresh:
-                self._take(branch, info)
-                self._roots.add((info.path, info.size, info.modified_ms))
+                found = _Document.read(Metadata(self.access.storage, branch), info)
+                if found is not None:
+                    documents[branch].append(found)
+            for of_branch in documents.values():
+                self._take(of_branch)
+            self._roots |= {(info.path, info.size, info.modified_ms) for _, info in fresh}
 
     def _branches(self) -> list[str]:
         return [layout.MAIN, *branch_names(self.access)]
@@ -193,61 +206,126 @@ class _Named:
                 if name.startswith(prefix) and numbered and not info.is_dir:
                     yield info
 
-    def _take(self, branch: str, info: FileInfo) -> None:
-        """Add what one document names.
+    def _take(self, documents: Sequence[_Document]) -> None:
+        """Add what documents of one branch name.
 
         Raises:
             FilesExpiredError: a promised snapshot or a tag names a file that is gone.
         """
-        storage = self.access.storage
-        try:
-            root = Snapshot.from_json(storage.read(info.path), path=info.path)
-        except NotFoundError:
-            return  # expired since it was listed
-        if info.path.rpartition("/")[2].startswith("tag-"):
-            root = without_changelog(root)  # it went with its snapshot (spec T54)
-        metadata, log = Metadata(storage, branch), root.changelog_manifest_list
-        lists = (root.base_manifest_list, root.delta_manifest_list, log)
-        self.names.add(name for name in (*lists, root.index_manifest, root.statistics) if name)
-        steps = [partial(self._take_list, metadata, name) for name in lists if name]
-        if root.index_manifest is not None:
-            steps.append(partial(self._take_index, root.index_manifest))
-        for step in steps:
+        metas: dict[str, ManifestMeta] = {}
+        for one in documents:
+            root = one.root
+            own = (*one.lists, root.index_manifest, root.statistics)
+            self.names.add(name for name in own if name)
+            for name in one.lists:
+                try:
+                    self._take_list(one.metadata, name, metas)
+                except (FilesExpiredError, NotFoundError):
+                    if not self._may_lack(one, name):
+                        raise
             try:
-                step()
+                self._take_index(root)
             except (FilesExpiredError, NotFoundError):
-                if not self._must_be_whole(metadata, info, root):
-                    continue
-                about_log = step.args[-1] == log and root.id == metadata.earliest_id()
-                if not (about_log and lost_its_changelog(metadata, root)):
+                if one.must_be_whole():
                     raise
-                self.lost_changelogs.append(info.path)
+        gone: set[str] = set()
+        work = partial(_names_of, documents[0].metadata)
+        for names, missing in self.share(work, list(metas.values()), lambda meta: meta.file_size):
+            self.names.join(names)
+            gone.update(missing)
+        self._manifests |= metas.keys() - gone
+        if gone:
+            self._refuse_absent(documents, gone)
 
-    def _must_be_whole(self, metadata: Metadata, info: FileInfo, root: Snapshot) -> bool:
-        """Whether everything that this document names has to be there.
+    def _refuse_absent(self, documents: Sequence[_Document], gone: Container[str]) -> None:
+        """Raise what reading a manifest that is gone raises, if one of ``documents`` needs it."""
+        for document, name in [(one, name) for one in documents for name in one.lists]:
+            try:
+                for meta in document.metadata.manifest_list(name):
+                    if meta.file_name in gone:
+                        document.metadata.read_manifest(meta)
+            except (FilesExpiredError, NotFoundError):
+                if not self._may_lack(document, name):
+                    raise
 
-        Not what is kept of a changelog, nor a snapshot below the floor, which expiry was about to
-        delete, nor a document that has gone meanwhile.
-        """
-        name = info.path.rpartition("/")[2]
-        if name.startswith("changelog-") or not self.access.storage.exists(info.path):
-            return False
-        return name.startswith("tag-") or root.id >= metadata.floor()
+    def _may_lack(self, document: _Document, name: str) -> bool:
+        """Whether the manifest list ``name``, or what it names, need not be there."""
+        if not document.must_be_whole():
+            return True
+        lost = name == document.root.changelog_manifest_list and document.lost_its_changelog()
+        if lost and document.info.path not in self.lost_changelogs:
+            self.lost_changelogs.append(document.info.path)
+        return lost
 
-    def _take_list(self, metadata: Metadata, name: str) -> None:
+    def _take_list(self, metadata: Metadata, name: str, metas: dict[str, ManifestMeta]) -> None:
         for meta in metadata.manifest_list(name):
             self.names.add((meta.file_name,))
-            if meta.file_name in self._manifests:
-                continue
-            # What is only taken out, no state and no change brings back.
-            files = (e.file for e in metadata.read_manifest(meta) if e.kind is EntryKind.ADD)
-            self.names.add(name for file in files for name in (file.file_name, *file.extra_files))
-            self._manifests.add(meta.file_name)
+            if meta.file_name not in self._manifests:
+                metas[meta.file_name] = meta
 
-    def _take_index(self, name: str) -> None:
-        if name in self._manifests:
+    def _take_index(self, root: Snapshot) -> None:
+        name = root.index_manifest
+        if name is None or name in self._manifests:
             return
         path = layout.manifest_path(name)
         for entry in decode_index_manifest(self.access.storage.read(path), path=path):
             self.names.add((entry.file_name,))
         self._manifests.add(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A snapshot, tag or changelog that was read."""
+
+    metadata: Metadata
+    info: FileInfo
+    root: Snapshot
+
+    @classmethod
+    def read(cls, metadata: Metadata, info: FileInfo) -> _Document | None:
+        """The document; None if it expired since it was listed."""
+        try:
+            body = metadata.storage.read(info.path)
+        except NotFoundError:
+            return None
+        root = Snapshot.from_json(body, path=info.path)
+        if info.path.rpartition("/")[2].startswith("tag-"):
+            root = without_changelog(root)  # it went with its snapshot (spec T54)
+        return cls(metadata, info, root)
+
+    @property
+    def lists(self) -> list[str]:
+        """The manifest lists that it names."""
+        root = self.root
+        names = root.base_manifest_list, root.delta_manifest_list, root.changelog_manifest_list
+        return [name for name in names if name]
+
+    def lost_its_changelog(self) -> bool:
+        """Whether it is the snapshot of a tag, made again without the changelog that it names."""
+        is_first = self.root.id == self.metadata.earliest_id()
+        return is_first and lost_its_changelog(self.metadata, self.root)
+
+    def must_be_whole(self) -> bool:
+        """Whether everything that this document names has to be there.
+
+        Not what is kept of a changelog, nor a snapshot below the floor, which expiry was about to
+        delete, nor a document that has gone meanwhile.
+        """
+        name = self.info.path.rpartition("/")[2]
+        if name.startswith("changelog-") or not self.metadata.storage.exists(self.info.path):
+            return False
+        return name.startswith("tag-") or self.root.id >= self.metadata.floor()
+
+
+def _names_of(metadata: Metadata, metas: Sequence[ManifestMeta]) -> tuple[NameSet, list[str]]:
+    """The data files and companions that manifests name, and those of the manifests that are gone."""
+    names, gone = NameSet(), []
+    for meta in metas:
+        try:
+            # What is only taken out, no state and no change brings back.
+            added = [e.file for e in metadata.read_manifest(meta) if e.kind is EntryKind.ADD]
+        except (FilesExpiredError, NotFoundError):
+            gone.append(meta.file_name)
+            continue
+        names.add(name for file in added for name in (file.file_name, *file.extra_files))
+    return names, gone

@@ -31,6 +31,7 @@ __all__ = [
     "DynamicBuckets",
     "FixedBuckets",
     "KnownBucket",
+    "assigners_of",
     "grouped",
     "partitions_of",
 ]
@@ -160,7 +161,7 @@ class DynamicBuckets:
                 },
                 options.get(keys_identity.DYNAMIC_BUCKET_TARGET_ROW_NUM),
                 options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS),
-                _assigners(options),
+                assigners_of(options),
             )
             self._indexes[partition] = found
         return found
@@ -185,7 +186,7 @@ class DynamicBuckets:
         return decode_hashes(body)
 
 
-def _assigners(options: TableOptions) -> int:
+def assigners_of(options: TableOptions) -> int:
     """How many assigners deal out dynamic buckets; as in Paimon not more than initial buckets."""
     given = (
         options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM),

@@ -3,7 +3,7 @@
 Where a key turns up in another partition than it is in, ``deduplicate`` deletes it there and writes
 it here, ``partial-update`` and ``aggregation`` write it there, ``first-row`` drops it.  Where keys
 are is in no file: each buffer of rows looks its own keys up in the table, and in what this writer
-wrote before.
+wrote before.  Writers at the same time have keys and buckets of their own, by the hash of keys.
 
 Source: ``org.apache.paimon.crosspartition.GlobalIndexAssigner``; spec 6.3.
 """
@@ -17,13 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.bucketing.dynamic import Filling
+from table_core.bucketing.hash import row_hash
 from table_core.datatypes.row_kind import KIND_COLUMN
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.options import keys_identity, keys_merge
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import StatePlanner
-from table_core.table.writing.assigner import grouped, partitions_of
+from table_core.table.writing.assigner import assigners_of, grouped, partitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ _DELETE: Final = 3
 
 @dataclass(slots=True)
 class CrossPartition:
-    """Deals rows out by where their keys are.  One writer at a time."""
+    """Deals rows out by where their keys are.  One writer at a time for each key."""
 
     access: TableAccess
     replaces: bool
@@ -65,18 +66,19 @@ class CrossPartition:
         _, first, group = np.unique(values, return_index=True, return_inverse=True)
         distinct = keys.take(pa.array(first))
         home = self._homes(distinct)
+        owner = self._owners(rows.take(pa.array(first)))
         partitions, codes = partitions_of(self.access, rows)
         own = np.array([self._number(partition) for partition in partitions], np.int64)[codes]
         match self.access.options.get(keys_merge.MERGE_ENGINE):
             case "deduplicate":
-                rows, at, settled = self._moved(rows, group, own, home)
+                rows, at, settled = self._moved(rows, group, own, home, owner)
             case "first-row":
-                settled = self._settled(group, own, home)
+                settled = self._settled(group, own, home, owner)
                 stays = own == settled.partition[group]
                 rows = rows.filter(pa.array(stays))
                 at = _Places(settled.partition[group][stays], settled.bucket[group][stays])
             case _:
-                settled = self._settled(group, own, home)
+                settled = self._settled(group, own, home, owner)
                 at = _Places(settled.partition[group], settled.bucket[group])
                 rows = self._put(rows, at.partition, at.partition != own)
         self._note(distinct, settled)
@@ -92,7 +94,11 @@ class CrossPartition:
 
     # ----------------------------------------------------------------------------- the engines
     def _settled(
-        self, group: npt.NDArray[np.int64], own: npt.NDArray[np.int64], home: _Places
+        self,
+        group: npt.NDArray[np.int64],
+        own: npt.NDArray[np.int64],
+        home: _Places,
+        owner: npt.NDArray[np.int64],
     ) -> _Places:
         """Where each key is from now on, if it stays where it was first."""
         _, first = np.unique(group, return_index=True)
@@ -100,7 +106,7 @@ class CrossPartition:
         new = new[np.argsort(first[new], kind="stable")]
         found = _Places(home.partition.copy(), home.bucket.copy())
         found.partition[new] = own[first[new]]
-        found.bucket[new] = self._room(found.partition[new])
+        found.bucket[new] = self._room(found.partition[new], owner[new])
         return found
 
     def _moved(
@@ -109,6 +115,7 @@ class CrossPartition:
         group: npt.NDArray[np.int64],
         own: npt.NDArray[np.int64],
         home: _Places,
+        owner: npt.NDArray[np.int64],
     ) -> tuple[pa.Table, _Places, _Places]:
         """Rows where they say, after a ``-D`` where their key was before; and where keys end."""
         order = np.argsort(group, kind="stable")
@@ -119,7 +126,7 @@ class CrossPartition:
         enters = before != here
         bucket = np.full(len(order), -1, np.int64)
         arrivals = np.flatnonzero(enters)[np.argsort(order[enters], kind="stable")]
-        bucket[arrivals] = self._room(here[arrivals])
+        bucket[arrivals] = self._room(here[arrivals], owner[grouped_[arrivals]])
         stays = starts & ~enters
         bucket[stays] = home.bucket[grouped_[stays]]
         known = np.maximum.accumulate(np.where(enters | starts, np.arange(len(order)), 0))
@@ -219,16 +226,30 @@ class CrossPartition:
     def _number(self, partition: bytes) -> int:
         return self._partitions.setdefault(partition, len(self._partitions))
 
-    def _room(self, partitions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """A bucket for each of the keys that are new in ``partitions``."""
+    def _owners(self, rows: pa.Table) -> npt.NDArray[np.int64]:
+        """Who deals out the buckets of each key, by its hash, as where an index knows keys."""
+        fields = self.access.schema.trimmed_key_fields
+        hashes = row_hash([rows[f.name] for f in fields], [f.type for f in fields])
+        owners: npt.NDArray[np.int64] = np.abs(hashes.astype(np.int64)) % assigners_of(
+            self.access.options
+        )
+        return owners
+
+    def _room(
+        self, partitions: npt.NDArray[np.int64], owners: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """A bucket for each of the keys that are new in ``partitions``, of those of its owner."""
         options = self.access.options
         found = np.zeros(len(partitions), np.int64)
-        for number in np.unique(partitions).tolist():
-            mine = partitions == number
+        places = np.stack([partitions, owners])
+        for number, owner in np.unique(places, axis=1).T.tolist():
+            mine = (partitions == number) & (owners == owner)
             filling = Filling(
                 self._counts.setdefault(number, {}),
                 options.get(keys_identity.DYNAMIC_BUCKET_TARGET_ROW_NUM),
                 options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS),
+                owner,
+                assigners_of(options),
             )
             found[mine] = filling.take(int(mine.sum()))
         return found

@@ -160,6 +160,25 @@ def test_a_dimension_is_read_once_for_each_state_and_a_large_one_is_not_kept() -
         tc.lookup_join(orders, table, ["id"])
 
 
+@pytest.mark.parametrize(("disk", "reads_again"), [("1 gb", False), ("1 kb", True)])
+def test_what_is_too_large_for_memory_is_read_once_if_the_disk_has_room(
+    disk: str, reads_again: bool
+) -> None:
+    small = {"lookup.cache-max-memory-size": "1 b", "lookup.cache-max-disk-size": disk}
+    table = dimension([item(id) for id in range(500)], **small)
+    orders = pa.table({"id": [400, 1, 999, 1]})
+    CACHE.clear()
+    first = tc.lookup_join(orders, table, ["id"])
+    assert first["price"].null_count == 1
+    table.access.storage.delete([path for path in paths(table) if "/data-" in path])
+    if reads_again:
+        with pytest.raises(tc.errors.TableError):
+            tc.lookup_join(orders, table, ["id"])
+    else:
+        assert tc.lookup_join(orders, table, ["id"]) == first
+    CACHE.clear()
+
+
 def paths(table: tc.Table) -> list[str]:
     storage = table.access.storage
     return [
