@@ -1,7 +1,10 @@
 """Java ``DateTimeFormatter`` patterns, as far as partition values need them.
 
-Letters: ``y u`` (2 or 4 of them), ``M d H m s`` (1 or 2), ``S`` (1 to 9), text in quotes, ``[ ]`` for
-optional parts, any other character as itself.  Another letter is refused by name.
+Letters: ``y u`` (1 to 4 of them), ``M L d H m s`` (1 or 2), ``D`` (1 to 3), ``S`` (1 to 9), text in quotes,
+``[ ]`` for optional parts, any other character as itself.  Another letter is refused by name.
+
+Of digits that stand together a field without a fixed width takes all but those that fields of fixed
+width after it need, and never fewer: ``yyyyM`` reads no ``20241``.
 
 Source: ``java.time.format.DateTimeFormatterBuilder.appendPattern``, resolver style SMART.
 """
@@ -10,22 +13,26 @@ from __future__ import annotations
 
 import functools
 import re
+from calendar import isleap, monthrange
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import UnsupportedFeatureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["lenient_time", "parser_of"]
 
-_FIELDS: Final = {"y": "year", "u": "year", "M": "month", "d": "day", "H": "hour"}
-_FIELDS_BELOW: Final = {"m": "minute", "s": "second", "S": "fraction"}
+_FIELDS: Final = {"y": "year", "u": "year", "M": "month", "L": "month", "d": "day", "H": "hour"}
+_FIELDS_BELOW: Final = {"m": "minute", "s": "second", "S": "fraction", "D": "day_of_year"}
+_WIDEST: Final = 19
 _TOKEN: Final = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
+_RESERVED: Final = frozenset("{}#'")
 _DEFAULT: Final = re.compile(
     r"(?P<year>-?\d{1,10})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
-    r"(?: (?P<hour>\d{1,2}):(?P<minute>\d{1,2}):(?P<second>\d{1,2})(?:\.(?P<fraction>\d{0,9}))?)?"
+    r"(?: (?P<hour>\d{1,2}):(?P<minute>\d{1,2}):(?P<second>\d{1,2})(?:\.(?P<fraction>\d{0,9}))?)?",
+    re.ASCII,
 )
 
 
@@ -38,7 +45,7 @@ def parser_of(pattern: str) -> Callable[[str], datetime | None]:
     Raises:
         UnsupportedFeatureError: a letter outside the subset.
     """
-    expression = re.compile(_expression(pattern))
+    expression = re.compile(_expression(pattern), re.ASCII)
 
     def parse(text: str) -> datetime | None:
         match = expression.fullmatch(text)
@@ -74,24 +81,43 @@ def _expression(pattern: str) -> str:
     out: list[str] = []
     seen: set[str] = set()
     tokens = list(_TOKEN.finditer(pattern))
+    if any(t[3] in _RESERVED for t in tokens) or not _is_nested(t[3] for t in tokens):
+        raise _unsupported(pattern, pattern)
     for at, token in enumerate(tokens):
-        text = token[0]
         letter = token[2]
         if letter is None:
             out.append(_literal(token))
             continue
         name = _FIELDS.get(letter) or _FIELDS_BELOW.get(letter)
-        follows = at + 1 < len(tokens) and tokens[at + 1][2] is not None
-        digits = _digits(letter, len(text), follows) if name else None
-        if name is None or digits is None:
-            raise UnsupportedFeatureError(
-                f"partition.timestamp-formatter {pattern!r}: {text!r} is not supported; "
-                "there are yyyy yy MM M dd d HH H mm m ss s S, quoted text and [ ]",
-                feature=f"date pattern letter {text}",
-            )
+        name = "short_year" if token[0] in {"yy", "uu"} else name
+        widths = _widths(letter, len(token[0])) if name else None
+        if name is None or widths is None:
+            raise _unsupported(pattern, token[0])
+        digits = rf"\d{{{widths[0]},{widths[1]}}}"
+        if widths[0] != widths[1] or letter in "yu":
+            after = sum(_fixed(tokens, at + 1))
+            digits += rf"(?=\d{{{after}}}(?!\d))"
         out.append(f"(?P={name})" if name in seen else f"(?P<{name}>{digits})")
         seen.add(name)
     return "".join(out)
+
+
+def _unsupported(pattern: str, what: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"partition.timestamp-formatter {pattern!r}: {what!r} is not supported; there are "
+        "y yy yyyy M MM d dd DDD H HH m mm s ss S, quoted text and [ ]",
+        feature=f"date pattern letter {what}",
+    )
+
+
+def _is_nested(marks: Iterable[str | None]) -> bool:
+    """Whether every ``]`` ends a part that began."""
+    depth = 0
+    for mark in marks:
+        depth += {"[": 1, "]": -1}.get(mark or "", 0)
+        if depth < 0:
+            return False
+    return True
 
 
 def _literal(token: re.Match[str]) -> str:
@@ -102,45 +128,54 @@ def _literal(token: re.Match[str]) -> str:
     return ")?" if token[3] == "]" else re.escape(token[3])
 
 
-def _digits(letter: str, count: int, follows: bool) -> str | None:
-    """How many digits a field takes; one letter takes as many as there are, but no more than 2."""
+def _widths(letter: str, count: int) -> tuple[int, int] | None:
+    """The fewest and the most digits of a field; None: it is text, or there is no such field."""
     if letter == "S":
-        return rf"\d{{{count}}}" if count <= 9 else None
+        return (count, count) if count <= 9 else None
     if letter in "yu":
-        return rf"\d{{{count}}}" if count in {2, 4} else None
-    if count == 2:
-        return r"\d{2}"
-    if count == 1:
-        return r"\d{1,2}?" if follows else r"\d{1,2}"
-    return None
+        # More than four digits need a sign, and are no year that we know.
+        return {1: (1, _WIDEST), 2: (2, 2), 3: (3, _WIDEST), 4: (4, 4)}.get(count)
+    if letter == "D":
+        return {1: (1, _WIDEST), 2: (2, 3), 3: (3, 3)}.get(count)
+    return {1: (1, _WIDEST), 2: (2, 2)}.get(count)
+
+
+def _fixed(tokens: list[re.Match[str]], start: int) -> Iterator[int]:
+    """The widths of the fields of fixed width that follow at once."""
+    for token in tokens[start:]:
+        widths = _widths(token[2], len(token[0])) if token[2] else None
+        if widths is None or widths[0] != widths[1] or token[0] in {"yyyy", "uuuu"}:
+            return
+        yield widths[0]
 
 
 def _smart(found: dict[str, str | None]) -> datetime | None:
     """A time from its parts, as resolver style SMART does: the 31st of a short month is its last day."""
     text = {name: value for name, value in found.items() if value is not None}
-    if not {"year", "month", "day"} <= text.keys():
-        return None
     if not _has_prefix(text):
         return None
-    year = int(text["year"]) + (2000 if len(text["year"]) == 2 else 0)
-    month, day = int(text["month"]), int(text["day"])
-    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
-        return None
-    following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-    last = (following - timedelta(days=1)).day
+    if "short_year" in text:
+        text["year"] = f"20{text['short_year']}"
     try:
-        return datetime(
-            year,
-            month,
-            min(day, last),
-            int(text.get("hour", 0)),
-            int(text.get("minute", 0)),
-            int(text.get("second", 0)),
-            _microseconds(text.get("fraction")),
-            tzinfo=UTC,
+        if {"year", "month", "day"} <= text.keys():
+            year, month, day = (int(text[name]) for name in ("year", "month", "day"))
+            is_date, last = 1 <= day <= 31, monthrange(year, month)[1]
+            date = datetime(year, month, min(day, last), tzinfo=UTC)
+        elif {"year", "day_of_year"} <= text.keys():
+            date = datetime(int(text["year"]), 1, 1, tzinfo=UTC)
+            is_date = 1 <= int(text["day_of_year"]) <= 365 + isleap(date.year)
+            date += timedelta(days=int(text["day_of_year"]) - 1)
+        else:
+            return None
+        at = date.replace(
+            hour=int(text.get("hour", 0)),
+            minute=int(text.get("minute", 0)),
+            second=int(text.get("second", 0)),
+            microsecond=_microseconds(text.get("fraction")),
         )
-    except ValueError:
+    except (ValueError, OverflowError):  # no such time, or no year that Python knows
         return None
+    return at if is_date else None
 
 
 def _has_prefix(text: dict[str, str]) -> bool:

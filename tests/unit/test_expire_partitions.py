@@ -85,13 +85,26 @@ def test_without_a_formatter_times_are_read_leniently(text: str, time: datetime 
         ("yyyy-MM-dd mm", "2023-01-01 05", None),
         ("yyyy-MM-dd''", "2023-01-01'", at(2023, 1, 1)),
         ("yyyy.MM.dd", "2023x01x01", None),
+        ("yyyy-MM-dd", "9999-12-31", at(9999, 12, 31)),
+        ("yyyy-MM-dd", "\uff12023-01-01", None),
+        ("y-M-d", "24-001-5", at(24, 1, 5)),
+        ("y-M-d", "99999-01-01", None),
+        ("y-M-d", "0-01-01", None),
+        ("yyyyM", "20241", None),
+        ("yyyyMd", "202411", None),
+        ("yMMdd", "20240131", at(2024, 1, 31)),
+        ("yyyyDDD", "2024366", at(2024, 12, 31)),
+        ("yyyyDDD", "2023366", None),
+        ("yyyy-D", "2024-31", at(2024, 1, 31)),
     ],
 )
 def test_java_patterns(pattern: str, text: str, time: datetime | None) -> None:
     assert parser_of(pattern)(text) == time
 
 
-@pytest.mark.parametrize("pattern", ["EEE", "yyyy-MMM-dd", "a", "yyy"])
+@pytest.mark.parametrize(
+    "pattern", ["EEE", "yyyy-MMM-dd", "a", "yyyyy", "yyyy-MM-dd]", "yyyy {", "yyyy '"]
+)
 def test_other_letters_are_refused_by_name(pattern: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match="is not supported"):
         parser_of(pattern)
