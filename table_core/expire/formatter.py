@@ -27,6 +27,7 @@ __all__ = ["lenient_time", "parser_of"]
 _FIELDS: Final = {"y": "year", "u": "year", "M": "month", "L": "month", "d": "day", "H": "hour"}
 _FIELDS_BELOW: Final = {"m": "minute", "s": "second", "S": "fraction", "D": "day_of_year"}
 _WIDEST: Final = 19
+_END_OF_DAY: Final = 24
 _TOKEN: Final = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
 _RESERVED: Final = frozenset("{}#'")
 _DEFAULT: Final = re.compile(
@@ -167,6 +168,9 @@ def _smart(found: dict[str, str | None]) -> datetime | None:
             date += timedelta(days=int(text["day_of_year"]) - 1)
         else:
             return None
+        below = [int(text.get(name, 0)) for name in ("minute", "second", "fraction")]
+        if int(text.get("hour", 0)) == _END_OF_DAY and not any(below):
+            date, text = date + timedelta(days=1), {}
         at = date.replace(
             hour=int(text.get("hour", 0)),
             minute=int(text.get("minute", 0)),
