@@ -178,7 +178,7 @@ class SplitReader:
         fields = tuple(f for f in schema.fields if f.name in names)
         engine = engine_for(schema, [f.name for f in fields])
         ordering = {SEQUENCE_COLUMN, *engine.order.key} - {f.name for f in self._needed}
-        without = () if with_system else tuple(ordering)
+        without = () if with_system or self.with_number else tuple(ordering)
         levels = _settles_by_level(schema.options)
         if levels:
             from table_core.merge.lookup import LowestLevel
