@@ -218,9 +218,8 @@ class RandomMoves(RandomLives):
         if engine == "deduplicate":
             self.options.pop("ignore-delete", None)
         elif engine == "aggregation":
-            self.kinds = tuple(kind for kind in self.kinds if kind != "-U")
-            if "aggregation.remove-record-on-delete" not in self.options:
-                self.options["fields.p.ignore-retract"] = "true"
+            removes = "aggregation.remove-record-on-delete" in self.options
+            self.kinds = ("+I", "+I", "+U", *(["-D"] if removes else []))
 
 
 class RandomAppends(RandomLives):
