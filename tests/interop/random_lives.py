@@ -190,6 +190,38 @@ class RandomLives(RandomMerges):
         self.options["record-level.time-field"] = name
 
 
+class RandomMoves(RandomLives):
+    """A table whose key does not say the partition: rows of a key turn up in any."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        chance, options = self.chance, self.options
+        places = [pool.pop("p") for pool in self.pools] if self.partitions else list(PLACES[1:4])
+        if not self.partitions:
+            self.columns.insert(chance.randint(0, len(self.columns)), ("p", "STRING NOT NULL"))
+        self.partitions, self.keys = ["p"], [key for key in self.keys if key != "p"]
+        self.makers["p"] = lambda chance, _: chance.choice(places[:4])
+        options["bucket"] = "-1"
+        options["dynamic-bucket.target-row-num"] = chance.choice(["3", "20", "1000"])
+        for key in ("bucket-key", "bucket-function.type", "sequence.field"):
+            options.pop(key, None)
+        options.pop("sequence.field.sort-order", None)
+        self._stays_sound()
+
+    def _stays_sound(self) -> None:
+        """No table that Java makes, and then cannot go on with.
+
+        It loses the partition with a value that is taken back, and where deletes are ignored a key
+        stays in the partition that it left.
+        """
+        engine = self.options["merge-engine"]
+        if engine == "deduplicate":
+            self.options.pop("ignore-delete", None)
+        elif engine == "aggregation":
+            removes = "aggregation.remove-record-on-delete" in self.options
+            self.kinds = ("+I", "+I", "+U", *(["-D"] if removes else []))
+
+
 class RandomAppends(RandomLives):
     """A table without key that lives as strangely; its partitions may be NULL."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from judge import KIND, Judge, JudgeError, judged
-from random_lives import RandomAppends, RandomLives
+from random_lives import RandomAppends, RandomLives, RandomMoves
 from sameness import assert_same
 
 import table_core as tc
@@ -47,7 +47,7 @@ BY_ZERO = ("/ by zero", "cannot take 0 back")
 LIMITS = ({}, {"read.memory-limit": "1 b"}, {"read.memory-limit": "50 kb"})
 
 
-@pytest.mark.parametrize("kind", [RandomLives, RandomAppends])
+@pytest.mark.parametrize("kind", [RandomLives, RandomAppends, RandomMoves])
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + TABLES))
 def test_random_lives_are_told_alike(
     seed: int, kind: type[RandomLives], paimon: Judge, tmp_path: Path
