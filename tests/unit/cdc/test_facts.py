@@ -216,6 +216,22 @@ def test_7_numbers_that_turn_out_to_be_others_are_refused(
         lake.sync()
 
 
+@pytest.mark.parametrize("schemas", [False, True])
+def test_7_the_last_moment_of_all_is_one(lake: Lake, schemas: bool) -> None:
+    last = 253_402_300_799_999_999
+    told = news([("id", "INT", None), ("at", "DATETIME", 6), ("long", "TIME", 6)], 1)
+    event = of_mariadb({"id": 1, "at": last, "long": -3_020_399_999_999}, 2)
+    types = {
+        "id": ID,
+        "at": ("int64", "io.debezium.time.MicroTimestamp", None, None),
+        "long": ("int64", "io.debezium.time.MicroTime", None, None),
+    }
+    lake.put("1.jsonl", told, *(with_schema(types, event) if schemas else [event]))
+    lake.sync()
+    at = dt.datetime(9999, 12, 31, 23, 59, 59, 999_999)
+    assert lake.rows("t") == [{"id": 1, "at": at, "long": "-838:59:59.999999"}]
+
+
 def test_7_nanoseconds_are_refused_at_once(lake: Lake) -> None:
     told = news([("id", "INT", None), ("at", "DATETIME", 6)], 1)
     lake.put("1.jsonl", told, of_mariadb({"id": 1, "at": MILLIS * 1_000_000}, 2))
