@@ -22,16 +22,15 @@ _MILLIS_LIKELY: Final = 10**13
 
 
 def in_micros(array: pa.Array) -> pa.Array:
-    """Moments in micro- or milliseconds as microseconds.
+    """Moments in micro- or milliseconds as microseconds, whichever the column has.
 
-    Numbers that no millisecond of four-digit years has are microseconds.  Of the others the small
-    ones are milliseconds, and the rest goes along with what else there is in the column.
+    Milliseconds of four-digit years are never so large as the microseconds of most others; columns
+    that have none of these, and some that would be of early 1970, are milliseconds.
     """
     size = pc.abs(array)
     large = pc.any(pc.greater_equal(size, MILLIS_MAX)).as_py()
     small = pc.any(pc.and_(pc.greater(size, 0), pc.less(size, _MILLIS_LIKELY))).as_py()
-    millis = pc.less(size, MILLIS_MAX if small and not large else _MILLIS_LIKELY)
-    return pc.if_else(millis, pc.multiply(pc.if_else(millis, array, 0), 1000), array)
+    return pc.multiply(array, 1000) if small and not large else array
 
 
 def time_of_day(array: pa.Array, per_milli: int) -> pa.Array:

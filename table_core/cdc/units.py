@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -78,7 +77,7 @@ def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
 
 def _refuse_mistaken(told: Told, changes: Sequence[Changes]) -> None:
     """Numbers that are too large for what they are taken for are of another setting."""
-    for one in changes:
+    for one in _without_schema(changes):
         for name, declared in told.get(one.table, {}).items():
             beyond = None if declared.wire is None else _BEYOND.get(declared.wire.meaning)
             if beyond is None or declared.wire is None:
@@ -93,6 +92,10 @@ def _refuse_mistaken(told: Told, changes: Sequence[Changes]) -> None:
                         "nanoseconds: timestamps='micros', times='micros', or 'nanos'"
                     )
                     raise bad_line(one.place(int(one.lines[0])), why, column=name)
+
+
+def _without_schema(changes: Sequence[Changes]) -> list[Changes]:
+    return [one for one in changes if one.declared is None]
 
 
 def _decimals(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
@@ -116,7 +119,7 @@ def _with(declared: Declared, known: Mapping[Meaning, Meaning]) -> Declared:
 
 def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterator[pa.Array]:
     """The values of all columns whose wire has ``meaning``."""
-    for one in changes:
+    for one in _without_schema(changes):
         for name, declared in told.get(one.table, {}).items():
             if declared.wire is None or declared.wire.meaning is not meaning:
                 continue
@@ -126,11 +129,12 @@ def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterato
                     yield column
 
 
-def _largest(columns: Iterable[pa.Array]) -> float:
-    """The largest distance from zero."""
-    sizes = [
-        np.abs(np.asarray(pc.drop_null(column), np.float64)).max()
+def _largest(columns: Iterable[pa.Array]) -> int:
+    """The largest distance from zero, to the last digit."""
+    edges = [
+        edge.as_py()
         for column in columns
         if pa.types.is_integer(column.type) and column.null_count < len(column)
+        for edge in pc.min_max(column).values()
     ]
-    return float(max(sizes, default=0))
+    return max(map(abs, edges), default=0)

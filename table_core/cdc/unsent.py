@@ -25,12 +25,16 @@ __all__ = ["EarlierRows", "with_earlier_values", "without_unsent"]
 _PLACEHOLDER: Final = "__debezium_unavailable_value"
 _CODES: Final = list(_PLACEHOLDER.encode())
 """What arrays of numbers hold instead."""
+_UUID: Final = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
+"""What arrays of ``uuid`` hold instead: Java's name-based UUID of the placeholder."""
 _UNSENT: Final = pa.array(
     [
         _PLACEHOLDER,
         "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
         _PLACEHOLDER.encode().hex(),
         f'["{_PLACEHOLDER}"]',
+        _UUID,
+        f'["{_UUID}"]',
         f'{{"{_PLACEHOLDER}":"{_PLACEHOLDER}"}}',
         str(_CODES).replace(" ", ""),
     ]

@@ -291,7 +291,9 @@ def _list(array: pa.Array, wire: Wire, type_: Array, target: pa.DataType) -> pa.
 def _from_json(array: pa.Array) -> pa.Array:
     values = _each(array, lambda text: json.loads(text, parse_float=Decimal))
     leaves = {type(v) for row in values if row is not None for v in row if v is not None}
-    if leaves <= {int}:
+    if not leaves:
+        return pa.array(values, pa.list_(pa.null()))
+    if leaves == {int}:
         return pa.array(values, pa.list_(pa.int64()))
     if leaves == {bool}:
         return pa.array(values, pa.list_(pa.bool_()))

@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
+import hashlib
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from table_core.cdc.unsent import without_unsent
 from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
-
-UNSENT = "__debezium_unavailable_value"
-ABOUT: dict[str, Any] = {"connector": "postgresql", "db": "shop", "schema": "s", "table": "t"}
+from tests.unit.cdc.shapes import (
+    ID,
+    MILLIS,
+    MOMENT,
+    UNSENT,
+    bytes_of,
+    news,
+    of_mariadb,
+    record,
+    with_schema,
+)  # fmt: skip
 
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
-
-
-def record(op: str, before: Any, after: Any, *, lsn: int = 0, **more: Any) -> dict[str, Any]:
-    """One record; its place in the source's log is ``lsn``."""
-    row = after or before or {}
-    key = None if op == "t" else {"id": row.get("id")}
-    source = {**ABOUT, "ts_ms": 1_700_000_000_000, **more.pop("source", {})}
-    if lsn:
-        source |= {"lsn": lsn, "sequence": f'["{lsn}","{lsn}"]'}
-    value = {"op": op, "before": before, "after": after, "source": source}
-    return {"topic": "p.s.t", "partition": 0, "key": key, "value": value, **more}
-
-
-def with_schema(told: dict[str, Any], *records: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same with schemas; a column is ``(type, logical name, parameters, default)``."""
-    fields = []
-    for name, (type_, logical, parameters, default) in told.items():
-        node = {"field": name, "type": type_, "optional": name != "id", "name": logical,
-                "parameters": parameters, "default": default}  # fmt: skip
-        fields.append({k: v for k, v in node.items() if v is not None})
-    row = {"type": "struct", "fields": fields, "optional": True}
-    schema = {"type": "struct", "fields": [{**row, "field": side} for side in ("before", "after")]}
-    return [{**r, "value": {"schema": schema, "payload": r["value"]}} for r in records]
-
-
-ID = ("int32", None, None, None)
-
-
-def bytes_of(number: int) -> str:
-    size = number.bit_length() // 8 + 1
-    return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()
 
 
 @pytest.mark.parametrize("order", [(0, 2, 1), (0, 1, 2), (1, 0, 2)])
@@ -106,6 +86,14 @@ def test_3_what_was_not_sent_is_that_of_the_row_before_even_under_another_key(
     assert lake.rows("t") == [{"id": 2, "v": "large", "n": [3]}]
 
 
+def test_3_arrays_of_uuids_hold_one_made_of_the_placeholder() -> None:
+    unsent = str(uuid.UUID(bytes=hashlib.md5(UNSENT.encode()).digest(), version=3))
+    values, lacking = without_unsent(pa.array([["a"], [unsent], None]))
+    assert values.to_pylist() == [["a"], None, None]
+    assert lacking is not None
+    assert lacking.tolist() == [False, True, False]
+
+
 def test_4_a_truncate_has_no_key_and_no_row_and_is_of_one_source_table(lake: Lake) -> None:
     other = {"source": {"schema": "s2"}}
     lake.put(
@@ -145,28 +133,6 @@ def test_6_unsigned_bigints_are_base64_even_in_keys_and_beside_decimals_as_text(
     assert {(r["id"], r["d"]) for r in lake.rows("t")} == {
         (Decimal(2**64 - 1), "1.50"), (Decimal(2**40), "1.50"),
     }  # fmt: skip
-
-
-def news(columns: list[tuple[str, str, int | None]], n: int) -> dict[str, Any]:
-    """A record of the schema-change topic of MariaDB."""
-    told = [
-        {"name": name, "typeName": type_, "length": size, "position": at, "optional": at > 0}
-        for at, (name, type_, size) in enumerate(columns)
-    ]
-    table = {"primaryKeyColumnNames": ["id"], "columns": told}
-    change = {"type": "ALTER", "id": '"s"."t"', "table": table}
-    source = {"db": "s", "table": "t", "file": "f.1", "pos": n, "snapshot": "false"}
-    value = {"source": source, "databaseName": "s", "ddl": "ALTER …", "tableChanges": [change]}
-    return {"topic": "p", "partition": 0, "key": {"databaseName": "s"}, "value": value}
-
-
-def of_mariadb(row: dict[str, Any], n: int) -> dict[str, Any]:
-    source = {"connector": "mariadb", "db": "s", "schema": None, "file": "f.1", "pos": n, "row": 0}
-    return record("c", None, row, source=source)
-
-
-MOMENT = dt.datetime(2024, 1, 2, 3, 4, 5)
-MILLIS = 1_704_164_645_000
 
 
 @pytest.mark.parametrize("runs", [1, 2])
@@ -214,6 +180,22 @@ def test_7_numbers_that_turn_out_to_be_others_are_refused(
     lake.put("2.jsonl", of_mariadb({"id": 2, "at": then}, 3))
     with pytest.raises(EventError, match=r"2\.jsonl, line 1: column 'at' has numbers that are no"):
         lake.sync()
+
+
+@pytest.mark.parametrize("schemas", [False, True])
+def test_7_the_last_moment_of_all_is_one(lake: Lake, schemas: bool) -> None:
+    last = 253_402_300_799_999_999
+    told = news([("id", "INT", None), ("at", "DATETIME", 6), ("long", "TIME", 6)], 1)
+    event = of_mariadb({"id": 1, "at": last, "long": -3_020_399_999_999}, 2)
+    types = {
+        "id": ID,
+        "at": ("int64", "io.debezium.time.MicroTimestamp", None, None),
+        "long": ("int64", "io.debezium.time.MicroTime", None, None),
+    }
+    lake.put("1.jsonl", told, *(with_schema(types, event) if schemas else [event]))
+    lake.sync()
+    at = dt.datetime(9999, 12, 31, 23, 59, 59, 999_999)
+    assert lake.rows("t") == [{"id": 1, "at": at, "long": "-838:59:59.999999"}]
 
 
 def test_7_nanoseconds_are_refused_at_once(lake: Lake) -> None:
