@@ -29,6 +29,7 @@ from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArgs, TriggerEvent
@@ -64,6 +65,7 @@ __all__ = [
     "TaskGroup",
     "TriggerEvent",
     "conf",
+    "get_hook_lineage_collector",
     "mask_secret",
     "stats",
     "task_decorator_factory",

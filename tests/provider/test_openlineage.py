@@ -42,7 +42,15 @@ compact = PaimonCompactDatabaseOperator(task_id="compact", database="shop")
 def own(orders):
     return orders.latest_snapshot().id
 
-add >> compact >> own()
+@task
+def plain():
+    from paimon_provider.hooks.paimon import PaimonHook
+    hook = PaimonHook()
+    found = hook.table("shop.orders").read(columns=["country"]).to_arrow()
+    hook.table("shop.sums").delete("country = 'nowhere'")
+    return found.num_rows
+
+add >> compact >> own() >> plain()
 """
 RUN = """
 import importlib.util, sys
@@ -158,3 +166,5 @@ def test_it_hears_of_tables_columns_and_the_query(
     assert {o["name"] for o in outputs_of(events, "compact")} == {f"{shop}/orders", f"{shop}/sums"}
     assert [o["name"] for o in outputs_of(events, "own")] == [f"{shop}/sums"]
     assert [o["name"] for o in outputs_of(events, "own", "inputs")] == [f"{shop}/orders"]
+    assert [o["name"] for o in outputs_of(events, "plain")] == [f"{shop}/sums"]
+    assert [o["name"] for o in outputs_of(events, "plain", "inputs")] == [f"{shop}/orders"]

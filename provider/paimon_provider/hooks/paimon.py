@@ -83,8 +83,10 @@ class PaimonHook(BaseHook):
         return self.catalog()
 
     def table(self, table: str) -> Any:
-        """The ``table_core.Table`` called ``database.table``."""
-        return self.catalog().table(table)
+        """The ``table_core.Table`` called ``database.table``; Airflow's lineage hears of its use."""
+        from paimon_provider.lineage_table import LineageTable
+
+        return LineageTable(self.catalog().table(table).access, self.warehouse.catalog_name)
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the warehouse can be listed, and what to tell the user."""
