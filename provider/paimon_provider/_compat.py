@@ -28,7 +28,11 @@ from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factor
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+)
 from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
@@ -41,6 +45,7 @@ __all__ = [
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
+    "AirflowNotFoundException",
     "Asset",
     "AssetWatcher",
     "BaseDeadlineReference",
