@@ -105,8 +105,7 @@ def measure(wish: argparse.Namespace, folder: Path) -> dict[str, Any]:
             folder / "home", dags, json.dumps({"conn_type": "paimon", "host": warehouse})
         )
         airflow.environment.update(
-            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"postgresql+psycopg2://{where}",
-            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC=f"postgresql+psycopg://{where}",
+            **server.for_airflow,
             PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
             WATCH_PROBE=str(probe),
         )
