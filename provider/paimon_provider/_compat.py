@@ -32,6 +32,7 @@ from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
     AirflowNotFoundException,
+    AirflowRuntimeError,
 )
 from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
@@ -46,6 +47,7 @@ __all__ = [
     "AirflowException",
     "AirflowFailException",
     "AirflowNotFoundException",
+    "AirflowRuntimeError",
     "Asset",
     "AssetWatcher",
     "BaseDeadlineReference",
@@ -56,6 +58,7 @@ __all__ = [
     "BaseOperatorLink",
     "BaseSensorOperator",
     "BaseTrigger",
+    "BaseXCom",
     "BranchMixIn",
     "Connection",
     "Context",

@@ -163,6 +163,11 @@ class Write:
         runs = self.house.airflow.runs(self.backend)
         return str(next(r["state"] for r in runs if r["dag_run_id"] == self.run))
 
+    def spark_ui(self) -> str:
+        """Where the task's button leads to; empty before it does."""
+        path = f"/dags/{self.backend}/dagRuns/{self.run}/taskInstances/write/links"
+        return str(self.house.airflow.get(path)["extra_links"].get("Spark UI") or "")
+
     def begun(self) -> list[Path]:
         """A file for each row that was begun."""
         return list((self.house.folder / "tmp").glob(f"{self.table}*.row"))

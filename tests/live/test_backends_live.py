@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.backends import PLANTED, House, house
+from tests.live.backends import PLANTED, House, Write, house
 from tests.live.kills import KILLS
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1500)]
@@ -28,14 +28,22 @@ def test_one_commit_and_nothing_left_on_each_backend(everything: House, kill: st
     KILLS[kill](everything)
 
 
-def test_running_jobs_show_no_secret(everything: House) -> None:
+def test_running_jobs_have_buttons_and_show_no_secret(everything: House) -> None:
     searched: dict[str, str] = {}
+    buttons: dict[str, str] = {}
+
+    def look(write: Write) -> None:
+        searched.update(everything.shown(write.backend))
+        everything.wait("the button", lambda: write.backend == "connect" or write.spark_ui())
+        buttons[write.backend] = write.spark_ui()
+
     writes = everything.begin("shown")
-    writes.each_when_computing(lambda write: searched.update(everything.shown(write.backend)))
+    writes.each_when_computing(look)
     writes.end("success")
     for backend in set(everything.backends) - {"connect"}:  # the server's page is its own
         assert "spark.hadoop.a.secret.key" in searched[f"environment page of {backend}"]
         assert '"action": "write"' in searched[f"job specs during {backend}"]
+        assert buttons[backend].endswith(everything.pages[backend].rpartition(":")[2])
     searched |= everything.kept()
     assert any(path.endswith("airflow.db") for path in searched)
     assert [where for where, text in searched.items() if any(s in text for s in PLANTED)] == []
