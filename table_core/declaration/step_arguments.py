@@ -66,7 +66,7 @@ _ACTIONS: Final[Mapping[str, tuple[Mapping[str, Shape], Sequence[str]]]] = {
     ),
     "delete": ({"where": Text()}, ("where",)),
     "delete-tag": ({"tag": Text(), "if_exists": Flag(), "dry_run": _DRY}, ("tag",)),
-    "drop-partitions": ({"partitions": _PARTITION_LIST}, ("partitions",)),
+    "drop-partitions": ({"partitions": _PARTITION_LIST, "dry_run": _DRY}, ("partitions",)),
     "expire-changelogs": (_KEEP, ()),
     "expire-partitions": ({"expiration_time": Text(about="e.g. 7 d"), "dry_run": _DRY}, ()),
     "expire-snapshots": (_KEEP, ()),
