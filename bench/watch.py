@@ -100,7 +100,6 @@ def measure(wish: argparse.Namespace, folder: Path) -> dict[str, Any]:
     dags.mkdir()
     tables = make_tables(tc.open_catalog(warehouse), wish.tables)
     with postgres() as server:
-        where = f"{server.user}@127.0.0.1:{server.port}/{server.name}"
         airflow = AirflowHome(
             folder / "home", dags, json.dumps({"conn_type": "paimon", "host": warehouse})
         )
@@ -115,7 +114,7 @@ def measure(wish: argparse.Namespace, folder: Path) -> dict[str, Any]:
             (dags / "woken.py").write_text(
                 DAGS.format(tables=wish.tables, dags=wish.dags, poll=wish.poll)
             )
-            with psycopg.connect(f"postgresql://{where}", autocommit=True) as database:
+            with psycopg.connect(server.address, autocommit=True) as database:
 
                 def count(table: str) -> int:
                     (found,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()  # type: ignore[misc,arg-type]

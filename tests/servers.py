@@ -125,9 +125,14 @@ class Database:
         }
 
     @property
+    def address(self) -> str:
+        """For a client in Python."""
+        return f"{self.kind}://{self.user}@127.0.0.1:{self.port}/{self.name}"
+
+    @property
     def for_airflow(self) -> dict[str, str]:
         """Environment of an Airflow that keeps its metadata here."""
-        where = f"{self.user}@127.0.0.1:{self.port}/{self.name}"
+        where = self.address.partition("://")[2]
         return {
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://{where}",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": f"postgresql+psycopg://{where}",

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 import pyarrow as pa
 
 from demo.airflow_home import AirflowHome
 from table_core.table.catalog import Catalog, open_catalog
 from tests import spark_servers
-from tests.servers import ROOT, free_port
+from tests.servers import ROOT, Database, free_port, postgres
 
 __all__ = ["BACKENDS", "LONG_MS", "PLANTED", "House", "Write", "Writes", "house"]
 
@@ -62,6 +63,7 @@ for name in {backends}:
         )
 """
 SETTINGS = {
+    "AIRFLOW__CORE__PARALLELISM": "6",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
 }
@@ -73,6 +75,8 @@ class House:
     """An Airflow, a Spark cluster and a Spark Connect server, and one warehouse."""
 
     airflow: AirflowHome
+    database: Database
+    """Where Airflow keeps its metadata."""
     cluster: spark_servers.Standalone
     connect: spark_servers.Connect | None
     catalog: Catalog
@@ -130,10 +134,16 @@ class House:
         }
 
     def kept(self) -> dict[str, str]:
-        """What is left when jobs are over: database, logs of tasks and of Spark."""
+        """What is left when jobs are over: tables of Airflow's database, logs of tasks and of Spark."""
         paths = [*(self.folder / "home").rglob("*"), *self.cluster.logs.rglob("*")]
-        files = [path for path in paths if path.is_file() and path.suffix in {".log", ".db", ""}]
-        return {str(path): path.read_bytes().decode("utf-8", "replace") for path in files}
+        files = [path for path in paths if path.is_file() and path.suffix in {".log", ""}]
+        found = {str(path): path.read_bytes().decode("utf-8", "replace") for path in files}
+        with psycopg.connect(self.database.address) as database:
+            tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            for (name,) in database.execute(tables).fetchall():
+                rows = database.execute(f'SELECT t::text FROM "{name}" t').fetchall()
+                found[f"table {name}"] = "\n".join(text for (text,) in rows)
+        return found
 
     def wait(self, what: str, ready: Callable[[], Any]) -> None:
         """Until ``ready``; tells what is running if it never is."""
@@ -262,8 +272,13 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
     before = {name: os.environ.get(name) for name in (MARK, *settings)}
     os.environ.update({MARK: str(folder), "JDK_JAVA_OPTIONS": settings["JDK_JAVA_OPTIONS"]})
     try:
-        with spark_servers.standalone(cores=5) as cluster, _connect(backends) as server:
+        with (
+            postgres() as database,
+            spark_servers.standalone(cores=5) as cluster,
+            _connect(backends) as server,
+        ):
             airflow = AirflowHome(folder / "home", folder / "dags", "")
+            airflow.environment.update(database.for_airflow)
             airflow.environment.update(settings)
             ports = {name: free_port() for name in backends if name != "connect"}
             airflow.environment.update(_connections(folder, cluster, server, ports))
@@ -280,7 +295,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
                 pages = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
                 if server is not None:
                     pages["connect"] = server.ui
-                yield House(airflow, cluster, server, catalog, folder, backends, pages)
+                yield House(airflow, database, cluster, server, catalog, folder, backends, pages)
             finally:
                 airflow.components.stop()
     finally:

@@ -171,8 +171,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         try:
             airflow.send("POST", "/pools", {"name": "declared", "slots": 2})
             airflow.wait("Dags", lambda: len(airflow.get("/dags", limit=50)["dags"]) == 12, 120)
-            address = f"postgresql://{server.user}@127.0.0.1:{server.port}/{server.name}"
-            yield Live(airflow, open_catalog(warehouse), address, folder)
+            yield Live(airflow, open_catalog(warehouse), server.address, folder)
         finally:
             airflow.components.stop()
 
