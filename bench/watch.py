@@ -1,6 +1,6 @@
 """Many watched tables on one triggerer: what ``make bench-watch`` prints.
 
-    python -m bench.watch [--tables 1000] [--dags 20] [--seconds 60] [--rate 10] [--poll 5]
+    python -m bench.watch [--tables 1000] [--dags 20] [--seconds 60] [--rate 10] [--poll 3]
 
 A live Airflow on PostgreSQL watches the tables while this process commits to them in turn.  Told are
 the triggerer's memory without and with the watchers, how late its event loop woke up, looks at the
@@ -170,7 +170,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--dags", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=float, default=10)
-    parser.add_argument("--poll", type=float, default=5)
+    parser.add_argument("--poll", type=float, default=3)
     with tempfile.TemporaryDirectory(prefix="watch") as folder:
         found = measure(parser.parse_args(arguments), Path(folder))
     for name, value in found.items():

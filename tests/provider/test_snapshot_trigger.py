@@ -351,6 +351,39 @@ def test_triggers_on_one_connection_share_a_poll(
     assert poll.watches_of("shared").tables() == []
 
 
+def test_many_tables_need_few_threads_and_each_hears_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    threads: set[int] = set()
+
+    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+        threads.add(threading.get_ident())
+        return TableNews(snapshots=(fact(int(table[3:])),), since=since or Seen())
+
+    monkeypatch.setattr(PaimonHook, "news", news)
+
+    async def watch() -> list[int]:
+        watches = poll.watches_of("many")
+        all_of_them = [poll.Watch(f"a.t{n}", 60.0, Seen()) for n in range(1, 501)]
+        for one in all_of_them:
+            watches.add(one)
+        polling = asyncio.create_task(poll.poll("many", module._LOG))
+
+        async def going() -> Any:
+            await polling
+            yield None
+
+        heard = [anext(one.heard(going())) for one in all_of_them]
+        found = await asyncio.wait_for(asyncio.gather(*heard), 60)
+        polling.cancel()
+        for one in all_of_them:
+            watches.remove(one)
+        return [news.head.snapshot_id for news in found]
+
+    assert asyncio.run(watch()) == list(range(1, 501))
+    assert len(threads) <= looking.PARALLEL
+
+
 def test_a_table_that_hangs_keeps_no_other_waiting(
     monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
 ) -> None:

@@ -72,7 +72,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         paimon_conn_id: str = "paimon_default",
         on: str = "changes",
         start: str = "latest",
-        poll_seconds: float = 10.0,
+        poll_seconds: float = 3.0,
         min_rows: int = 0,
         partitions: Sequence[Mapping[str, str]] = (),
         events: str = "poll",
