@@ -19,7 +19,7 @@ from paimon_provider.triggers.asking import Pause
 from paimon_provider.triggers.looking import Lookers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
     from logging import Logger
 
     from paimon_provider.conditions import Seen, TableNews
@@ -51,7 +51,7 @@ class Watch:
         self._news, self.told = news, news.head
         self._told.set()
 
-    async def heard(self, poll: AsyncIterator[object]) -> AsyncIterator[TableNews]:
+    async def heard(self, poll: AsyncIterator[object]) -> AsyncGenerator[TableNews]:
         """What it is told, as long as ``poll`` goes on; what comes out of that does not matter."""
         going = asyncio.ensure_future(anext(poll))
         try:
