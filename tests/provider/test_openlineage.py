@@ -12,6 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,24 @@ def make_tables(warehouse: Catalog) -> None:
         writer.commit()
 
 
+def registered(folder: Path) -> Path:
+    """A folder in which Airflow finds this provider, where the project is not installed."""
+    try:
+        distribution("airflow-provider-paimon")
+    except PackageNotFoundError:
+        about = folder / "airflow_provider_paimon-0.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Name: airflow-provider-paimon\nVersion: 0\n")
+        groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+        lines = [
+            line
+            for group, names in groups.items()
+            for line in (f"[{group}]", *(f"{name} = {path}" for name, path in names.items()))
+        ]
+        (about / "entry_points.txt").write_text("\n".join(lines))
+    return folder
+
+
 def outputs_of(events: list[dict[str, Any]], task: str, kind: str = "outputs") -> list[Any]:
     """Datasets of the completion of a task."""
     (found,) = [
@@ -119,9 +139,10 @@ def test_it_hears_of_tables_columns_and_the_query(
     log = tmp_path / "events.jsonl"
     make_tables(warehouse)
     transport = {"type": "file", "log_file_path": str(log), "append": True}
+    paths = [ROOT, ROOT / "provider", openlineage, registered(tmp_path / "registered")]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "provider"), str(openlineage)]),
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(transport),
         "AIRFLOW__OPENLINEAGE__NAMESPACE": "tests",
     }
