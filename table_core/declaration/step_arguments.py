@@ -43,7 +43,7 @@ OF_AIRFLOW: Final[Mapping[str, Shape]] = {
 }
 """Of every task."""
 _ACTIONS: Final[Mapping[str, tuple[Mapping[str, Shape], Sequence[str]]]] = {
-    "analyze": ({"columns": _TEXTS}, ()),
+    "analyze": ({"columns": _TEXTS, "dry_run": _DRY}, ()),
     "compact": (
         {
             "strategy": Text(one_of=("full", "minor")),
@@ -75,7 +75,7 @@ _ACTIONS: Final[Mapping[str, tuple[Mapping[str, Shape], Sequence[str]]]] = {
         {"partitions": _PARTITION_LIST, "announce_partitions": Flag()},
         ("partitions",),
     ),
-    "rescale": ({"buckets": Text(), "partitions": _PARTITION_LIST}, ()),
+    "rescale": ({"buckets": Text(), "partitions": _PARTITION_LIST, "dry_run": _DRY}, ()),
     "rewrite-manifests": ({"dry_run": _DRY}, ()),
     "remove-orphan-files": (
         {"older_than": _MOMENT, "allow_young": Flag(), "dry_run": _DRY},
