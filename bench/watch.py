@@ -1,6 +1,6 @@
 """Many watched tables on one triggerer: what ``make bench-watch`` prints.
 
-    python -m bench.watch [--tables 1000] [--dags 20] [--seconds 60] [--rate 10] [--poll 5]
+    python -m bench.watch [--tables 1000] [--dags 20] [--seconds 60] [--rate 10] [--poll 3]
 
 A live Airflow on PostgreSQL watches the tables while this process commits to them in turn.  Told are
 the triggerer's memory without and with the watchers, how late its event loop woke up, looks at the
@@ -100,13 +100,11 @@ def measure(wish: argparse.Namespace, folder: Path) -> dict[str, Any]:
     dags.mkdir()
     tables = make_tables(tc.open_catalog(warehouse), wish.tables)
     with postgres() as server:
-        where = f"{server.user}@127.0.0.1:{server.port}/{server.name}"
         airflow = AirflowHome(
             folder / "home", dags, json.dumps({"conn_type": "paimon", "host": warehouse})
         )
         airflow.environment.update(
-            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"postgresql+psycopg2://{where}",
-            AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC=f"postgresql+psycopg://{where}",
+            **server.for_airflow,
             PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
             WATCH_PROBE=str(probe),
         )
@@ -116,7 +114,7 @@ def measure(wish: argparse.Namespace, folder: Path) -> dict[str, Any]:
             (dags / "woken.py").write_text(
                 DAGS.format(tables=wish.tables, dags=wish.dags, poll=wish.poll)
             )
-            with psycopg.connect(f"postgresql://{where}", autocommit=True) as database:
+            with psycopg.connect(server.address, autocommit=True) as database:
 
                 def count(table: str) -> int:
                     (found,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()  # type: ignore[misc,arg-type]
@@ -172,7 +170,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--dags", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=float, default=10)
-    parser.add_argument("--poll", type=float, default=5)
+    parser.add_argument("--poll", type=float, default=3)
     with tempfile.TemporaryDirectory(prefix="watch") as folder:
         found = measure(parser.parse_args(arguments), Path(folder))
     for name, value in found.items():

@@ -19,8 +19,6 @@ from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from paimon_provider.triggers.poll import Told
-
 TICK_S = 0.02
 
 
@@ -28,11 +26,11 @@ class ProbedTrigger(PaimonSnapshotTrigger):
     """Watches as its base does."""
 
     @classmethod
-    async def open_shared_stream(cls, kwargs: dict[str, Any]) -> AsyncIterator[Told]:
+    async def open_shared_stream(cls, kwargs: dict[str, Any]) -> AsyncIterator[None]:
         probe = asyncio.create_task(_probe(Path(os.environ["WATCH_PROBE"]), _counted()))
         try:
-            async for told in super().open_shared_stream(kwargs):
-                yield told
+            async for nothing in super().open_shared_stream(kwargs):
+                yield nothing
         finally:
             probe.cancel()
 

@@ -96,7 +96,9 @@ with DAG("tour_rows", default_args=COMMON, doc_md=__doc__, tags=["paimon"]):
         on=["dt", "id"],
         when=[{"action": "matched-upsert"}, {"action": "not-matched-insert"}],
     )
-    drop = PaimonDropPartitionOperator(task_id="drop", table=table, partitions=[{"dt": "c"}])
+    away = {"table": table, "partitions": [{"dt": "c"}]}
+    would = PaimonDropPartitionOperator(task_id="would", dry_run=True, **away)
+    drop = PaimonDropPartitionOperator(task_id="drop", **away)
     done = PaimonMarkPartitionDoneOperator(task_id="done", table=table, partitions=[{"dt": "b"}])
     check = PaimonCheckOperator(
         task_id="check", table=table, rules={"unique": ["dt", "id"], "rows": [1, None]}
@@ -110,7 +112,7 @@ with DAG("tour_rows", default_args=COMMON, doc_md=__doc__, tags=["paimon"]):
     report = PaimonChangeReportOperator(
         task_id="report", table=table, label_column="dt", value_column="n"
     )
-    filled(table) >> alter >> update >> delete >> merge >> drop >> done >> check >> analyze
+    filled(table) >> alter >> update >> delete >> merge >> would >> drop >> done >> check >> analyze
     analyze >> [changed, partition, fresh] >> report
 
 with DAG("tour_history", default_args=COMMON, tags=["paimon"]):
@@ -127,11 +129,12 @@ with DAG("tour_history", default_args=COMMON, tags=["paimon"]):
     forward = PaimonFastForwardOperator(task_id="forward", table=table, branch=branch)
     again = PaimonFastForwardOperator(task_id="again", table=table, branch=branch, events="none")
     forget = PaimonDeleteBranchOperator(task_id="drop", table=table, branch=branch)
+    lose = PaimonRollbackOperator(task_id="lose", table=table, tag="first", dry_run=True)
     back = PaimonRollbackOperator(task_id="back", table=table, tag="first")
     expire = PaimonExpireTagsOperator(task_id="expire", table=table)
     untag = PaimonDeleteTagOperator(task_id="gone", table=table, tag="first")
     filled(table) >> tag >> wait >> begin >> more >> look >> forward >> again >> forget
-    forget >> back >> expire >> untag
+    forget >> lose >> back >> expire >> untag
 
 with DAG(
     "tour_copies",

@@ -124,6 +124,20 @@ class Database:
             "lock.enabled": "true",
         }
 
+    @property
+    def address(self) -> str:
+        """For a client in Python."""
+        return f"{self.kind}://{self.user}@127.0.0.1:{self.port}/{self.name}"
+
+    @property
+    def for_airflow(self) -> dict[str, str]:
+        """Environment of an Airflow that keeps its metadata here."""
+        where = self.address.partition("://")[2]
+        return {
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://{where}",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": f"postgresql+psycopg://{where}",
+        }
+
 
 @contextmanager
 def postgres() -> Iterator[Database]:

@@ -28,7 +28,13 @@ from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factor
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowRuntimeError,
+)
+from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArgs, TriggerEvent
@@ -40,6 +46,8 @@ __all__ = [
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
+    "AirflowNotFoundException",
+    "AirflowRuntimeError",
     "Asset",
     "AssetWatcher",
     "BaseDeadlineReference",
@@ -50,6 +58,7 @@ __all__ = [
     "BaseOperatorLink",
     "BaseSensorOperator",
     "BaseTrigger",
+    "BaseXCom",
     "BranchMixIn",
     "Connection",
     "Context",
@@ -64,6 +73,7 @@ __all__ = [
     "TaskGroup",
     "TriggerEvent",
     "conf",
+    "get_hook_lineage_collector",
     "mask_secret",
     "stats",
     "task_decorator_factory",

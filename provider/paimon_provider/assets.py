@@ -111,7 +111,7 @@ def watched_table(  # noqa: PLR0913 - what users may set
     catalog: str | None = None,
     on: str = "changes",
     start: str = "latest",
-    poll_seconds: float = 10.0,
+    poll_seconds: float = 3.0,
     min_rows: int = 0,
     partitions: Sequence[Mapping[str, str]] = (),
     events: str = "poll",

@@ -63,6 +63,7 @@ def get_provider_info() -> dict[str, Any]:
         "task-decorators": [
             {"name": "paimon", "class-name": "paimon_provider.decorators.paimon_task"}
         ],
+        "queues": ["paimon_provider.message_queue.PaimonMessageQueue"],
         "notifications": ["paimon_provider.notifier.PaimonNotifier"],
         "config": _config(),
     }
@@ -106,7 +107,7 @@ def _connection_type() -> dict[str, Any]:
             "storage_options": {
                 "label": "Storage options",
                 "description": 'JSON object, e.g. {"endpoint_url": "http://minio:9000"}; secret '
-                "ones go into the password.",
+                "ones go into the password. {{ conn.NAME.password }} takes one from another connection.",
                 "schema": _JSON,
             },
             **_catalog_fields(),

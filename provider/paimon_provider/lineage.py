@@ -20,21 +20,30 @@ def dataset_name(warehouse: str, table: str) -> tuple[str, str]:
 
     Object stores have the bucket as namespace, file systems ``file``, as the standard asks.
     """
-    parts = urlsplit(warehouse)
     database, _, name = table.partition("$")[0].partition(".")
-    path = f"{parts.path.rstrip('/')}/{database}.db/{name}"
+    return _place(f"{warehouse.rstrip('/')}/{database}.db/{name}")
+
+
+def _place(uri: str) -> tuple[str, str]:
+    parts = urlsplit(uri)
     if parts.scheme in {"", "file"}:
-        return "file", path
-    return f"{parts.scheme}://{parts.netloc}", path.lstrip("/")
+        return "file", parts.path
+    return f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
 
 
-def to_openlineage(asset: Asset, lineage_context: Any) -> Any:  # noqa: ARG001 - Airflow's signature
-    """The dataset of a ``paimon://`` asset; None where nobody can tell its warehouse."""
+def to_openlineage(asset: Asset, lineage_context: Any) -> Any:
+    """The dataset of a ``paimon://`` asset; None where nobody can tell its warehouse.
+
+    ``lineage_context`` is the handle, where a task used one: it knows its place.
+    """
     from airflow.providers.common.compat.openlineage.facet import Dataset
 
     from paimon_provider.hooks.paimon import PaimonHook
     from table_core.errors import TableError
 
+    if hasattr(lineage_context, "asset_parts"):
+        namespace, name = _place(lineage_context.uri)
+        return Dataset(namespace=namespace, name=name)
     parts = urlsplit(asset.uri)
     try:
         warehouse = PaimonHook(parts.netloc).warehouse.uri

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from paimon_provider._compat import BaseOperatorLink, conf
+from paimon_provider._compat import BaseOperatorLink, BaseXCom, conf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ __all__ = [
     "TableLink",
     "report_url",
     "show_link",
+    "show_link_of",
     "show_table",
 ]
 
@@ -75,6 +76,18 @@ def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]
     if url:
         operator.spark_ui = url
         context["ti"].xcom_push(key=SparkUILink().xcom_key, value=url)
+
+
+def show_link_of(ti: Any, url: str) -> None:
+    """The same for a task that waits in the triggerer."""
+    BaseXCom.set(
+        key=SparkUILink().xcom_key,
+        value=url,
+        dag_id=ti.dag_id,
+        task_id=ti.task_id,
+        run_id=ti.run_id,
+        map_index=ti.map_index,
+    )
 
 
 def report_url(name: str) -> str:

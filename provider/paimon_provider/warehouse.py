@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.connection_references import References
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paimon_provider._compat import Connection
 
 __all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secret"]
@@ -68,16 +71,21 @@ class Warehouse:
     spark: SparkSettings = field(default_factory=SparkSettings)
 
     @classmethod
-    def of(cls, connection: Connection) -> Warehouse:
+    def of(
+        cls, connection: Connection, lookup: Callable[[str], Connection] | None = None
+    ) -> Warehouse:
         """Read ``connection``, every setting by its name.
 
         The warehouse is the extra ``warehouse``, else the host.  Storage options that are secret
         go into the password as a JSON object; they are added to the extra ``storage_options``, and
         those that begin with ``spark.`` to ``spark_conf``.  With ``metastore`` ``jdbc`` the login is
         the user of the catalog's database, and a password that is no JSON object is its password.
+        Options, configuration and password may refer to other connections, which ``lookup`` gives:
+        ``{{ conn.minio.password }}``.
 
         Raises:
-            ArgumentError: no warehouse, an unknown extra, or one that does not parse.
+            ArgumentError: no warehouse, an unknown extra, or one that does not parse, or a
+                reference that leads nowhere.
         """
         name = connection.conn_id
         extra = connection.extra_dejson
@@ -96,17 +104,25 @@ class Warehouse:
                 argument="warehouse",
                 value=None,
             )
+        references = References(lookup or _nowhere)
         catalog = _catalog(extra, connection.login, name)
-        secret = _secret(connection.password, name, plain=catalog.get("metastore") == "jdbc")
-        options = _texts(extra.get("storage_options"), f"storage_options of connection {name!r}")
+        plain = catalog.get("metastore") == "jdbc"
+        secret = _secret(connection.password, name, references, plain=plain)
+        options = _texts(
+            extra.get("storage_options"), f"storage_options of connection {name!r}", references
+        )
         options |= catalog
         of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
-        spark = _spark(extra, name)
+        spark = _spark(extra, name, references)
         return cls(
             uri=str(uri).rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
             storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
-            secrets=(*secret.values(), *looking_secret({**options, **spark.conf})),
+            secrets=(
+                *secret.values(),
+                *references.secrets,
+                *looking_secret({**options, **spark.conf}),
+            ),
             spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
         )
 
@@ -126,11 +142,17 @@ def looking_secret(settings: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _secret(password: str | None, name: str, *, plain: bool) -> dict[str, str]:
+def _nowhere(conn_id: str) -> Connection:
+    raise ArgumentError(f"nobody knows connection {conn_id!r}", argument="conn", value=conn_id)
+
+
+def _secret(
+    password: str | None, name: str, references: References, *, plain: bool
+) -> dict[str, str]:
     """The password as options; where ``plain`` is allowed, one option may be all of it."""
     if plain and password and not password.lstrip().startswith("{"):
-        return {_JDBC_PASSWORD: password}
-    return _texts(password, f"password of connection {name!r}")
+        return {_JDBC_PASSWORD: references.filled(password)}
+    return _texts(password, f"password of connection {name!r}", references)
 
 
 def _catalog(extra: Mapping[str, Any], login: str | None, name: str) -> dict[str, str]:
@@ -156,7 +178,7 @@ def _hidden(secret: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, str
     return {_REDACTION: "|".join([*given, f"(?i){_SECRET_NAMES}", *map(re.escape, sorted(secret))])}
 
 
-def _spark(extra: Mapping[str, Any], name: str) -> SparkSettings:
+def _spark(extra: Mapping[str, Any], name: str, references: References) -> SparkSettings:
     backend = str(extra.get("spark_backend") or "local")
     _require_one_of("spark_backend", backend, BACKENDS, name)
     port = str(extra.get("spark_rest_port") or 6066)
@@ -169,7 +191,7 @@ def _spark(extra: Mapping[str, Any], name: str) -> SparkSettings:
     return SparkSettings(
         backend=backend,
         master=str(extra.get("spark_master") or "local[*]"),
-        conf=_texts(extra.get("spark_conf"), f"spark_conf of connection {name!r}"),
+        conf=_texts(extra.get("spark_conf"), f"spark_conf of connection {name!r}", references),
         job_folder=extra.get("spark_job_folder") or None,
         rest_port=int(port),
     )
@@ -184,8 +206,8 @@ def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str)
         )
 
 
-def _texts(value: object, what: str) -> dict[str, str]:
-    """A flat JSON object of texts, given as an object or as its text."""
+def _texts(value: object, what: str, references: References) -> dict[str, str]:
+    """A flat JSON object of texts, given as an object or as its text; references are filled in."""
     if value is None or value == "":
         return {}
     document = value
@@ -198,5 +220,5 @@ def _texts(value: object, what: str) -> dict[str, str]:
         raise ArgumentError(f"{what} is not a JSON object", argument=what, value=None)
     return {
         str(key): item if isinstance(item, str) else json.dumps(item)
-        for key, item in document.items()
+        for key, item in references.filled(document).items()
     }

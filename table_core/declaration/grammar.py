@@ -8,6 +8,7 @@ from typing import Any, Final
 from table_core.declaration.shape import (
     AnyValue,
     Flag,
+    Following,
     ListOf,
     MapOf,
     Number,
@@ -16,6 +17,7 @@ from table_core.declaration.shape import (
     Shape,
     Text,
 )
+from table_core.declaration.step_arguments import STEP_ARGUMENTS
 from table_core.health.verdict import Thresholds
 
 __all__ = ["DECLARATION", "RUN_ACTIONS", "TABLE", "UPKEEP_ACTIONS", "VERBS", "json_schema"]
@@ -70,14 +72,10 @@ _PIPELINE: Final = Record(
         ),
     }
 )
-RUN_ACTIONS: Final = (
-    *("analyze", "compact", "create-tag", "delete", "delete-tag", "drop-partitions"),
-    *("expire-changelogs", "expire-partitions", "expire-snapshots", "expire-tags", "mark-done"),
-    *("remove-orphan-files", "rescale", "rewrite-manifests", "update"),
-)
-"""What the verb ``run`` may name."""
 VERBS: Final = ("sync", "sql", "rows_uri", "merge", "run")
 """What a source or flow does: exactly one."""
+RUN_ACTIONS: Final = tuple(name for name in STEP_ARGUMENTS if name not in VERBS)
+"""What the verb ``run`` may name."""
 _STEP: Final = Record(
     members={
         "table": Text(about="The table that it writes."),
@@ -106,6 +104,7 @@ _STEP: Final = Record(
     },
     required=["table"],
     exactly_one=VERBS,
+    following=Following(member="with", by="run", shapes=STEP_ARGUMENTS),
 )
 UPKEEP_ACTIONS: Final[dict[str, Shape]] = {
     "compact": Record(

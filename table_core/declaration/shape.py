@@ -11,7 +11,18 @@ from table_core.declaration.located import Fault, Located
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["AnyValue", "Flag", "ListOf", "MapOf", "Number", "OneOf", "Record", "Shape", "Text"]
+__all__ = [
+    "AnyValue",
+    "Flag",
+    "Following",
+    "ListOf",
+    "MapOf",
+    "Number",
+    "OneOf",
+    "Record",
+    "Shape",
+    "Text",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +168,42 @@ class OneOf(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Following:
+    """A member whose shape follows from what stands beside it."""
+
+    member: str
+    by: str
+    """The member whose text decides; where it is not given, the name of another member does."""
+    shapes: Mapping[str, Record]
+
+    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """The member, as what stands beside it wants it; also that it is there if it must be."""
+        chosen = given.value[self.by].value if self.by in given.value else None
+        names = [chosen] if isinstance(chosen, str) else list(given.value)
+        shape = next((self.shapes[name] for name in names if name in self.shapes), None)
+        if shape is None:
+            return
+        found = given.value.get(self.member)
+        if found is not None:
+            shape.check(found, file, faults)
+        elif shape.required:
+            needed = f"{self.member!r} must have {', '.join(shape.required)}"
+            faults.append(Fault(file, *given.place, f"{self.by}: {chosen}: {needed}"))
+
+    def schema(self) -> list[dict[str, Any]]:
+        """``if`` and ``then`` for each."""
+        return [self._rule(name, shape) for name, shape in self.shapes.items()]
+
+    def _rule(self, name: str, shape: Record) -> dict[str, Any]:
+        then: dict[str, Any] = {"properties": {self.member: shape.schema()}}
+        if shape.required:
+            then["required"] = [self.member]
+        asked = {"required": [self.by], "properties": {self.by: {"const": name}}}
+        other = {"required": [name], "not": {"required": [self.by]}}
+        return {"if": {"anyOf": [asked, other]}, "then": then}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Shape):
     """Named members, each with a shape of its own."""
 
@@ -164,6 +211,7 @@ class Record(Shape):
     required: Sequence[str] = ()
     exactly_one: Sequence[str] = field(default=())
     """Members of which there must be one and no more."""
+    following: Following | None = None
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Each member, none that is unknown, all that are needed."""
@@ -189,6 +237,8 @@ class Record(Shape):
             wanted = ", ".join(self.exactly_one)
             found = ", ".join(chosen) or "none"
             faults.append(Fault(file, *given.place, f"give one of {wanted}; found {found}"))
+        elif self.following is not None:
+            self.following.check(given, file, faults)
 
     def schema(self) -> dict[str, Any]:
         """``object`` of these members and no other."""
@@ -202,4 +252,6 @@ class Record(Shape):
             document["required"] = list(self.required)
         if self.exactly_one:
             document["oneOf"] = [{"required": [name]} for name in self.exactly_one]
+        if self.following is not None:
+            document["allOf"] = self.following.schema()
         return document

@@ -62,11 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="JSON file with more 'options' and 'args' of the spec, that hold secrets; "
         "deleted when read",
     )
+    parser.add_argument(
+        "--progress", help="file that gets the lines of progress too, for who cannot see the output"
+    )
     given = parser.parse_args(arguments)
+    tell = _Progress(given.progress)
     end_with_runner()
     if given.remote is not None:  # the server would not notice for minutes
         end_when_told()
-    job = _Job(remote=given.remote)
+    job = _Job(tell, remote=given.remote)
     try:
         result = JobResult(result=job.run(given.spec, given.conf, given.private))
     except TableError as error:
@@ -76,14 +80,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         job.stop()
     _write_whole(Path(given.result), result.to_json())
-    _tell("done" if result.error is None else "failed")
+    tell("done" if result.error is None else "failed")
     return 0 if result.error is None else EXIT_CODES[result.error.kind]
 
 
 class _Job:
     """One job and the session that it may start."""
 
-    def __init__(self, *, remote: str | None) -> None:
+    def __init__(self, tell: _Progress, *, remote: str | None) -> None:
+        self._tell = tell
         self._remote = remote
         self._session: SparkSession | None = None
         self._tasks: TaskProgress | None = None
@@ -99,12 +104,12 @@ class _Job:
             spec = _completed(spec, private_path)
         self._conf = {} if conf_path is None else _properties(_text(conf_path))
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
-        _tell("started", action=spec.action, table=spec.table)
+        self._tell("started", action=spec.action, table=spec.table)
         if spec.action not in _ROWS:
-            return run_embedded(spec, _tell)
+            return run_embedded(spec, self._tell)
         from table_core.spark.engine import SparkEngine
 
-        return run_job(spec, SparkEngine(self._open, _tell))
+        return run_job(spec, SparkEngine(self._open, self._tell))
 
     def stop(self) -> None:
         if self._tasks is not None:
@@ -119,8 +124,8 @@ class _Job:
         self._session = open_session(self._conf, self._remote)
         if self._remote is None:
             context = self._session.sparkContext
-            _tell("spark", application=context.applicationId, ui=context.uiWebUrl)
-        self._tasks = TaskProgress(self._session, _tell)
+            self._tell("spark", application=context.applicationId, ui=context.uiWebUrl)
+        self._tasks = TaskProgress(self._session, self._tell)
         return self._session
 
 
@@ -169,10 +174,20 @@ def _properties(text: str) -> dict[str, str]:
     return found
 
 
-def _tell(stage: str, **facts: object) -> None:
-    line = json.dumps({"event": "progress", "stage": stage, **facts}) + "\n"
-    sys.stdout.write(line)  # at once: threads tell, too
-    sys.stdout.flush()
+class _Progress:
+    """Tells each stage as it begins, and how far its tasks are."""
+
+    def __init__(self, path: str | None) -> None:
+        self._file: int | None = None
+        if path is not None:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def __call__(self, stage: str, **facts: object) -> None:
+        line = json.dumps({"event": "progress", "stage": stage, **facts}) + "\n"
+        sys.stdout.write(line)  # at once: threads tell, too
+        sys.stdout.flush()
+        if self._file is not None:
+            os.write(self._file, line.encode())
 
 
 def _write_whole(path: Path, text: str) -> None:

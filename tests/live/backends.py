@@ -1,7 +1,8 @@
-"""One slow write in a live Airflow on each Spark backend, and what can be done to it meanwhile.
+"""Slow writes in a live Airflow, one on each Spark backend, and what can be done to them meanwhile.
 
-The query sleeps for every row, so there is time to kill.  Whatever belongs to the house, Airflow or
-Spark, has its mark in the environment; that is how its processes are told from other people's.
+All of them run beside each other, for most of the time goes by waiting.  The query leaves a file and
+sleeps for every row, so it is seen when there is something to kill.  Whatever belongs to the house,
+Airflow or Spark, has its mark in the environment; that is how its processes are told from others'.
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 import pyarrow as pa
 
 from demo.airflow_home import AirflowHome
 from table_core.table.catalog import Catalog, open_catalog
 from tests import spark_servers
-from tests.servers import ROOT, free_port
+from tests.servers import ROOT, Database, free_port, postgres
 
-__all__ = ["BACKENDS", "KILLS", "PLANTED", "House", "house"]
+__all__ = ["BACKENDS", "LONG_MS", "PLANTED", "House", "Write", "Writes", "house"]
 
 BACKENDS = ("local", "submit", "standalone", "deferred", "connect")
 MARK = "PAIMON_TEST_HOUSE"
 ROWS = 16
-PATIENCE = 300
+AWHILE_MS, LONG_MS = 1_000, 8_000
+"""A row's sleep; the long one where all must still be computing when the last has begun."""
+PATIENCE = 420
 JOB_WORDS = ("table_core.spark.entrypoint", "entrypoint.py", "pyspark.daemon", "DriverWrapper")
 """What a process of a job has on its command line, besides that of an executor."""
 PASSWORD = {
@@ -44,7 +48,11 @@ from datetime import timedelta
 from airflow.sdk import DAG
 from paimon_provider.operators.write import PaimonWriteOperator
 
-SLOW = "SELECT id, java_method('java.lang.Thread', 'sleep', 1000L) slept FROM range(0, {rows}, 1, 2)"
+SLOW = (
+    "SELECT id, concat(java_method('java.io.File', 'createTempFile', '{{{{ dag_run.conf['table'] }}}}', '.row'),"
+    " java_method('java.lang.Thread', 'sleep', {{{{ dag_run.conf['sleep_ms'] }}}}L)) slept"
+    " FROM range(0, {rows}, 1, 2)"
+)
 
 for name in {backends}:
     with DAG(name, schedule=None, catchup=False, max_active_runs=1):
@@ -55,10 +63,11 @@ for name in {backends}:
         )
 """
 SETTINGS = {
+    "AIRFLOW__CORE__PARALLELISM": "6",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
-    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True)
@@ -66,28 +75,26 @@ class House:
     """An Airflow, a Spark cluster and a Spark Connect server, and one warehouse."""
 
     airflow: AirflowHome
+    database: Database
+    """Where Airflow keeps its metadata."""
     cluster: spark_servers.Standalone
     connect: spark_servers.Connect | None
     catalog: Catalog
     folder: Path
-    page: int
-    """Port of the Spark UI of a job."""
+    backends: tuple[str, ...]
+    pages: dict[str, str]
+    """Where the Spark UI of a backend's job is."""
 
-    def begin(self, backend: str, what: str) -> Write:
-        """Trigger the write on ``backend`` and wait until its rows are computed."""
+    def begin(self, what: str, sleep_ms: int = AWHILE_MS) -> Writes:
+        """Trigger the write on every backend."""
+        return Writes(self, [self._begin(backend, what, sleep_ms) for backend in self.backends])
+
+    def _begin(self, backend: str, what: str, sleep_ms: int) -> Write:
         name = f"{backend}_{what}"
         schema = pa.schema([("id", pa.int64()), ("slept", pa.string())])
         self.catalog.create_table(f"d.{name}", schema, options={"bucket": "-1"})
-        write = Write(self, backend, name, self.airflow.trigger(backend, {"table": name}))
-        self.wait("rows are computed", lambda: self.computing(backend))
-        return write
-
-    def computing(self, backend: str) -> bool:
-        """Whether a job of ``backend`` is in its tasks."""
-        if backend == "connect":
-            assert self.connect is not None
-            return bool(self.connect.running_jobs())
-        return any("pyspark.daemon" in words for words in self.processes())
+        conf = {"table": name, "sleep_ms": sleep_ms}
+        return Write(self, backend, name, self.airflow.trigger(backend, conf))
 
     def left(self) -> list[str]:
         """What a job still has: processes, applications, drivers, work of a server, files."""
@@ -113,23 +120,30 @@ class House:
     def _serves_connect(self, process: psutil.Process) -> bool:
         return any("SparkConnectServer" in " ".join(p.cmdline()) for p in process.parents())
 
-    def shown(self) -> dict[str, str]:
-        """What anybody may see while a job runs."""
-        base = f"http://127.0.0.1:{self.page}"
-        (application,) = json.loads(_page(f"{base}/api/v1/applications"))
+    def shown(self, backend: str) -> dict[str, str]:
+        """What anybody may see while the job of ``backend`` runs."""
         specs = [path.read_text() for path in self.folder.glob("*/paimon-job-*/spec.json")]
+        base = self.pages[backend]
+        (application,) = json.loads(_page(f"{base}/api/v1/applications"))
+        environment = f"{base}/api/v1/applications/{application['id']}/environment"
         return {
-            "command lines": "\n".join(self.processes()),
-            "job specs": "\n".join(specs),
-            "environment page": _page(f"{base}/environment/"),
-            "environment": _page(f"{base}/api/v1/applications/{application['id']}/environment"),
+            f"command lines during {backend}": "\n".join(self.processes()),
+            f"job specs during {backend}": "\n".join(specs),
+            f"environment page of {backend}": _page(f"{base}/environment/"),
+            f"environment of {backend}": _page(environment),
         }
 
     def kept(self) -> dict[str, str]:
-        """What is left when jobs are over: database, logs of tasks and of Spark."""
+        """What is left when jobs are over: tables of Airflow's database, logs of tasks and of Spark."""
         paths = [*(self.folder / "home").rglob("*"), *self.cluster.logs.rglob("*")]
-        files = [path for path in paths if path.is_file() and path.suffix in {".log", ".db", ""}]
-        return {str(path): path.read_bytes().decode("utf-8", "replace") for path in files}
+        files = [path for path in paths if path.is_file() and path.suffix in {".log", ""}]
+        found = {str(path): path.read_bytes().decode("utf-8", "replace") for path in files}
+        with psycopg.connect(self.database.address) as database:
+            tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            for (name,) in database.execute(tables).fetchall():
+                rows = database.execute(f'SELECT t::text FROM "{name}" t').fetchall()
+                found[f"table {name}"] = "\n".join(text for (text,) in rows)
+        return found
 
     def wait(self, what: str, ready: Callable[[], Any]) -> None:
         """Until ``ready``; tells what is running if it never is."""
@@ -159,13 +173,14 @@ class Write:
         runs = self.house.airflow.runs(self.backend)
         return str(next(r["state"] for r in runs if r["dag_run_id"] == self.run))
 
-    def ends(self, state: str) -> None:
-        """Wait for the end of the run, which must be ``state``, and of all it started."""
-        self.house.wait("the run ended", lambda: self.state() in {"success", "failed"})
-        assert self.state() == state, self.house.airflow.log_tail(
-            self.backend, self.run, "write", 60
-        )
-        self.house.wait("nothing is left running", lambda: not self.house.left())
+    def spark_ui(self) -> str:
+        """Where the task's button leads to; empty before it does."""
+        path = f"/dags/{self.backend}/dagRuns/{self.run}/taskInstances/write/links"
+        return str(self.house.airflow.get(path)["extra_links"].get("Spark UI") or "")
+
+    def begun(self) -> list[Path]:
+        """A file for each row that was begun."""
+        return list((self.house.folder / "tmp").glob(f"{self.table}*.row"))
 
     def commits(self) -> int:
         """How often rows were committed; each commit must have all of them."""
@@ -188,64 +203,54 @@ class Write:
     def pause(self, *, paused: bool) -> None:
         self.house.airflow.send("PATCH", f"/dags/{self.backend}", {"is_paused": paused})
 
-
-def worker_killed(write: Write) -> None:
-    os.kill(write.task["pid"], signal.SIGKILL)
-    write.ends("success")
-    assert (write.commits(), write.task["try_number"] > 1) == (1, True)
-
-
-def triggerer_killed(write: Write) -> None:
-    write.house.airflow.restart("triggerer")
-    write.ends("success")
-    assert (write.commits(), write.task["try_number"]) == (1, 1)
+    def kill_worker(self) -> None:
+        """With -9, if there is one: while the driver is waited for in the triggerer there is none."""
+        if self.backend != "deferred":
+            os.kill(self.task["pid"], signal.SIGKILL)
 
 
-def scheduler_killed(write: Write) -> None:
-    write.house.airflow.restart("scheduler")
-    write.ends("success")
-    assert write.commits() == 1
+@dataclass(frozen=True)
+class Writes:
+    """The run of every backend's Dag, beside each other."""
 
+    house: House
+    runs: list[Write]
 
-def cleared(write: Write) -> None:
-    write.clear()
-    write.ends("success")
-    assert write.commits() == 1
+    def each_when_computing(self, do: Callable[[Write], None]) -> None:
+        """``do`` it to each write as soon as its rows are computed."""
+        waiting = list(self.runs)
 
+        def done() -> bool:
+            for write in [write for write in waiting if write.begun()]:
+                do(write)
+                waiting.remove(write)
+            return not waiting
 
-def marked_failed(write: Write) -> None:
-    write.mark("failed")
-    write.ends("failed")
-    assert write.commits() == 0
-    write.clear()
-    write.ends("success")
-    assert write.commits() == 1
+        self.house.wait(f"rows of {[w.table for w in waiting]} are computed", done)
 
+    def end(self, state: str) -> None:
+        """Wait for the end of the runs, which must be ``state``, and of all they started."""
+        over = {"success", "failed"}
+        self.house.wait("the runs ended", lambda: {w.state() for w in self.runs} <= over)
+        assert self.told(lambda w: w.state() == state) == []
+        self.house.wait("nothing is left running", lambda: not self.house.left())
 
-def marked_success(write: Write) -> None:
-    write.mark("success")
-    write.ends("success")
-    assert write.commits() == 0
+    def told(self, good: Callable[[Write], bool]) -> list[str]:
+        """What those that are not ``good`` have to say."""
+        return [
+            f"{w.backend}: {w.task['state']}, try {w.task['try_number']}, {w.commits()} commits\n"
+            + self.house.airflow.log_tail(w.backend, w.run, "write", 60)
+            for w in self.runs
+            if not good(w)
+        ]
 
+    def committed(self, times: int) -> None:
+        """Each write must have committed so often."""
+        assert self.told(lambda w: w.commits() == times) == []
 
-def paused(write: Write) -> None:
-    write.pause(paused=True)
-    house = write.house
-    house.wait("the job is over", lambda: write.commits() == 1)
-    write.pause(paused=False)
-    write.ends("success")
-    assert (write.commits(), write.task["try_number"]) == (1, 1)
-
-
-KILLS: dict[str, Callable[[Write], None]] = {
-    "worker": worker_killed,
-    "triggerer": triggerer_killed,
-    "scheduler": scheduler_killed,
-    "clear": cleared,
-    "failed": marked_failed,
-    "success": marked_success,
-    "pause": paused,
-}
+    def tried(self, good: Callable[[int, str], bool]) -> None:
+        """Each write must have had as many attempts as is ``good`` for its backend."""
+        assert self.told(lambda w: good(w.task["try_number"], w.backend)) == []
 
 
 def _page(url: str) -> str:
@@ -263,14 +268,20 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
     (folder / "dags").mkdir(parents=True)
     (folder / "tmp").mkdir()
     (folder / "dags" / "writes.py").write_text(DAG.format(rows=ROWS, backends=backends))
-    before = {name: os.environ.get(name) for name in (MARK, *SETTINGS)}
-    os.environ.update({MARK: str(folder), "JDK_JAVA_OPTIONS": SETTINGS["JDK_JAVA_OPTIONS"]})
+    settings = {**SETTINGS, "JDK_JAVA_OPTIONS": f"{JAVA} -Djava.io.tmpdir={folder / 'tmp'}"}
+    before = {name: os.environ.get(name) for name in (MARK, *settings)}
+    os.environ.update({MARK: str(folder), "JDK_JAVA_OPTIONS": settings["JDK_JAVA_OPTIONS"]})
     try:
-        with spark_servers.standalone(cores=3) as cluster, _connect(backends) as server:
+        with (
+            postgres() as database,
+            spark_servers.standalone(cores=5) as cluster,
+            _connect(backends) as server,
+        ):
             airflow = AirflowHome(folder / "home", folder / "dags", "")
-            airflow.environment.update(SETTINGS)
-            page = free_port()
-            airflow.environment.update(_connections(folder, cluster, server, page))
+            airflow.environment.update(database.for_airflow)
+            airflow.environment.update(settings)
+            ports = {name: free_port() for name in backends if name != "connect"}
+            airflow.environment.update(_connections(folder, cluster, server, ports))
             paths = [str(ROOT), str(ROOT / "provider")]
             airflow.environment["PYTHONPATH"] = os.pathsep.join(paths)
             airflow.environment["TMPDIR"] = str(folder / "tmp")
@@ -281,7 +292,10 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
                 )
                 catalog = open_catalog((folder / "wh").as_uri())
                 catalog.create_database("d")
-                yield House(airflow, cluster, server, catalog, folder, page)
+                pages = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
+                if server is not None:
+                    pages["connect"] = server.ui
+                yield House(airflow, database, cluster, server, catalog, folder, backends, pages)
             finally:
                 airflow.components.stop()
     finally:
@@ -304,10 +318,9 @@ def _connections(
     folder: Path,
     cluster: spark_servers.Standalone,
     server: spark_servers.Connect | None,
-    page: int,
+    ports: dict[str, int],
 ) -> dict[str, str]:
-    conf = {**spark_servers.SMALL, "spark.cores.max": "2", "spark.executor.cores": "1"}
-    conf |= {"spark.ui.enabled": "true", "spark.ui.port": str(page)}
+    conf = {**spark_servers.SMALL, "spark.cores.max": "2", "spark.ui.enabled": "true"}
     by_rest = {
         "spark_backend": "standalone",
         "spark_master": cluster.master,
@@ -327,7 +340,11 @@ def _connections(
                 "conn_type": "paimon",
                 "host": (folder / "wh").as_uri(),
                 "password": json.dumps(PASSWORD),
-                "extra": {**extra, "spark_conf": conf},
+                "extra": {
+                    **extra,
+                    "spark_conf": conf
+                    | ({"spark.ui.port": str(ports[name])} if name in ports else {}),
+                },
             }
         )
         for name, extra in extras.items()

@@ -1,8 +1,8 @@
-"""Whatever is done to a task while its rows are computed: one commit, and nothing left running.
+"""Whatever is done to tasks while their rows are computed: one commit, and nothing left running.
 
-Every kill on every backend, each a test of its own.  Process table, Spark master, Spark Connect server
-and job files are searched after each.  Secrets of the connection are searched for where anybody can look
-while a job runs, Spark's own pages too, and in all that is left at the end.
+Every kill, on all backends at once.  Process table, Spark master, Spark Connect server and job files
+are searched after each.  Secrets of the connection are searched for where anybody can look while
+jobs run, Spark's own pages too, and in all that is left at the end.
 """
 
 from __future__ import annotations
@@ -11,16 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.backends import BACKENDS, KILLS, PLANTED, House, house
+from tests.live.backends import LONG_MS, PLANTED, House, Write, house
+from tests.live.kills import KILLS
 
-pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(900)]
-
-CELLS = [
-    (kill, backend)
-    for kill in KILLS
-    for backend in BACKENDS
-    if (kill, backend) != ("worker", "deferred")  # nobody is there to be killed
-]
+pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1500)]
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +23,27 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield found
 
 
-@pytest.mark.parametrize(("kill", "backend"), CELLS)
-def test_one_commit_and_nothing_left(everything: House, kill: str, backend: str) -> None:
-    KILLS[kill](everything.begin(backend, kill))
+@pytest.mark.parametrize("kill", KILLS)
+def test_one_commit_and_nothing_left_on_each_backend(everything: House, kill: str) -> None:
+    KILLS[kill](everything)
 
 
-@pytest.mark.parametrize("backend", ["local", "submit", "deferred"])
-def test_a_running_job_shows_no_secret(everything: House, backend: str) -> None:
-    write = everything.begin(backend, "shown")
-    shown = everything.shown()
-    assert '"action": "write"' in shown["job specs"]
-    assert "spark.hadoop.a.secret.key" in shown["environment page"]
-    write.ends("success")
-    searched = {**shown, **everything.kept()}
-    assert any(path.endswith("airflow.db") for path in searched)
+def test_running_jobs_have_buttons_and_show_no_secret(everything: House) -> None:
+    searched: dict[str, str] = {}
+    buttons: dict[str, str] = {}
+
+    def look(write: Write) -> None:
+        searched.update(everything.shown(write.backend))
+        everything.wait("the button", lambda: write.backend == "connect" or write.spark_ui())
+        buttons[write.backend] = write.spark_ui()
+
+    writes = everything.begin("shown", LONG_MS)
+    writes.each_when_computing(look)
+    writes.end("success")
+    for backend in set(everything.backends) - {"connect"}:  # the server's page is its own
+        assert "spark.hadoop.a.secret.key" in searched[f"environment page of {backend}"]
+        assert '"action": "write"' in searched[f"job specs during {backend}"]
+        assert buttons[backend].endswith(everything.pages[backend].rpartition(":")[2])
+    searched |= everything.kept()
+    assert "write" in searched["table task_instance"]
     assert [where for where, text in searched.items() if any(s in text for s in PLANTED)] == []

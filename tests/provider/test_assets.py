@@ -13,6 +13,7 @@ from paimon_provider.assets import (
     table_asset,
     watched_table,
 )
+from paimon_provider.message_queue import PaimonMessageQueue
 from table_core.errors import ArgumentError
 
 
@@ -59,3 +60,15 @@ def test_uris_are_lower_cased() -> None:
 def test_other_uris_are_refused(uri: str) -> None:
     with pytest.raises(ValueError, match="expected paimon://<catalog>/<database>/<table>"):
         normalize_uri(urlsplit(uri))
+
+
+def test_a_message_queue_is_the_same_watcher() -> None:
+    queue = PaimonMessageQueue()
+    assert [queue.scheme_matches(scheme) for scheme in ("paimon", "kafka")] == [True, False]
+    uri = "paimon://Wh/shop/orders"
+    assert [queue.queue_matches(uri), queue.queue_matches("kafka://b/t")] == [True, False]
+    made = queue.trigger_class()(**queue.trigger_kwargs(uri))
+    (watcher,) = watched_table("shop.orders", paimon_conn_id="Wh").watchers
+    assert made.serialize() == watcher.trigger.serialize()
+    asset = {"asset_uri": "paimon://wh/shop/orders?on=any"}
+    assert queue.trigger_kwargs(uri, **asset) == {"table": "shop.orders", "paimon_conn_id": "Wh"}

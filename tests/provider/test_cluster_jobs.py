@@ -144,7 +144,9 @@ def test_the_driver_runs_on_the_cluster_and_its_result_and_error_come_back(
     done = run(CREATE % (more, more))
     assert states(done) == {"create": "success", "delete": "failed"}
     assert xcom(done, "create")["details"] == {"created": True}
-    assert "[not-found] no table 'shop.missing'" in "".join(capfd.readouterr())
+    told = "".join(capfd.readouterr())
+    assert "[not-found] no table 'shop.missing'" in told
+    assert "started: action create-table, table shop.orders" in told
     assert warehouse.tables("shop") == ["orders"]
     assert list(cluster.iterdir()) == [], "specs and results are gone"
     first = master.requests[0]

@@ -133,3 +133,15 @@ def test_news_go_back_as_far_as_somebody_has_not_seen(hook: PaimonHook) -> None:
     catalog.create_table("a.b", schema, options={"bucket": "-1", "write-only": "true"})
     commit(1)
     assert ids(head)[-1] == 1
+
+
+def test_a_connection_may_refer_to_another_and_says_so_if_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extra = {"storage_options": {"anything": "{{ conn.keys.password }}"}}
+    document = {"conn_type": "paimon", "host": tmp_path.as_uri(), "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_REFERRING", json.dumps(document))
+    good, told = PaimonHook("referring").test_connection()
+    assert (good, "refers to 'keys', which is not there" in told) == (False, True)
+    monkeypatch.setenv("AIRFLOW_CONN_KEYS", json.dumps({"conn_type": "generic", "password": "k3y"}))
+    assert PaimonHook("referring").warehouse.storage_options == {"anything": "k3y"}

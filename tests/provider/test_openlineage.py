@@ -12,6 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,15 @@ compact = PaimonCompactDatabaseOperator(task_id="compact", database="shop")
 def own(orders):
     return orders.latest_snapshot().id
 
-add >> compact >> own()
+@task
+def plain():
+    from paimon_provider.hooks.paimon import PaimonHook
+    hook = PaimonHook()
+    found = hook.table("shop.orders").read(columns=["country"]).to_arrow()
+    hook.table("shop.sums").delete("country = 'nowhere'")
+    return found.num_rows
+
+add >> compact >> own() >> plain()
 """
 RUN = """
 import importlib.util, sys
@@ -92,6 +102,24 @@ def make_tables(warehouse: Catalog) -> None:
         writer.commit()
 
 
+def registered(folder: Path) -> Path:
+    """A folder in which Airflow finds this provider, where the project is not installed."""
+    try:
+        distribution("airflow-provider-paimon")
+    except PackageNotFoundError:
+        about = folder / "airflow_provider_paimon-0.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Name: airflow-provider-paimon\nVersion: 0\n")
+        groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+        lines = [
+            line
+            for group, names in groups.items()
+            for line in (f"[{group}]", *(f"{name} = {path}" for name, path in names.items()))
+        ]
+        (about / "entry_points.txt").write_text("\n".join(lines))
+    return folder
+
+
 def outputs_of(events: list[dict[str, Any]], task: str, kind: str = "outputs") -> list[Any]:
     """Datasets of the completion of a task."""
     (found,) = [
@@ -111,9 +139,10 @@ def test_it_hears_of_tables_columns_and_the_query(
     log = tmp_path / "events.jsonl"
     make_tables(warehouse)
     transport = {"type": "file", "log_file_path": str(log), "append": True}
+    paths = [ROOT, ROOT / "provider", openlineage, registered(tmp_path / "registered")]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "provider"), str(openlineage)]),
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(transport),
         "AIRFLOW__OPENLINEAGE__NAMESPACE": "tests",
     }
@@ -158,3 +187,5 @@ def test_it_hears_of_tables_columns_and_the_query(
     assert {o["name"] for o in outputs_of(events, "compact")} == {f"{shop}/orders", f"{shop}/sums"}
     assert [o["name"] for o in outputs_of(events, "own")] == [f"{shop}/sums"]
     assert [o["name"] for o in outputs_of(events, "own", "inputs")] == [f"{shop}/orders"]
+    assert [o["name"] for o in outputs_of(events, "plain")] == [f"{shop}/sums"]
+    assert [o["name"] for o in outputs_of(events, "plain", "inputs")] == [f"{shop}/orders"]

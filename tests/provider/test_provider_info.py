@@ -29,6 +29,7 @@ MODULES = [
     "launchers.base",
     "lineage",
     "links",
+    "message_queue",
     *(f"operators.{name}" for name in provider_info.OPERATORS),
     *(f"sensors.{name}" for name in provider_info.SENSORS),
     "notifier",
@@ -45,6 +46,7 @@ MODULES = [
 def class_paths(info: dict[str, Any]) -> Iterator[str]:
     yield from info["extra-links"]
     yield from info["notifications"]
+    yield from info["queues"]
     for entry in info["task-decorators"]:
         yield entry["class-name"]
     for entry in info["connection-types"]:

@@ -25,7 +25,7 @@ from airflow.sdk.execution_time.context import AssetStateStoreAccessors
 from paimon_provider import waits
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.triggers import asking, poll
+from paimon_provider.triggers import asking, looking, poll
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
 from paimon_provider.triggers.wait import PaimonPartitionTrigger
@@ -82,6 +82,7 @@ END: list[Any] = []
 def script(monkeypatch: pytest.MonkeyPatch, *polls: Any, producer: str = "none") -> None:
     """Each poll is a list of snapshots, or an error; after the last one the test ends."""
     answers: Iterator[Any] = iter(polls)
+    END.append(lambda: None)
 
     def news(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
         answer = next(answers, OverError)
@@ -109,7 +110,13 @@ def events(trigger: Any, *, store: bool = True) -> list[dict[str, Any]]:
             trigger.asset_state_store = AssetStateStoreAccessors([Asset(name=NAME, uri=NAME)])
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert task is not None
-        END.append(lambda: loop.call_soon_threadsafe(task.cancel))
+
+        async def end() -> None:
+            for _ in range(30):  # what has been told is heard first
+                await asyncio.sleep(0.01)
+            task.cancel()
+
+        END.append(lambda: asyncio.run_coroutine_threadsafe(end(), loop))
         found = []
         try:
             async for event in trigger.run():
@@ -227,7 +234,7 @@ def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(
         return TableNews(snapshots=(fact(1), fact(2)), since=since)
 
     monkeypatch.setattr(PaimonHook, "news", hang)
-    monkeypatch.setattr(asking.Asking.__init__, "__kwdefaults__", {"seconds": 0.05})
+    monkeypatch.setattr(looking, "_CALL_SECONDS", 0.05)
 
     async def watch() -> Any:
         trigger = watcher(start="earliest")
@@ -320,34 +327,61 @@ def test_triggers_on_one_connection_share_a_poll(
             for n, table in enumerate(("a.b", "a.c", "a.c"))
         ]
         assert len({trigger.shared_stream_key() for trigger in triggers}) == 1
-        queues: list[asyncio.Queue[Any]] = [asyncio.Queue() for _ in triggers]
 
-        async def broadcast() -> None:
-            async for told in PaimonSnapshotTrigger.open_shared_stream(
-                {"paimon_conn_id": "shared"}
-            ):
-                for queue in queues:
-                    queue.put_nowait(told)
+        async def keep_looking() -> None:
+            async for _ in PaimonSnapshotTrigger.open_shared_stream({"paimon_conn_id": "shared"}):
+                raise AssertionError("nothing comes to everybody")
 
-        async def one(trigger: Any, queue: asyncio.Queue[Any]) -> int:
-            async def stream() -> Any:
-                while True:
-                    yield await queue.get()
+        async def nothing() -> Any:
+            await asyncio.Event().wait()
+            yield None
 
-            async for event in trigger.filter_shared_stream(stream()):
+        async def one(trigger: Any) -> int:
+            async for event in trigger.filter_shared_stream(nothing()):
                 return int(event.payload["snapshot_id"])
             return 0
 
-        polling = asyncio.create_task(broadcast())
-        found = await asyncio.wait_for(
-            asyncio.gather(*(one(t, q) for t, q in zip(triggers, queues, strict=True))), 20
-        )
+        polling = asyncio.create_task(keep_looking())
+        found = await asyncio.wait_for(asyncio.gather(*map(one, triggers)), 20)
         polling.cancel()
         return list(found)
 
     assert asyncio.run(share()) == [1, 2, 2]
     assert set(asked) == {"a.b", "a.c"}
     assert poll.watches_of("shared").tables() == []
+
+
+def test_many_tables_need_few_threads_and_each_hears_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    threads: set[int] = set()
+
+    def news(_: PaimonHook, table: str, since: Seen | None) -> TableNews:
+        threads.add(threading.get_ident())
+        return TableNews(snapshots=(fact(int(table[3:])),), since=since or Seen())
+
+    monkeypatch.setattr(PaimonHook, "news", news)
+
+    async def watch() -> list[int]:
+        watches = poll.watches_of("many")
+        all_of_them = [poll.Watch(f"a.t{n}", 60.0, Seen()) for n in range(1, 501)]
+        for one in all_of_them:
+            watches.add(one)
+        polling = asyncio.create_task(poll.poll("many", module._LOG))
+
+        async def going() -> Any:
+            await polling
+            yield None
+
+        heard = [anext(one.heard(going())) for one in all_of_them]
+        found = await asyncio.wait_for(asyncio.gather(*heard), 60)
+        polling.cancel()
+        for one in all_of_them:
+            watches.remove(one)
+        return [news.head.snapshot_id for news in found]
+
+    assert asyncio.run(watch()) == list(range(1, 501))
+    assert len(threads) <= looking.PARALLEL
 
 
 def test_a_table_that_hangs_keeps_no_other_waiting(
@@ -367,16 +401,21 @@ def test_a_table_that_hangs_keeps_no_other_waiting(
         slow, quick = (poll.Watch(table, 0.01) for table in ("a.slow", "a.quick"))
         for one in (slow, quick):
             watches.add(one)
-        stream = poll.poll("half", module._LOG)
+        polling = asyncio.create_task(poll.poll("half", module._LOG))
         start = asyncio.get_running_loop().time()
-        told = await anext(stream)
+
+        async def going() -> Any:
+            await polling
+            yield None
+
+        news = await anext(quick.heard(going()))
         spent = asyncio.get_running_loop().time() - start
-        assert set(told) == {"a.quick"}
+        assert slow.told is None
         released.set()
-        await stream.aclose()
+        polling.cancel()
         for one in (slow, quick):
             watches.remove(one)
-        return told["a.quick"].head.snapshot_id, spent
+        return news.head.snapshot_id, spent
 
     id, spent = asyncio.run(watch())
     assert id == 1

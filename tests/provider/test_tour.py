@@ -75,6 +75,7 @@ def test_rows_are_changed(tour: Callable[..., Any], shop: Catalog, airflow_home:
     assert rows(shop, "tour.rows") == [("a", 1, 42), ("b", 1, 1), ("d", 1, 7)]
     assert xcom(ran, "update")["rows_written"] == 2
     assert xcom(ran, "changed")["delivers_changes"]
+    assert (xcom(ran, "would")["dry_run"], xcom(ran, "would")["files_deleted"]) == (True, 1)
     assert xcom(ran, "partition")["rows"] == 1
     assert xcom(ran, "partition")["done_ms"]
     assert xcom(ran, "fresh")["age_seconds"] < 600
@@ -98,6 +99,8 @@ def test_history_goes_back_and_forth(
     assert xcom(ran, "forward")["snapshot_after"] == 2
     assert not xcom(ran, "forward")["details"]["replayed"]
     assert xcom(ran, "again")["details"]["replayed"]
+    assert xcom(ran, "lose")["dry_run"]
+    assert xcom(ran, "lose")["details"] == xcom(ran, "back")["details"]
     assert xcom(ran, "back")["snapshot_after"] == 1
     table = shop.table("tour.history")
     assert (table.branches.list(), table.tags.list()) == ([], [])

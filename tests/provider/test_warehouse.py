@@ -118,3 +118,44 @@ def test_a_password_that_is_no_json_is_not_repeated() -> None:
     with pytest.raises(ArgumentError, match="password of connection") as caught:
         warehouse(host="s3://b", password="hush")
     assert "hush" not in f"{caught.value}{caught.value.facts}"
+
+
+MINIO = Connection(
+    conn_id="minio",
+    conn_type="aws",
+    login="AKIA",
+    password='a "quoted" key',
+    extra='{"session": "tok"}',
+)
+
+
+def referring(extra: dict[str, object], **more: object) -> Warehouse:
+    connection = Connection(
+        conn_id="wh", conn_type="paimon", host="s3://b/wh", extra=json.dumps(extra), **more
+    )
+    return Warehouse.of(connection, {"minio": MINIO}.__getitem__)
+
+
+def test_what_stands_in_another_connection_is_taken_from_there_and_kept_secret() -> None:
+    read = referring(
+        {
+            "storage_options": {"key": "{{ conn.minio.login }}", "client": {"k": ["{{conn.minio.password}}"]}},
+            "spark_conf": {"spark.hadoop.fs.s3a.session": "x-{{ conn.minio.extra_dejson.session }}"},
+        },
+        password='{"secret": "{{ conn.minio.password }}"}',
+    )  # fmt: skip
+    assert read.storage_options["key"] == "AKIA"
+    assert json.loads(read.storage_options["client"]) == {"k": ['a "quoted" key']}
+    assert read.storage_options["secret"] == 'a "quoted" key'
+    assert read.spark.conf["spark.hadoop.fs.s3a.session"] == "x-tok"
+    assert {'a "quoted" key', "tok"} <= set(read.secrets)
+    assert "quoted" not in repr(read)
+
+
+@pytest.mark.parametrize(
+    ("member", "what"),
+    [("port", "has no port"), ("pass", "is none of login"), ("extra_dejson.x", "has no extra")],
+)
+def test_a_reference_that_leads_nowhere_is_named(member: str, what: str) -> None:
+    with pytest.raises(ArgumentError, match=what):
+        referring({"storage_options": {"key": f"{{{{ conn.minio.{member} }}}}"}})

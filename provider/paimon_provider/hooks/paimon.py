@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseHook, mask_secret
+from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.job_log import Redaction, progress_of
 from paimon_provider.warehouse import Warehouse, looking_secret
-from table_core.errors import ErrorKind, NotFoundError, TableError
+from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from paimon_provider._compat import Connection
     from paimon_provider.conditions import NewSnapshots
     from paimon_provider.launchers.base import Launcher
     from paimon_provider.launchers.standalone import StandaloneLauncher
@@ -63,10 +64,20 @@ class PaimonHook(BaseHook):
         Raises:
             ArgumentError: the connection is incomplete or has unknown settings.
         """
-        warehouse = Warehouse.of(self.get_connection(self.paimon_conn_id))
+        warehouse = Warehouse.of(self.get_connection(self.paimon_conn_id), self._referred)
         for secret in warehouse.secrets:
             mask_secret(secret)
         return warehouse
+
+    def _referred(self, conn_id: str) -> Connection:
+        try:
+            return self.get_connection(conn_id)
+        except AirflowNotFoundException as error:
+            raise ArgumentError(
+                f"connection {self.paimon_conn_id!r} refers to {conn_id!r}, which is not there",
+                argument="conn",
+                value=conn_id,
+            ) from error
 
     def catalog(self) -> Any:
         """The ``table_core.Catalog`` of the warehouse, opened once."""
@@ -83,8 +94,10 @@ class PaimonHook(BaseHook):
         return self.catalog()
 
     def table(self, table: str) -> Any:
-        """The ``table_core.Table`` called ``database.table``."""
-        return self.catalog().table(table)
+        """The ``table_core.Table`` called ``database.table``; Airflow's lineage hears of its use."""
+        from paimon_provider.lineage_table import LineageTable
+
+        return LineageTable(self.catalog().table(table).access, self.warehouse.catalog_name)
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the warehouse can be listed, and what to tell the user."""

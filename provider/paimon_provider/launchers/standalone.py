@@ -41,6 +41,7 @@ ACTIVE: Final = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING", "UNKNOWN"})
 """States in which the driver may still come to an end by itself."""
 _RUNNER: Final = "org.apache.spark.deploy.PythonRunner"
 _CALL_SECONDS: Final = 20
+_PROGRESS_FILE: Final = "progress.jsonl"
 _ON_COMMAND_LINE: Final = ("spark.driver.memory", "spark.driver.cores")
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -73,7 +74,7 @@ class StandaloneLauncher:
 
     def wait(self, submission: Submission, log: Callable[[str], None]) -> str:
         """How the job ended, when it has; a master that is away for a while is waited for."""
-        before = ""
+        before, told = "", 0
         while True:
             try:
                 state = self.state(submission)
@@ -83,9 +84,21 @@ class StandaloneLauncher:
             if state != before:
                 log(f"{submission.id}: {state}")
                 before = state
+            for line in self.progress(submission, told):
+                log(line)
+                told += 1
             if state not in ACTIVE:
                 return state
             time.sleep(self.poll_seconds)
+
+    def progress(self, submission: Submission, skip: int) -> list[str]:
+        """What the job has told of itself, but for the first ``skip`` lines."""
+        try:
+            text = (Path(submission.folder) / _PROGRESS_FILE).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return []  # it has not begun
+        whole, _, _ = text.rpartition("\n")
+        return whole.split("\n")[skip:] if whole else []
 
     def kill(self) -> None:
         """End the driver; the master takes its executors away."""
@@ -111,6 +124,7 @@ class StandaloneLauncher:
         conf = {k: v for k, v in self.spark.conf.items() if k not in _ON_COMMAND_LINE}
         options = {**spec.options, "spark.master": self.spark.master, **conf}
         arguments = write_job(folder, replace(spec, options=options))
+        arguments += ["--progress", str(folder / _PROGRESS_FILE)]
         try:
             answer = self._call("create", self.request(spec, arguments))
         except BaseException:

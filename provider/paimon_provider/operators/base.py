@@ -128,6 +128,7 @@ class PaimonTableOperator(BaseOperator):
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+            self.spark_ui = event.get("ui")  # Airflow stores the button anew when the task ends
             with self.hook.no_secret_told():
                 result = jobs.result(event)
             self._announce(context, result, user)

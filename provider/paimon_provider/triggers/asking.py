@@ -8,6 +8,7 @@ above all, is imported there too.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -126,5 +127,6 @@ def _in_thread(question: Callable[[], T], about: str) -> asyncio.Future[T]:
         except RuntimeError:
             return  # the loop is closed: nobody waits any more
 
-    threading.Thread(target=run, name=f"paimon {about}", daemon=True).start()
+    context = contextvars.copy_context()  # what is logged there goes to the trigger's own log
+    threading.Thread(target=context.run, args=[run], name=f"paimon {about}", daemon=True).start()
     return answer

@@ -1,11 +1,9 @@
 """One poll of a warehouse for all who watch its tables.
 
 Triggers say what they watch and how far they have come (a ``Watch``); one loop for each connection
-looks at the heads of those tables and tells everybody about those that moved.  What a watch has not
-been told is told again, so it loses nothing when the loop, the triggerer or the watch starts anew.
-
-A table that fails is asked less often and keeps nobody else waiting: questions run in threads, at
-most ``PARALLEL`` for a warehouse and one for a table.
+looks at the heads of those tables and tells those who watch the ones that moved, and nobody else.
+What a watch has not been told is told again, so it loses nothing when the loop, the triggerer or the
+watch starts anew.  A table that fails is asked less often.
 """
 
 from __future__ import annotations
@@ -17,22 +15,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import stats
-from paimon_provider.conditions import Seen, TableNews
-from paimon_provider.triggers.asking import Asking, Pause
+from paimon_provider.triggers.asking import Pause
+from paimon_provider.triggers.looking import Lookers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
     from logging import Logger
 
+    from paimon_provider.conditions import Seen, TableNews
     from paimon_provider.hooks.paimon import PaimonHook
 
-__all__ = ["PARALLEL", "Told", "Watch", "Watches", "poll", "watches_of"]
+__all__ = ["Watch", "Watches", "poll", "stream_key", "watches_of"]
 
-PARALLEL: Final = 8
-_GATHER_SECONDS: Final = 0.5
-"""How long news wait for more of them, so that a round wakes everybody about once."""
-Told = dict[str, TableNews]
-"""What one round found, by table."""
+_ROUND_SECONDS: Final = 0.05
+"""At least so far apart: tables that are due at about the same time are looked at together."""
 
 
 @dataclass(eq=False, slots=True)
@@ -45,6 +41,38 @@ class Watch:
     """How far it has come; None if it wants to know the head first."""
     told: Seen | None = None
     """The newest head that it was told of."""
+    _news: TableNews | None = None
+    _told: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell(self, news: TableNews) -> None:
+        """Say what is new; it takes the place of what has not been heard yet, and covers that."""
+        if self._news is not None and self.seen is None:
+            return  # the first head is where it begins: the next one comes after it
+        self._news, self.told = news, news.head
+        self._told.set()
+
+    async def heard(self, poll: AsyncIterator[object]) -> AsyncGenerator[TableNews]:
+        """What it is told, as long as ``poll`` goes on; what comes out of that does not matter."""
+        going = asyncio.ensure_future(anext(poll))
+        try:
+            while True:
+                told = asyncio.ensure_future(self._told.wait())
+                try:
+                    await asyncio.wait({going, told}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    told.cancel()
+                if going.done():
+                    try:
+                        going.result()
+                    except StopAsyncIteration:
+                        return
+                    going = asyncio.ensure_future(anext(poll))
+                self._told.clear()
+                news, self._news = self._news, None
+                if news is not None:
+                    yield news
+        finally:
+            going.cancel()
 
 
 class Watches:
@@ -57,8 +85,7 @@ class Watches:
     def add(self, watch: Watch) -> None:
         """From now on ``watch`` is told."""
         self._found[watch.table].add(watch)
-        if self._asked is not None:
-            self._asked.set()
+        self.wake()
 
     def remove(self, watch: Watch) -> None:
         """``watch`` is over."""
@@ -75,8 +102,13 @@ class Watches:
         """Who watches ``table``."""
         return self._found.get(table, set())
 
+    def wake(self) -> None:
+        """End the ``wait`` that goes on."""
+        if self._asked is not None:
+            self._asked.set()
+
     async def wait(self, seconds: float) -> None:
-        """Sleep, but not when somebody new has come."""
+        """Sleep, but not when somebody new has come, or news have."""
         self._asked = asked = asyncio.Event()
         try:
             await asyncio.wait_for(asked.wait(), max(seconds, 0.01))
@@ -94,44 +126,44 @@ def watches_of(paimon_conn_id: str) -> Watches:
     return _WATCHES[paimon_conn_id]
 
 
-async def poll(paimon_conn_id: str, log: Logger) -> AsyncIterator[Told]:
-    """Look for ever; each item is what changed for somebody since it was last told."""
+async def poll(paimon_conn_id: str, log: Logger) -> None:
+    """Look for ever, and tell every watch what changed since it was last told."""
     watches = watches_of(paimon_conn_id)
     tables: dict[str, _Table] = {}
     warehouse = _Warehouse(paimon_conn_id)
-    limit = asyncio.Semaphore(PARALLEL)
-    running: set[asyncio.Task[None]] = set()
-    news: Told = {}
+    lookers = Lookers(watches.wake)
+    following = 0.0
     try:
         while True:
+            for table in tables.values():
+                news, table.news = table.news, None
+                if news is not None:
+                    for watch in watches.of(table.name):
+                        watch.tell(news)
             now = time.monotonic()
-            for gone in set(tables) - set(watches.tables()):
-                del tables[gone]
-            for name in watches.tables():
-                table = tables.setdefault(name, _Table(name, warehouse, log))
-                if table.is_due(now, watches.of(name)):
-                    task = asyncio.create_task(table.look(watches, limit, news))
-                    running.add(task)
-                    task.add_done_callback(running.discard)
-            if running:
-                await asyncio.wait(running, timeout=_GATHER_SECONDS)
-            if news:
-                told, news_now = dict(news), list(news.items())
-                news.clear()
-                for name, found in news_now:
-                    _mark(watches.of(name), found)
-                yield told
-            if not running:
-                due = min((t.due for t in tables.values()), default=now + 60)
-                await watches.wait(due - time.monotonic())
+            if now < following:  # woken early: what that is about comes with the next round
+                await watches.wait(following - now)
+                continue
+            following = now + _ROUND_SECONDS
+            _keep_up(tables, watches, lambda name: _Table(name, warehouse, log))
+            due = [t for t in tables.values() if t.is_due(now, watches.of(t.name))]
+            for table in due:
+                table.begin(watches.of(table.name))
+            lookers.add(due)
+            after = min((t.due for t in tables.values() if not t.looking), default=now + 60)
+            await watches.wait((following if lookers.behind else max(after, following)) - now)
     finally:
-        for task in running:
-            task.cancel()
+        lookers.stop()
 
 
-def _mark(watches: Iterable[Watch], found: TableNews) -> None:
-    for watch in watches:
-        watch.told = found.head
+def _keep_up(tables: dict[str, _Table], watches: Watches, made: Callable[[str], _Table]) -> None:
+    """Let ``tables`` be those that are watched."""
+    names = watches.tables()
+    for gone in set(tables) - set(names):
+        del tables[gone]
+    for name in names:
+        if name not in tables:
+            tables[name] = made(name)
 
 
 class _Warehouse:
@@ -157,19 +189,19 @@ class _Warehouse:
 
 @dataclass(slots=True)
 class _Table:
-    """When to look at a table next."""
+    """When to look at a table next, and what the last look has found."""
 
     name: str
     warehouse: _Warehouse
     log: Logger
     due: float = 0.0
     looking: bool = False
-    asking: Asking = field(init=False)
+    news: TableNews | None = None
+    """For those who watch; None when they know."""
     pause: Pause = field(default_factory=lambda: Pause(1.0))
     failed: bool = False
-
-    def __post_init__(self) -> None:
-        self.asking = Asking(self.name)
+    _marks: tuple[tuple[Seen | None, Seen | None], ...] = ()
+    """What each watch has seen and was told, when the look began."""
 
     def is_due(self, now: float, watches: set[Watch]) -> bool:
         """Whether to look now: it is time, or somebody does not know the head yet."""
@@ -178,34 +210,44 @@ class _Table:
         new = not self.failed and any(watch.told is None for watch in watches)
         return new or now >= self.due
 
-    async def look(self, watches: Watches, limit: asyncio.Semaphore, news: Told) -> None:
-        """Ask for the head; put what somebody has not heard of into ``news``."""
+    def begin(self, watches: set[Watch]) -> None:
+        """A look for these comes next."""
         self.looking = True
-        ours = list(watches.of(self.name))
-        self.pause.interval = min((w.poll_seconds for w in ours), default=60.0)
+        self.pause.interval = min((w.poll_seconds for w in watches), default=60.0)
+        self._marks = tuple((watch.seen, watch.told) for watch in watches)
+
+    def look(self) -> bool:
+        """Ask for the head; whether somebody has not heard of it.  Runs in a thread."""
+        stats.incr("paimon.looks")
         try:
-            async with limit:
-                stats.incr("paimon.looks")
-                found = await self.asking.ask(lambda: self._news(ours))
-            if any(watch.told != found.head for watch in ours):
-                news[self.name] = found
+            found = self.warehouse.news(self.name, self._since())
+        except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
+            self._failed(error)
+            return False
+        else:
+            moved = any(told != found.head for _, told in self._marks)
+            if moved:
+                self.news = found
             self.pause.reset()
             self.failed = False
-        except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
-            self.failed = True
-            stats.incr("paimon.look_failures", tags={"table": self.name})
-            seconds = self.pause.grow()
-            self.log.warning(
-                "Cannot watch %s, trying again in %.0f s: %s", self.name, seconds, error
-            )
+            return moved
         finally:
-            self.looking = False
             self.due = time.monotonic() + self.pause.seconds()
+            self.looking = False
 
-    def _news(self, watches: list[Watch]) -> TableNews:
-        behind = [watch.seen for watch in watches if watch.told is not None or watch.seen]
-        since = min(_known(behind), key=lambda seen: seen.snapshot_id, default=None)
-        return self.warehouse.news(self.name, since)
+    def gave_up(self, seconds: float) -> None:
+        """It is not asked again before this look comes back."""
+        self._failed(TimeoutError(f"no answer from the warehouse in {seconds:.0f} s"))
+
+    def _failed(self, error: Exception) -> None:
+        self.failed = True
+        stats.incr("paimon.look_failures", tags={"table": self.name})
+        seconds = self.pause.grow()
+        self.log.warning("Cannot watch %s, trying again in %.0f s: %s", self.name, seconds, error)
+
+    def _since(self) -> Seen | None:
+        behind = [seen for seen, told in self._marks if told is not None or seen]
+        return min(_known(behind), key=lambda seen: seen.snapshot_id, default=None)
 
 
 def _known(marks: Iterable[Seen | None]) -> Iterator[Seen]:

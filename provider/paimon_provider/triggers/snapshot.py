@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, stats
@@ -18,7 +19,7 @@ from paimon_provider.conditions import (
     unseen,
 )
 from paimon_provider.triggers.asking import Asking, Pause
-from paimon_provider.triggers.poll import Told, Watch, poll, stream_key, watches_of
+from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from table_core.errors import ArgumentError
 
@@ -71,7 +72,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         paimon_conn_id: str = "paimon_default",
         on: str = "changes",
         start: str = "latest",
-        poll_seconds: float = 10.0,
+        poll_seconds: float = 3.0,
         min_rows: int = 0,
         partitions: Sequence[Mapping[str, str]] = (),
         events: str = "poll",
@@ -112,18 +113,22 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         return stream_key(self.paimon_conn_id)
 
     @classmethod
-    async def open_shared_stream(cls, kwargs: dict[str, Any]) -> AsyncIterator[Told]:
-        """The poll of the warehouse that ``kwargs`` name; it looks at every watched table."""
-        async for told in poll(str(kwargs["paimon_conn_id"]), _LOG):
-            yield told
+    async def open_shared_stream(cls, kwargs: dict[str, Any]) -> AsyncIterator[None]:
+        """The poll of the warehouse that ``kwargs`` name; it tells who watches what.
+
+        Nothing comes out of it: Airflow would hand it to everybody, and each table concerns few.
+        """
+        await poll(str(kwargs["paimon_conn_id"]), _LOG)
+        yield None  # never: what makes this a stream
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """The same with a poll of its own, where Airflow does not share streams."""
-        async for event in self.filter_shared_stream(poll(self.paimon_conn_id, _LOG)):
+        stream = self.open_shared_stream({"paimon_conn_id": self.paimon_conn_id})
+        async for event in self.filter_shared_stream(stream):
             yield event
 
     async def filter_shared_stream(
-        self, shared_stream: AsyncIterator[Told]
+        self, shared_stream: AsyncIterator[object]
     ) -> AsyncIterator[TriggerEvent]:
         """Our events of what the poll tells; for ever, whatever fails."""
         watch = Watch(self.table, self.poll_seconds)
@@ -142,27 +147,25 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         watches = watches_of(self.paimon_conn_id)
         watches.add(watch)
         try:
-            async for told in shared_stream:
-                news = told.get(self.table)
-                if news is None:
-                    continue
-                if watch.seen is None:  # what is there at first is no news
-                    watch.seen = news.head
-                    await self._keep(watch.seen)
-                if not news.covers(watch.seen):
-                    watch.told = None  # to be told again, from further back
-                    continue
-                async for payload, mark in self._found(news, watch.seen, asking):
-                    if payload is None:
-                        await self._keep(mark)
-                    else:
-                        self._count(payload)
-                        try:
-                            yield TriggerEvent(payload)
-                            await asyncio.sleep(_FLUSH_SECONDS)
-                        finally:  # also when the Dag is paused in that second
+            async with aclosing(watch.heard(shared_stream)) as heard:
+                async for news in heard:
+                    if watch.seen is None:  # what is there at first is no news
+                        watch.seen = news.head
+                        await self._keep(watch.seen)
+                    if not news.covers(watch.seen):
+                        watch.told = None  # to be told again, from further back
+                        continue
+                    async for payload, mark in self._found(news, watch.seen, asking):
+                        if payload is None:
                             await self._keep(mark)
-                    watch.seen = mark
+                        else:
+                            self._count(payload)
+                            try:
+                                yield TriggerEvent(payload)
+                                await asyncio.sleep(_FLUSH_SECONDS)
+                            finally:  # also when the Dag is paused in that second
+                                await self._keep(mark)
+                        watch.seen = mark
         finally:
             watches.remove(watch)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider._compat import BaseTrigger, TriggerEvent
+from paimon_provider._compat import AirflowRuntimeError, BaseTrigger, TriggerEvent
+from paimon_provider.links import show_link_of
 from paimon_provider.triggers.asking import Asking, Pause, answer_to
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from paimon_provider.hooks.paimon import PaimonHook
     from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 
 __all__ = ["PaimonSparkJobTrigger"]
@@ -19,9 +21,10 @@ __all__ = ["PaimonSparkJobTrigger"]
 class PaimonSparkJobTrigger(BaseTrigger):
     """Ask the master for the driver's state until it has ended.
 
-    Emits ``{"status": "ended", "state", "submission"}`` or ``{"status": "error", "error"}``.  A
-    master that does not answer is asked again.  The driver is killed when somebody marks the task
-    or clears it, not when the triggerer stops.
+    Emits ``{"status": "ended", "state", "submission", "ui"}`` or ``{"status": "error", "error"}``.  A
+    master that does not answer is asked again.  What the job tells of itself goes into the task's
+    log, and its Spark UI becomes a button of the task.  The driver is killed when somebody marks
+    the task or clears it, not when the triggerer stops.
 
     :param paimon_conn_id: the connection with the Spark settings.
     :param submission: ``{"id", "folder"}`` of the job.
@@ -35,6 +38,8 @@ class PaimonSparkJobTrigger(BaseTrigger):
         self.paimon_conn_id = paimon_conn_id
         self.submission = dict(submission)
         self.poll_seconds = poll_seconds
+        self._told = 0
+        self._ui: str | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Name this class and every argument of ``__init__``."""
@@ -56,7 +61,7 @@ class PaimonSparkJobTrigger(BaseTrigger):
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
         else:
             told = {"status": "ended", "state": state, "submission": self.submission}
-            yield TriggerEvent(told)
+            yield TriggerEvent({**told, "ui": self._ui})
 
     async def on_kill(self) -> None:
         """End the driver: a user has marked or cleared the task."""
@@ -68,13 +73,31 @@ class PaimonSparkJobTrigger(BaseTrigger):
         """How the driver ended; None while it runs."""
         from paimon_provider.launchers.standalone import ACTIVE
 
-        state = self._cluster().state(self._handle())
+        hook = self._hook()
+        cluster = hook.cluster()
+        state = cluster.state(self._handle())
+        hook.on_progress = self._show
+        for line in cluster.progress(self._handle(), self._told):
+            hook.told(line)
+            self._told += 1
         return None if state in ACTIVE else state
 
-    def _cluster(self) -> StandaloneLauncher:
+    def _show(self, facts: Mapping[str, Any]) -> None:
+        """Let the Spark UI be opened from now on."""
+        if facts.get("ui") and self.task_instance is not None:
+            self._ui = str(facts["ui"])
+            try:
+                show_link_of(self.task_instance, self._ui)
+            except AirflowRuntimeError as error:  # the job matters more than its button
+                self.log.warning("No button for %s: %s", self._ui, error)
+
+    def _hook(self) -> PaimonHook:
         from paimon_provider.hooks.paimon import PaimonHook
 
-        return PaimonHook(self.paimon_conn_id).cluster()
+        return PaimonHook(self.paimon_conn_id)
+
+    def _cluster(self) -> StandaloneLauncher:
+        return self._hook().cluster()
 
     def _handle(self) -> Submission:
         from paimon_provider.launchers.standalone import Submission

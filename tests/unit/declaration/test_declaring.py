@@ -109,6 +109,22 @@ def told(text: str) -> list[str]:
             ],
             id="actions and thresholds",
         ),
+        pytest.param(
+            "flows:\n  f: {table: a.orders, run: compact, with: {strategy: big, were: x}}\n"
+            "  g: {table: a.orders, run: delete}\n"
+            "  h: {table: a.orders, run: expire-snapshots, with: {retain_max: many, retries: 2}}\n"
+            "  i: {table: a.orders, sql: SELECT 1, with: {where: x}}\n"
+            "  j: {table: a.orders, run: update, with: {where: x, values: 3}}\n",
+            [
+                "f:9:55: expected one of full, minor, found 'big'",
+                "f:9:60: unknown member 'were'; did you mean 'where'?",
+                "f:10:6: run: delete: 'with' must have where",
+                "f:11:66: expected a number, found 'many'",
+                "f:12:46: unknown member 'where'",
+                "f:13:62: expected a mapping, found 3",
+            ],
+            id="arguments",
+        ),
         pytest.param("  a.b: [\n", ["f:9:1: no YAML"], id="no YAML"),
         pytest.param("name: again\n", ["f:8:1: 'name' is there twice"], id="twice"),
         pytest.param(
@@ -238,7 +254,15 @@ def test_the_schema_for_editors_accepts_what_is_right_and_refuses_what_is_wrong(
     assert root is not None
     right = root.plain()
     jsonschema.validate(right, schema)
-    for wrong in ({"tabels": {}}, {"upkeep": {"policy": {"compact": {"strategy": "big"}}}}):
+    flow = {"table": "a.b", "run": "delete"}
+    right["flows"]["clear"] = {**flow, "with": {"where": "x"}}
+    jsonschema.validate(right, schema)
+    for wrong in (
+        {"tabels": {}},
+        {"upkeep": {"policy": {"compact": {"strategy": "big"}}}},
+        {"flows": {"f": flow}},
+        {"flows": {"f": {**flow, "with": {"were": "x"}}}},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(right | wrong, schema)
 
