@@ -6,6 +6,7 @@ table that was written.
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -55,6 +56,25 @@ def test_rows_survive_a_file(name, digits_max, data):
     found.validate(full=True)
     assert identical(found, table)
     assert format_for(name).columns(storage, "f", size) == [f.name for f in fields]
+
+
+@pytest.mark.parametrize(("name", "digits_max"), FORMATS)
+@given(data=st.data())
+def test_what_a_merge_takes_survives_a_file(name, digits_max, data):
+    """A take leaves nulls in NOT NULL members of what it finds missing."""
+    fields = data.draw(field_lists(digits_max=digits_max))
+    table = data.draw(arrow_tables(fields, orc=name == "orc").filter(lambda t: t.num_rows))
+    places = st.integers(0, table.num_rows - 1)
+    picks = data.draw(st.lists(places, min_size=1, max_size=9))
+    lost = data.draw(st.lists(st.booleans(), min_size=len(picks), max_size=len(picks)))
+    some = pa.array(picks, pa.int64(), mask=np.array(lost))
+    columns = [
+        table[f.name].combine_chunks().take(some if f.type.nullable else pa.array(picks))
+        for f in fields
+    ]
+    taken = pa.Table.from_arrays(columns, schema=table.schema).slice(len(picks) // 3)
+    storage, size = written(name, fields, [taken])
+    assert identical(read(name, storage, size, fields), taken)
 
 
 @pytest.mark.parametrize(("name", "digits_max"), FORMATS)
