@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["Problems", "json_object"]
 
 T = TypeVar("T")
-_BITS: Final = 63
-"""Of a number without its sign."""
+_LONG: Final = range(-(2**63), 2**63)
+"""What a number of Java can be: a missing watermark is the least of them."""
 
 
 class Problems:
@@ -41,7 +41,7 @@ class Problems:
         if type(value) is not want:  # `is`: JSON true must not pass as an int
             self.add(key, f"expected {want.__name__}, got {value!r}")
             return default
-        if isinstance(value, int) and value.bit_length() > _BITS:
+        if isinstance(value, int) and value not in _LONG:
             self.add(key, f"expected a number of 64 bits, got {value}")
             return default
         return value

@@ -30,6 +30,13 @@ def test_unknown_members_survive_a_rewrite() -> None:
     assert json.loads(Snapshot.from_json(body, path="p").to_json()) == JAVA
 
 
+@pytest.mark.parametrize("watermark", [-(2**63), 2**63 - 1])
+def test_the_least_and_the_largest_number_of_java_are_numbers(watermark: int) -> None:
+    """Flink commits the least as the watermark of a stream that has none."""
+    body = json.dumps(JAVA | {"watermark": watermark}).encode()
+    assert Snapshot.from_json(body, path="p").watermark == watermark
+
+
 def test_every_problem_is_reported_at_once() -> None:
     broken = JAVA | {"id": True, "commitKind": "GUESS"}
     del broken["commitUser"]
