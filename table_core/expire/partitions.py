@@ -8,7 +8,6 @@ number of days (spec T60); that is reported, like every value that is no time.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -107,6 +106,8 @@ def partition_time(
 ) -> datetime | None:
     """The wall-clock time that partition values say; None if they say none.
 
+    Source: ``PartitionTimeExtractor#extract``, which dates no NULL and no value with a ``$``.
+
     Raises:
         UnsupportedFeatureError: ``formatter`` has a letter outside the subset.
     """
@@ -114,11 +115,12 @@ def partition_time(
     if pattern is None:
         first = next(iter(texts.values()), None)
         return None if first is None else parse(first)
-    names = sorted(texts, key=len, reverse=True)  # $hour before $h
-    named = re.compile("|".join(re.escape(f"${name}") for name in names))
-    if any(texts[found[0][1:]] is None for found in named.finditer(pattern)):
-        return None
-    text = named.sub(lambda found: texts[found[0][1:]] or "", pattern)
+    text = pattern
+    for name, value in texts.items():  # one after the other: $h takes the beginning of $hour
+        named = f"${name}"
+        if value is None or (named in text and ("$" in value or "\\" in value)):
+            return None
+        text = text.replace(named, value)
     return parse(text)
 
 

@@ -35,7 +35,8 @@ def at(*parts: int) -> datetime:
             at(2024, 1, 31, 5),
         ),
         ({"y": "2024", "m": "1", "d": "31"}, "$y-$m-$d", None, at(2024, 1, 31)),
-        ({"h": "x", "hour": "07"}, "2024-01-01 $hour:00:00", None, at(2024, 1, 1, 7)),
+        ({"hour": "07", "h": "x"}, "2024-01-01 $hour:00:00", None, at(2024, 1, 1, 7)),
+        ({"h": "x", "hour": "07"}, "2024-01-01 $hour:00:00", None, None),  # xour
         ({"d": "19753"}, None, None, None),
         ({"dt": None}, None, None, None),
         ({"dt": "2024-01-31", "hr": None}, "$dt $hr:00:00", None, None),
