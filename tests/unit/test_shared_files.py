@@ -166,6 +166,26 @@ def test_a_rollback_to_an_expired_snapshot_names_no_changelog_that_is_gone() -> 
     assert keys(fresh(copy)) == [1]
 
 
+def test_a_rollback_to_an_expired_snapshot_delivers_the_changelog_that_outlived_it() -> None:
+    kept = {"changelog__num_retained__min": "9", "changelog__num_retained__max": "9"}
+    table = create(changelog_producer="input", **kept)
+    for key in range(3):
+        put(table, key)
+        if key == 1:
+            table.tags.create("a")
+    table.expire_snapshots(retain_max=1)
+    before = fresh(table).changes(after=1, to=2).to_arrow()
+    table.rollback_to(tag="a")
+    assert before.num_rows == 1
+    assert fresh(table).changes(after=1, to=2).to_arrow().equals(before)
+    put(table, 7)
+    table.expire_snapshots(retain_max=1)
+    assert fresh(table).changes(after=1, to=2).to_arrow().equals(before)
+    later = tc.Table(replace(table.access, clock=Later()))
+    assert later.remove_orphan_files().files_deleted > 0  # what only the later snapshot had
+    assert fresh(table).changes(after=1, to=2).to_arrow().equals(before)
+
+
 def test_a_branch_of_an_expired_snapshot_names_no_changelog_that_is_gone() -> None:
     table = create(changelog_producer="input")
     put(table, 1)

@@ -61,12 +61,13 @@ def tagged(access: TableAccess, name: str) -> Tag:
 def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
     """What may be made a snapshot again of the ``snapshot`` of a tag.
 
-    Its changelog went with the snapshot that has expired (spec T54).
+    Its changelog went with the snapshot that has expired, unless it is one that outlives snapshots.
     """
-    path = layout.snapshot_path(snapshot.id, access.branch)
-    if snapshot.id >= access.metadata.floor() and access.storage.exists(path):
+    id, branch, exists = snapshot.id, access.branch, access.storage.exists
+    if id >= access.metadata.floor() and exists(layout.snapshot_path(id, branch)):
         return snapshot
-    return without_changelog(snapshot)
+    is_kept = exists(layout.changelog_path(id, branch))
+    return snapshot if is_kept else without_changelog(snapshot)
 
 
 def without_changelog(snapshot: Snapshot) -> Snapshot:
