@@ -1,6 +1,12 @@
+import java.time.DateTimeException;
+import java.util.List;
 import java.util.Map;
+import org.apache.paimon.fs.Path;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.operation.PartitionExpire;
+import org.apache.paimon.partition.PartitionTimeExtractor;
+import org.apache.paimon.partition.actions.SuccessFileMarkDoneAction;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.core.type.TypeReference;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
@@ -47,6 +53,19 @@ final class Upkeep {
                 ArrayNode tags = JSON.createArrayNode();
                 table.tagManager().tagObjects().forEach(tag -> tags.add(tag.getRight()));
                 return tags;
+            case "make_tags":
+                table.store().newTagAutoManager(table).run();
+                return null;
+            case "partition_times":
+                ArrayNode times = JSON.createArrayNode();
+                for (JsonNode asked : ask.get("cases")) {
+                    times.add(time(asked));
+                }
+                return times;
+            case "mark_done":
+                Path folder = new Path(table.location(), name);
+                new SuccessFileMarkDoneAction(table.fileIO(), table.location()).markDone(name);
+                return JSON.readTree(table.fileIO().readFileUtf8(new Path(folder, "_SUCCESS")));
             case "orphans":
                 long before = ask.get("older_than").asLong();
                 long deleted = new LocalOrphanFilesClean(table, before).clean().getDeletedFileCount();
@@ -63,6 +82,19 @@ final class Upkeep {
                 return gone;
             default:
                 throw new IllegalArgumentException("unknown verb " + verb);
+        }
+    }
+
+    /** When the partition of a case is, or the exception that says that it is no time. */
+    private static String time(JsonNode asked) {
+        String pattern = asked.get("pattern").textValue();
+        String formatter = asked.get("formatter").textValue();
+        List<String> keys = JSON.convertValue(asked.get("keys"), new TypeReference<>() {});
+        List<String> values = JSON.convertValue(asked.get("values"), new TypeReference<>() {});
+        try {
+            return new PartitionTimeExtractor(pattern, formatter).extract(keys, values).toString();
+        } catch (DateTimeException | IllegalArgumentException e) {
+            return e.getClass().getSimpleName();
         }
     }
 }

@@ -476,6 +476,36 @@ def test_both_expire_the_same_partitions(
     assert left["ours"] == left["theirs"]
 
 
+def test_a_snapshot_that_paimon_made_again_of_a_tag_lacks_its_changelog_and_nothing_else(
+    paimon: Judge, tmp_path: Path
+) -> None:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("default")
+    options = {"bucket": "1", "write-only": "true", "changelog-producer": "input"}
+    table = catalog.create_table("default.t", SCHEMA, primary_key=("k", "p"), options=options)
+    for key in range(3):
+        put(table, key)
+        if key == 1:
+            table.tags.create("t")
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    theirs = paimon.table(tmp_path, "default.t")
+    theirs.keep("branch", name="b", tag="t")
+    theirs.keep("rollback", name="t")
+    later = tc.Table(replace(table.access, clock=Later()))
+    done = later.remove_orphan_files()
+    made = ["branch/branch-b/snapshot/snapshot-2", "snapshot/snapshot-2"]
+    assert (done.details["lost_changelogs"], done.files_deleted > 0) == (made, True)
+    table = catalog.table("default.t")  # Paimon has written snapshot 2 anew
+    put(table, 7)
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    table.tags.delete("t")
+    branch = paimon.table(tmp_path, "default.t$branch_b")
+    assert [sorted(row[1] for row in side.read()) for side in (theirs, branch)] == [
+        [0, 1, 7],
+        [0, 1],
+    ]
+
+
 def test_each_takes_the_orphans_of_the_other(table: Any, paimon: Judge, tmp_path: Path) -> None:
     for key in range(3):
         put(table, key)
