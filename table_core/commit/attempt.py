@@ -60,7 +60,7 @@ class Attempt:
         if head is None:
             return Carried(properties={}, complete=True)
         if is_ours(head.snapshot):
-            return carried((head.snapshot,))
+            return carried((head.snapshot,), lambda: head.id)
         reply = yield fx.LookupProperties(head.id)
         assert isinstance(reply, Carried)
         return reply

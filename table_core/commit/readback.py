@@ -14,7 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.effects import Head, Search
-from table_core.errors import ForeignOverwriteError
+from table_core.errors import ForeignOverwriteError, OutcomeUnknownError
 from table_core.ondisk.properties import ruled_out_from
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
@@ -131,11 +131,31 @@ def search(
 
 
 def committed_identifiers(
-    snapshots: Iterable[Snapshot], *, user: str, identifiers: Iterable[int]
+    snapshots: Iterable[Snapshot],
+    *,
+    user: str,
+    identifiers: Iterable[int],
+    floor: Callable[[], int],
 ) -> frozenset[int]:
     """Those of the growing ``identifiers`` of ``user`` that have landed.
 
-    ``snapshots`` come newest first; reading stops at the first one of the user (spec 10.4).
+    ``snapshots`` come newest first; reading stops at the first one of the user (spec 10.4).  ``floor`` is
+    asked behind it.
+
+    Raises:
+        OutcomeUnknownError: that one lies below the floor, where a number may have been used again.
     """
-    newest = next((s.commit_identifier for s in snapshots if s.commit_user == user), None)
-    return frozenset() if newest is None else frozenset(i for i in identifiers if i <= newest)
+    mine = next((s for s in snapshots if s.commit_user == user), None)
+    if mine is None:
+        return frozenset()
+    lowest = floor()
+    if mine.id < lowest:
+        raise OutcomeUnknownError(
+            f"the newest commit of {user!r} is snapshot {mine.id}, but history is promised from {lowest} "
+            "on only: whether that snapshot was ever part of the table nobody can say. Look whether its "
+            "rows are there",
+            user=user,
+            id=mine.id,
+            floor=lowest,
+        )
+    return frozenset(i for i in identifiers if i <= mine.commit_identifier)

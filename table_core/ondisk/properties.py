@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.ondisk.snapshot import FIRST_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from table_core.ondisk.snapshot import Snapshot
 
@@ -65,17 +65,29 @@ def carried_properties(snapshot: Snapshot) -> Mapping[str, str]:
     return {k: v for k, v in (snapshot.properties or {}).items() if k.startswith(CARRIED_PREFIX)}
 
 
-def carried(snapshots: Iterable[Snapshot]) -> Carried:
+def carried(snapshots: Iterable[Snapshot], floor: Callable[[], int]) -> Carried:
     """The carried properties as of the first of ``snapshots`` (newest first, without a gap).
 
-    Takes no more snapshots than it needs: one of ours ends the walk, and so does id 1.
+    Takes no more snapshots than it needs: one of ours ends the walk, and so does id 1.  ``floor`` is asked
+    behind them: what lies below it may be a number that was used again by a writer that slept.
     """
-    properties: dict[str, str] = {}
+    walked: list[Snapshot] = []
     for snapshot in snapshots:
+        walked.append(snapshot)
+        if _ends(snapshot):
+            break
+    lowest = floor() if len(walked) > 1 else FIRST_ID
+    known = [snapshot for snapshot in walked if snapshot.id >= lowest]
+    properties: dict[str, str] = {}
+    for snapshot in known:
         properties = dict(carried_properties(snapshot)) | properties
-        if is_ours(snapshot) or snapshot.id == FIRST_ID:
-            return Carried(properties=properties, complete=HISTORY_PROPERTY not in properties)
-    return Carried(properties=properties, complete=False)
+    complete = bool(known) and _ends(known[-1]) and HISTORY_PROPERTY not in properties
+    return Carried(properties=properties, complete=complete)
+
+
+def _ends(snapshot: Snapshot) -> bool:
+    """Whether nothing older has to be asked."""
+    return is_ours(snapshot) or snapshot.id == FIRST_ID
 
 
 def has_landed(properties: Mapping[str, str], user: str, identifier: int, *, growing: bool) -> bool:

@@ -209,7 +209,7 @@ class FakeTable:
         return self.floor()
 
     def do_LookupProperties(self, effect: cx.LookupProperties) -> Any:
-        return carried(self.down_from(effect.newest))
+        return carried(self.down_from(effect.newest), self.floor)
 
     def do_ReadLive(self, effect: cx.ReadLive) -> cx.Live:
         try:

@@ -432,6 +432,10 @@ SCHEDULES = {
         {"flow1": None, "flow2": ErrorKind.CONFLICT},
     ),
     "a foreign commit drops the position": ("flow1> java wa> flow2>", {"flow2": None}),
+    "a flow that slept uses a dead id, and its position is nobody's": (
+        "flow1>Create wa> java expirer> flow1> wb>",
+        {"flow1": ErrorKind.UNKNOWN_OUTCOME},
+    ),
     "two compactions of the same files": (
         "wa> wb> compactor1>ReadHead compactor2>ReadHead compactor1> compactor2>",
         {"compactor1": None, "compactor2": ErrorKind.CONFLICT},

@@ -95,7 +95,8 @@ def test_buckets_are_those_of_the_embedded_engine(
     spark: Any, catalog: tc.Catalog, key: pa.DataType
 ) -> None:
     schema = pa.schema([pa.field("id", key, nullable=False), ("v", pa.string())])
-    rows = pa.table({"id": pa.array(range(500), pa.int64()).cast(key), "v": ["x"] * 500})
+    ids = pa.array(range(500)).cast(pa.decimal128(21, 2)).cast(key)
+    rows = pa.table({"id": ids, "v": ["x"] * 500})
     one, other = (
         catalog.create_table(f"d.{name}", schema, primary_key=("id",), options={"bucket": "5"})
         for name in ("one", "other")

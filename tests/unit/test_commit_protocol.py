@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -134,8 +135,11 @@ def test_a_growing_stream_is_past_what_it_committed(table: Table) -> None:
     assert (late.superseded_by, late.replayed, table.head_id()) == (1, True, 1)
     assert table.put(table.part(), user="me", identifier=7, growing=True).snapshot_ids == (2,)
     history = list(table.down_from(2))
-    assert committed_identifiers(history, user="me", identifiers=[5, 6, 7, 8]) == {5, 6, 7}
-    assert committed_identifiers(history, user="other", identifiers=[5]) == frozenset()
+    found = partial(committed_identifiers, history, floor=lambda: 1)
+    assert found(user="me", identifiers=[5, 6, 7, 8]) == {5, 6, 7}
+    assert found(user="other", identifiers=[5]) == frozenset()
+    with pytest.raises(OutcomeUnknownError, match="promised from 9 on"):
+        committed_identifiers(history, user="me", identifiers=[5], floor=lambda: 9)
 
 
 def test_nothing_to_commit_makes_no_snapshot_unless_forced(table: Table) -> None:

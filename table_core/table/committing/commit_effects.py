@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.table.access import TableAccess
 
-__all__ = ["Performer", "snapshots_backwards"]
+__all__ = ["Performer", "carried_as_of", "snapshots_backwards"]
 
 
 _HISTORY_MAX: Final = 10_000
@@ -37,6 +37,11 @@ def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterat
         if found is None:
             return
         yield found
+
+
+def carried_as_of(access: TableAccess, id: int) -> Carried:
+    """The carried properties as of the snapshot ``id``, the newest."""
+    return carried(snapshots_backwards(access, id, 1), access.metadata.floor)
 
 
 def _history(access: TableAccess, newest: int) -> dict[int, Snapshot]:
@@ -119,7 +124,7 @@ class Performer:
 
     @perform.register(fx.LookupProperties)
     def _lookup_properties(self, effect: fx.LookupProperties) -> Carried:
-        return carried(snapshots_backwards(self.access, effect.newest, 1))
+        return carried_as_of(self.access, effect.newest)
 
     @perform.register(fx.ReadLive)
     def _read_live(self, effect: fx.ReadLive) -> fx.Live:

@@ -15,10 +15,14 @@ from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
-from table_core.ondisk.properties import WRITER_PREFIX, carried, has_landed
+from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
-from table_core.table.committing.commit_effects import Performer, snapshots_backwards
+from table_core.table.committing.commit_effects import (
+    Performer,
+    carried_as_of,
+    snapshots_backwards,
+)
 from table_core.table.results import Commit, CommitAs
 from table_core.table.writing.uncommitted import discard, is_certain
 
@@ -269,12 +273,14 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
     head = access.metadata.head()
     if head is None or not asked:
         return asked
+    known = carried_as_of(access, head.id).properties
+    left = [id for id in asked if not has_landed(known, user, id, growing=True)]
     history = snapshots_backwards(access, head.id, 1)
-    landed = committed_identifiers(history, user=user, identifiers=asked)
-    known = carried(snapshots_backwards(access, head.id, 1)).properties
-    return [
-        id for id in asked if id not in landed and not has_landed(known, user, id, growing=True)
-    ]
+    floor = access.metadata.floor
+    landed = (
+        committed_identifiers(history, user=user, identifiers=left, floor=floor) if left else ()
+    )
+    return [id for id in left if id not in landed]
 
 
 def position(access: TableAccess, name: str) -> str | None:
@@ -282,7 +288,7 @@ def position(access: TableAccess, name: str) -> str | None:
     head = access.metadata.head()
     if head is None:
         return None
-    found = carried(snapshots_backwards(access, head.id, 1))
+    found = carried_as_of(access, head.id)
     if name not in found.properties and not found.complete:
         raise OutcomeUnknownError(
             f"{access.name}: nobody can say whether property {name!r} was ever set, because "
