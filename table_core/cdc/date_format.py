@@ -5,20 +5,21 @@ Source: ``java.time.format.DateTimeFormatter#ofPattern``.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.datatypes.date_pattern import date_parts
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from table_core.datatypes.date_pattern import DatePart
+
 __all__ = ["date_format", "pattern_parts"]
 
-_PARTS: Final = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
 _NUMBERS: Final[dict[str, Callable[[pa.Array], pa.Array]]] = {
     "y": pc.year,
     "u": pc.year,
@@ -39,28 +40,21 @@ _NANOS_DIGITS: Final = 9
 _LONGEST: Final = {"M": 2, "L": 2, "d": 2, "D": 3, "Q": 2, "H": 2, "h": 2, "m": 2, "s": 2}
 
 
-def pattern_parts(pattern: str) -> tuple[tuple[str, bool], ...]:
-    """The parts of a pattern, and whether each is literal text.
+def pattern_parts(pattern: str) -> list[DatePart]:
+    """The fields and texts of a pattern.
 
     Raises:
-        ArgumentError: it has a letter that is not supported, or a quote without its other half.
+        ArgumentError: it has a letter that is not supported, or a character that means something else.
     """
-    found, at = [], 0
-    for match in _PARTS.finditer(pattern):
-        if match.start() != at:
-            break
-        at = match.end()
-        quoted, letters, _, other = match.groups()
-        if letters is None:
-            text = other if quoted is None else quoted.replace("''", "'") or "'"
-            found.append((text, True))
-        elif _is_known(letters):
-            found.append((letters, False))
-        else:
-            raise _refused(pattern, f"{letters!r} is not supported")
-    if at != len(pattern):
-        raise _refused(pattern, "a quote has no other half")
-    return tuple(found)
+    try:
+        parts = date_parts(pattern)
+    except ValueError as error:
+        raise _refused(pattern, str(error)) from error
+    for part in parts:
+        if part.letters and not _is_known(part.letters):
+            raise _refused(pattern, f"{part.letters!r} is not supported")
+    # What is optional is written where there is a value, and here every field has one.
+    return [part for part in parts if not part.mark]
 
 
 def _is_known(letters: str) -> bool:
@@ -87,8 +81,8 @@ def date_format(moment: pa.Array, pattern: str) -> pa.Array:
         ArgumentError: the pattern is not supported.
     """
     parts = [
-        pa.scalar(text) if is_literal else _part(moment, text)
-        for text, is_literal in pattern_parts(pattern)
+        _part(moment, part.letters) if part.letters else pa.scalar(part.text)
+        for part in pattern_parts(pattern)
     ]
     return pc.binary_join_element_wise(*parts, "")
 

@@ -17,10 +17,13 @@ from calendar import isleap, monthrange
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.date_pattern import date_parts
 from table_core.errors import UnsupportedFeatureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
+
+    from table_core.datatypes.date_pattern import DatePart
 
 __all__ = ["lenient_time", "parser_of"]
 
@@ -28,8 +31,7 @@ _FIELDS: Final = {"y": "year", "u": "year", "M": "month", "L": "month", "d": "da
 _FIELDS_BELOW: Final = {"m": "minute", "s": "second", "S": "fraction", "D": "day_of_year"}
 _WIDEST: Final = 19
 _END_OF_DAY: Final = 24
-_TOKEN: Final = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(.)", re.DOTALL)
-_RESERVED: Final = frozenset("{}#'")
+_MARKS: Final = {"[": "(?:", "]": ")?"}
 _DEFAULT: Final = re.compile(
     r"(?P<year>-?\d{1,10})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
     r"(?: (?P<hour>\d{1,2}):(?P<minute>\d{1,2}):(?P<second>\d{1,2})(?:\.(?P<fraction>\d{1,9}))?)?",
@@ -81,22 +83,23 @@ def _expression(pattern: str) -> str:
     """The regular expression of a pattern; a field that occurs twice must agree with itself."""
     out: list[str] = []
     seen: set[str] = set()
-    tokens = list(_TOKEN.finditer(pattern))
-    if any(t[3] in _RESERVED for t in tokens) or not _is_nested(t[3] for t in tokens):
-        raise _unsupported(pattern, pattern)
-    for at, token in enumerate(tokens):
-        letter = token[2]
-        if letter is None:
-            out.append(_literal(token))
+    try:
+        parts = date_parts(pattern)
+    except ValueError as error:
+        raise _unsupported(pattern, pattern) from error
+    for at, part in enumerate(parts):
+        letters = part.letters
+        if not letters:
+            out.append(_MARKS[part.mark] if part.mark else re.escape(part.text))
             continue
-        name = _FIELDS.get(letter) or _FIELDS_BELOW.get(letter)
-        name = "short_year" if token[0] in {"yy", "uu"} else name
-        widths = _widths(letter, len(token[0])) if name else None
+        name = _FIELDS.get(letters[0]) or _FIELDS_BELOW.get(letters[0])
+        name = "short_year" if letters in {"yy", "uu"} else name
+        widths = _widths(letters) if name else None
         if name is None or widths is None:
-            raise _unsupported(pattern, token[0])
+            raise _unsupported(pattern, letters)
         digits = rf"\d{{{widths[0]},{widths[1]}}}"
-        if widths[0] != widths[1] or letter in "yu":
-            after = sum(_fixed(tokens, at + 1))
+        if widths[0] != widths[1] or letters[0] in "yu":
+            after = sum(_fixed(parts[at + 1 :]))
             digits += rf"(?=\d{{{after}}}(?!\d))"
         out.append(f"(?P={name})" if name in seen else f"(?P<{name}>{digits})")
         seen.add(name)
@@ -111,26 +114,9 @@ def _unsupported(pattern: str, what: str) -> UnsupportedFeatureError:
     )
 
 
-def _is_nested(marks: Iterable[str | None]) -> bool:
-    """Whether every ``]`` ends a part that began."""
-    depth = 0
-    for mark in marks:
-        depth += {"[": 1, "]": -1}.get(mark or "", 0)
-        if depth < 0:
-            return False
-    return True
-
-
-def _literal(token: re.Match[str]) -> str:
-    if token[1] is not None:
-        return re.escape(token[1].replace("''", "'") or "'")
-    if token[3] == "[":
-        return "(?:"
-    return ")?" if token[3] == "]" else re.escape(token[3])
-
-
-def _widths(letter: str, count: int) -> tuple[int, int] | None:
+def _widths(letters: str) -> tuple[int, int] | None:
     """The fewest and the most digits of a field; None: it is text, or there is no such field."""
+    letter, count = letters[0], len(letters)
     if letter == "S":
         return (count, count) if count <= 9 else None
     if letter in "yu":
@@ -141,11 +127,11 @@ def _widths(letter: str, count: int) -> tuple[int, int] | None:
     return {1: (1, _WIDEST), 2: (2, 2)}.get(count)
 
 
-def _fixed(tokens: list[re.Match[str]], start: int) -> Iterator[int]:
-    """The widths of the fields of fixed width that follow at once."""
-    for token in tokens[start:]:
-        widths = _widths(token[2], len(token[0])) if token[2] else None
-        if widths is None or widths[0] != widths[1] or token[0] in {"yyyy", "uuuu"}:
+def _fixed(parts: list[DatePart]) -> Iterator[int]:
+    """The widths of the fields of fixed width that begin ``parts``."""
+    for part in parts:
+        widths = _widths(part.letters) if part.letters else None
+        if widths is None or widths[0] != widths[1] or part.letters in {"yyyy", "uuuu"}:
             return
         yield widths[0]
 

@@ -26,13 +26,35 @@ from table_core.schema.validate_fields import field_option_problems
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.options.table import TableOptions
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["problems_of", "unsupported_feature"]
+__all__ = ["misplacing", "problems_of", "unsupported_feature"]
 
 _NO_KEY_ROOTS: Final = frozenset({Root.VARIANT, Root.BLOB})
 _MOD_ROOTS: Final = frozenset({Root.INT, Root.BIGINT})
 _TIME_ROOTS: Final = frozenset({Root.INT, Root.BIGINT, Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
+_ELSEWHERE: Final = (
+    ("type", ("table", "materialized-table"), "its rows are not in its snapshots"),
+    ("manifest.format", ("avro",), "its manifests are to be read in that format"),
+    ("chain-table.enabled", ("false",), "its rows are put together from two branches"),
+)
+"""Options that put rows elsewhere: each with its values that do not, and why."""
+_ELSEWHERE_ON_SCAN: Final = (
+    ("scan.primary-branch", ("",), "that branch is to be read before this one"),
+    ("scan.bucket", ("",), "one bucket alone is to be read"),
+)
+
+
+def misplacing(options: TableOptions, *, on_scan: bool = False) -> tuple[str, str] | None:
+    """The option that puts rows where this release does not look, and why it does; None: none does.
+
+    ``on_scan``: also those that only say which rows a scan gives.
+    """
+    for key, harmless, why in (*_ELSEWHERE, *(_ELSEWHERE_ON_SCAN if on_scan else ())):
+        if options.raw.get(key, harmless[0]).strip().lower() not in harmless:
+            return key, why
+    return None
 
 
 def unsupported_feature(schema: TableSchema) -> str | None:
@@ -48,9 +70,8 @@ def unsupported_feature(schema: TableSchema) -> str | None:
     ):
         if options.get(option):
             return option.key
-    for key, harmless in (("chain-table.enabled", "false"), ("manifest.format", "avro")):
-        if options.raw.get(key, harmless).strip().lower() != harmless:
-            return key
+    if (misplaced := misplacing(options)) is not None:
+        return misplaced[0]
     if any(isinstance(f.type, Atomic) and f.type.root is Root.BLOB for f in schema.fields):
         return "blob"
     return None

@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.spark.session import context_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -26,7 +28,7 @@ class TaskProgress:
         self._told: tuple[int, int, int] | None = None
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
-        context = getattr(session, "_sc", None)
+        context = context_of(session)
         if context is not None:
             status = context.statusTracker()
             self._thread = threading.Thread(target=self._ask, args=(status,), daemon=True)

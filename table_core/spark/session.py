@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["SQL_DEFAULTS", "open_session", "parallelism", "started"]
+__all__ = ["SQL_DEFAULTS", "context_of", "open_session", "parallelism", "started"]
 
 SQL_DEFAULTS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
@@ -75,9 +75,14 @@ def started(session: SparkSession | Callable[[], SparkSession]) -> SparkSession:
     return session() if callable(session) else session
 
 
+def context_of(session: SparkSession) -> SparkContext | None:
+    """The context of a classic session; None over Connect, where ``sparkContext`` raises."""
+    return getattr(session, "_sc", None)
+
+
 def parallelism(session: SparkSession) -> int:
     """How many tasks run at once."""
-    context = getattr(session, "_sc", None)
+    context = context_of(session)
     if context is not None:
         return max(1, int(context.defaultParallelism))
     asked = session.conf.get("spark.default.parallelism", None)

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
 
-__all__ = ["backed", "conformed", "misfit", "missing_columns", "read_batch", "written_table"]
+__all__ = [
+    "conformed",
+    "misfit",
+    "missing_columns",
+    "read_batch",
+    "without_hidden_nulls",
+    "written_table",
+]
 
 
 def conformed(column: Any, target: pa.DataType) -> Any:
@@ -83,37 +90,38 @@ def _check_required(array: Any, target: Any) -> None:
         _check_required(values, member.type)
 
 
-def backed(column: Any) -> Any:
-    """``column`` (array or chunked array) with something in NOT NULL members of what is missing itself.
+def without_hidden_nulls(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """``column`` with something in NOT NULL members of what is missing itself.
 
     Nulls there mean nothing, and ``take`` leaves some, but Arrow refuses to write them to Parquet.
     """
     if not _has_required(column.type):
         return column
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return pa.chunked_array([_backed(chunk, required=False) for chunk in chunks], column.type)
+    return pa.chunked_array(
+        [_filled(chunk, required=False) for chunk in column.chunks], column.type
+    )
 
 
-def _backed(array: Any, *, required: bool) -> Any:
+def _filled(array: Any, *, required: bool) -> Any:
     """``array`` so; with ``required`` its own nulls are those below a missing value."""
     type_ = array.type
     if not (required and array.null_count) and not _has_required(type_):
         return array
     if pa.types.is_struct(type_):
         members = list(type_)
-        parts = [_backed(array.field(i), required=not m.nullable) for i, m in enumerate(members)]
+        parts = [_filled(array.field(i), required=not m.nullable) for i, m in enumerate(members)]
         mask = None if required or not array.null_count else array.is_null()
         return pa.StructArray.from_arrays(parts, fields=members, mask=mask)
     below = []
     if pa.types.is_map(type_):
         members = [type_.key_field, type_.item_field]
         parts = [
-            _backed(part, required=not member.nullable)
+            _filled(part, required=not member.nullable)
             for part, member in zip((array.keys, array.items), members, strict=True)
         ]
         below = [pa.StructArray.from_arrays(parts, fields=members)]
     elif pa.types.is_list(type_):
-        below = [_backed(array.values, required=not type_.value_field.nullable)]
+        below = [_filled(array.values, required=not type_.value_field.nullable)]
     there, *rest = array.buffers()[: type_.num_buffers]
     buffers = [None if required else there, *rest]
     return pa.Array.from_buffers(

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import OptionError
 from table_core.options import parse
-from table_core.storage.conform import backed, written_table
+from table_core.storage.conform import without_hidden_nulls, written_table
 from table_core.storage.data_format import close_quietly, encoding, own_option
 from table_core.storage.parquet_encoding import choose_encodings
 from table_core.storage.stored_schema import PARQUET_ID, leaf_paths, schema_with_ids
@@ -110,7 +110,8 @@ class ParquetFileWriter:
                 self._writer = self._opened(table)
             self._writer.write_table(
                 pa.Table.from_arrays(
-                    [backed(column) for column in table.columns], schema=self._writer.schema
+                    [without_hidden_nulls(column) for column in table.columns],
+                    schema=self._writer.schema,
                 ),
                 row_group_size=group_rows,
             )

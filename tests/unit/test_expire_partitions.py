@@ -78,6 +78,7 @@ def test_without_a_formatter_times_are_read_leniently(text: str, time: datetime 
         ("yyyyMMddHHmmss", "20240131010203", at(2024, 1, 31, 1, 2, 3)),
         ("yyMMdd", "240131", at(2024, 1, 31)),
         ("yyyy-MM-dd[ HH:mm]", "2024-01-31", at(2024, 1, 31)),
+        ("yyyy-MM-dd[ HH[:mm", "2024-01-31 05", at(2024, 1, 31, 5)),
         ("yyyy-MM-dd", "2023-02-31", at(2023, 2, 28)),
         ("yyyy-MM-dd", "2023-02-32", None),
         ("yyyy-MM-dd", "2023-00-01", None),

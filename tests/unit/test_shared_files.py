@@ -152,12 +152,18 @@ def test_a_tag_leaves_what_the_tag_beside_it_has(gone: str) -> None:
     assert data_files(table) == 1 + len(left.popitem()[1])
 
 
-def test_a_rollback_to_an_expired_snapshot_names_no_changelog_that_is_gone() -> None:
+def with_tag_of_expired() -> Any:
+    """A table with two changes; of the first only the tag ``t`` is left."""
     table = create(changelog_producer="input")
     put(table, 1)
     table.tags.create("t")
     put(table, 2)
     table.expire_snapshots(retain_max=1)
+    return table
+
+
+def test_a_rollback_to_an_expired_snapshot_names_no_changelog_that_is_gone() -> None:
+    table = with_tag_of_expired()
     table.rollback_to(tag="t")
     copy = fresh(table)
     assert (keys(copy), keys(copy, tag="t")) == ([1], [1])
@@ -187,11 +193,7 @@ def test_a_rollback_to_an_expired_snapshot_delivers_the_changelog_that_outlived_
 
 
 def test_a_branch_of_an_expired_snapshot_names_no_changelog_that_is_gone() -> None:
-    table = create(changelog_producer="input")
-    put(table, 1)
-    table.tags.create("t")
-    put(table, 2)
-    table.expire_snapshots(retain_max=1)
+    table = with_tag_of_expired()
     table.branches.create("b", tag="t")
     copy = fresh(table)
     later = tc.Table(replace(copy.access, clock=Later()))

@@ -19,6 +19,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -123,13 +124,12 @@ class StandaloneLauncher:
         os.makedirs(folder, mode=0o700)
         conf = {k: v for k, v in self.spark.conf.items() if k not in _ON_COMMAND_LINE}
         options = {**spec.options, "spark.master": self.spark.master, **conf}
-        arguments = write_job(folder, replace(spec, options=options))
-        arguments += ["--progress", str(folder / _PROGRESS_FILE)]
-        try:
+        with ExitStack() as refused:
+            refused.callback(shutil.rmtree, folder, ignore_errors=True)
+            arguments = write_job(folder, replace(spec, options=options))
+            arguments += ["--progress", str(folder / _PROGRESS_FILE)]
             answer = self._call("create", self.request(spec, arguments))
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            refused.pop_all()
         return Submission(str(answer["submissionId"]), str(folder))
 
     def request(self, spec: JobSpec, arguments: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from table_core.errors import ArgumentError, TableError
 from table_core.spark.failures import carried
+from table_core.spark.session import context_of
 from table_core.spark.source_writing import (
     Written,
     compacted,
@@ -61,7 +62,7 @@ def write_batch(
             checkpoint was deleted or taken back.
         TableError: as for ``table_core.spark.write``.
     """
-    context = getattr(df.sparkSession, "_sc", None)
+    context = context_of(df.sparkSession)
     query_id = None if context is None else context.getLocalProperty(_QUERY)
     batch = BatchCommit.of(table.access, name=name, user=name, query_id=query_id, batch=batch_id)
     return write_frame(df, table, batch.commit, mode)

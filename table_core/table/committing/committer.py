@@ -275,11 +275,11 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
         return asked
     known = carried_as_of(access, head.id).properties
     left = [id for id in asked if not has_landed(known, user, id, growing=True)]
+    if not left:
+        return []
     history = snapshots_backwards(access, head.id, 1)
     floor = access.metadata.floor
-    landed = (
-        committed_identifiers(history, user=user, identifiers=left, floor=floor) if left else ()
-    )
+    landed = committed_identifiers(history, user=user, identifiers=left, floor=floor)
     return [id for id in left if id not in landed]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import NotFoundError, SchemaError, UnsupportedFeatureError
@@ -17,6 +17,7 @@ from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
 from table_core.scan.split import deletion_refs, hides_level0
 from table_core.scan.time_travel import at_or_before
+from table_core.schema.validate import misplacing
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.states.branches import branch_access
 
@@ -39,16 +40,6 @@ __all__ = [
     "plan_with_fallback",
     "refuse_unreadable",
 ]
-
-
-_ELSEWHERE: Final = (
-    ("type", ("table", "materialized-table"), "its rows are not in its snapshots"),
-    ("manifest.format", ("avro",), "its manifests are to be read in that format"),
-    ("chain-table.enabled", ("false",), "its rows are put together from two branches"),
-    ("scan.primary-branch", ("",), "that branch is to be read before this one"),
-    ("scan.bucket", ("",), "one bucket alone is to be read"),
-)
-"""Options that put rows elsewhere, or leave some out: each with its values that do not, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +174,8 @@ def plan_with_fallback(
 ) -> ScanPlan:
     """``snapshot``, and of the fallback branch the partitions that ``snapshot`` lacks.
 
-    It lacks those too of which it only has files that batch reads do not see.  The fallback's state is its newest; with an ``explicit`` one its newest of that time.
+    It lacks those too of which it only has files that batch reads do not see.  The fallback's state
+    is its newest; with an ``explicit`` snapshot its newest of that time.
     """
     main = planner.plan(snapshot)
     hidden = hides_level0(planner.access.schema, planner.access.options)
@@ -227,13 +219,13 @@ def refuse_unreadable(access: TableAccess) -> None:
             "versions of a row by snapshot",
             feature="sequence.snapshot-ordering",
         )
-    raw = access.options.raw
-    for key, harmless, why in _ELSEWHERE:
-        if raw.get(key, harmless[0]).strip().lower() not in harmless:
-            raise UnsupportedFeatureError(
-                f"{access.name} has {key}={raw[key]}: {why}, which this release does not do",
-                feature=key,
-            )
+    misplaced = misplacing(access.options, on_scan=True)
+    if misplaced is not None:
+        key, why = misplaced
+        raise UnsupportedFeatureError(
+            f"{access.name} has {key}={access.options.raw[key]}: {why}, which this release does not do",
+            feature=key,
+        )
 
 
 def _is_blob(type_: DataType) -> bool:

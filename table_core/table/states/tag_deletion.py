@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.commit.protocol import drive
 from table_core.expire.plan import Pins
 from table_core.expire.tags import Forgotten, forget_tag
-from table_core.table.results import ResultDocument
+from table_core.table.results import unchanged
 from table_core.table.states.other_branches import tag_documents
 from table_core.table.states.tags import tag_names, tagged
 from table_core.table.upkeep.expire_effects import Performer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = ["delete_tags", "forget_state"]
 
@@ -67,17 +68,13 @@ def _told(
     started_ms: int,
     dry_run: bool,
 ) -> ResultDocument:
-    head = access.metadata.head_id()
-    return ResultDocument(
-        action=action,
-        table=access.name,
-        snapshot_before=head,
-        snapshot_after=head,
+    return replace(
+        unchanged(
+            access, action, {**details, "metadata_files_deleted": done.metadata}, dry_run=dry_run
+        ),
         files_deleted=done.files,
         bytes_deleted=done.bytes,
         seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={**details, "metadata_files_deleted": done.metadata},
     )
 
 

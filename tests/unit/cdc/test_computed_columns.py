@@ -49,6 +49,7 @@ def computed(text: str, type_: str, *values: Any) -> list[Any]:
         ("'it''s' yyyy", ["it's 2024", "it's 1969"]),
         ("yyyy%HH''", ["2024%15'", "1969%00'"]),
         ("'yyyy''T''HH'", ["2024T15", "1969T00"]),
+        ("yyyy[-MM] [HH", ["2024-02 15", "1969-12 00"]),
     ],
 )
 def test_patterns_of_dates(pattern: str, wanted: list[str]) -> None:
@@ -100,7 +101,7 @@ def test_constants_need_no_column() -> None:
     "text",
     [
         "year", "c=year()", "c=year(v, 4)", "c=year(v, seconds)", "c=soundex(v)", "c=now(v)",
-        "c=date_format(v)", "c=date_format(v, yyyy-ww)", "c=date_format(v, yyyy'x)",
+        "c=date_format(v)", "c=date_format(v, yyyy-ww)", "c=date_format(v, yyyy'x)", "c=date_format(v, yyyy])", "c=date_format(v, yyyy#)",
         "c=date_format(v, MMMMM)", "c=substring(v)", "c=substring(v, -1)", "c=substring(v, 3, 3)",
         "c=substring(v, a)", "c=truncate(v)", "c=truncate(v, x)", "c=upper(v, 1)",
         "c=cast()", "c=cast(1, NUMBER)",
