@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parent.parent
 CACHE = PROJECT / ".cache"
 PINS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
-DEFAULT = "W1,W2,W3,W3k,W4a,W4,W4r,W4f,W4k,W5,W5x,W6,W6r,W7,W7r,S3,C3,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
+DEFAULT = "W1,W2,W3,W3k,W4a,W4,W4r,W4f,W4k,W5,W5x,W6,W6r,W7,W7r,S3,C3,L3,L3k,L6,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
 
 Measured = dict[str, Any]
 
@@ -98,6 +98,9 @@ def run(
         for workload in workloads:
             turn = number % len(engines)
             for engine in (*engines[turn:], *engines[:turn]):
+                if workload.only and engine not in workload.only:
+                    found.setdefault((workload.name, engine), [])
+                    continue
                 one = measure(engine, workload, home, scale)
                 found.setdefault((workload.name, engine), []).append(one)
                 shown = f"{one['seconds']:8.3f} s" if "seconds" in one else str(one)[:120]

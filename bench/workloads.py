@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +20,8 @@ __all__ = ["WORKLOADS", "Workload"]
 KEY_TABLE = {"bucket": "4", "write-only": "true", "file.compression": "zstd"}
 COMMITS = 500
 PARTITIONS = 2000
+TIMES = 10
+FAST = ("ours", "pypaimon+rust")
 
 
 Run = Callable[[Engine, Rows, Stopwatch], str]
@@ -26,12 +29,16 @@ Run = Callable[[Engine, Rows, Stopwatch], str]
 
 @dataclass(frozen=True)
 class Workload:
-    """``run`` returns a checksum, the same for every engine.  ``after``: must have run before."""
+    """``run`` returns a checksum, the same for every engine.  ``after``: must have run before.
+
+    ``only``: the engines that are asked; all, if none is named.
+    """
 
     name: str
     title: str
     run: Run
     after: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
 
 def bulk_load(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
@@ -84,17 +91,17 @@ def otherwise(key: str) -> tuple[Run, Run]:
     return load, read
 
 
-def lookup(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+def lookup(engine: Engine, rows: Rows, watch: Stopwatch, name: str = "keyed") -> str:
     """The median of nine lookups of one key each, after three to warm up."""
     size = rows.base().num_rows
     keys = [size * number // 13 for number in range(1, 13)]
     for key in keys[:3]:
-        engine.read("keyed", None, ("id", key))
+        engine.read(name, None, ("id", key))
     found, taken = 0, []
     for key in keys[3:]:
         one = Stopwatch(engine)
         with one():
-            found += engine.read("keyed", None, ("id", key)).num_rows
+            found += engine.read(name, None, ("id", key)).num_rows
         taken.append(one.seconds)
     watch.seconds = sorted(taken)[len(taken) // 2]
     return str(found)
@@ -149,6 +156,25 @@ def lookup_changes(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
         for part in parts:
             engine.write("looked", part)
     return str(sum(part.num_rows for part in parts))
+
+
+def large_load(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    """Ten times what W1 and W2 write."""
+    large = rows.times(TIMES)
+    engine.create("large", KEYED, ["id"], KEY_TABLE)
+    with watch():
+        for part in (large.base(), *large.upserts()):
+            engine.write("large", part)
+    return str(large.base().num_rows)
+
+
+def large_changes(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
+    """One of the upserts of W6, into ten times the rows."""
+    _loaded(engine, rows.times(TIMES), "far", {"changelog-producer": "lookup"})
+    part = rows.upserts()[0]
+    with watch():
+        engine.write("far", part)
+    return str(part.num_rows)
 
 
 def lookup_read(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
@@ -349,6 +375,10 @@ WORKLOADS = (
     Workload("S3", "text key: merge on read", read_string, ("S1",)),
     Workload("C1", "composite key: load and upserts", load_composite),
     Workload("C3", "composite key: merge on read", read_composite, ("C1",)),
+    Workload("L1", "10 M rows: load and upserts", large_load, only=FAST),
+    Workload("L3", "10 M rows: merge on read", partial(group, name="large"), ("L1",), FAST),
+    Workload("L3k", "10 M rows: lookup by key, warm", partial(lookup, name="large"), ("L1",), FAST),
+    Workload("L6", "10 M rows: 50 k upserts with lookup changelog", large_changes, only=("ours",)),
     Workload("W8", "append 5 M narrow rows", append),
     Workload("W8r", "scan them", scan, ("W8",)),
     Workload("W8f", "pyarrow.dataset on its files", scan_files, ("W8",)),
