@@ -28,7 +28,6 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StringType, StructField, StructType
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import OptionError
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
 from table_core.spark.reading import read_splits, shown_fields
@@ -80,7 +79,7 @@ class PaimonSource(DataSource):
         """The columns, of the snapshot that the options name."""
         with carried():
             options = SourceOptions.of(self.options)
-            columns = spark_schema(shown_fields(options.scan(None).reader, options.nanoseconds))
+            columns = spark_schema(shown_fields(options.described(), options.nanoseconds))
             if options.changelog and ROW_KIND_COLUMN not in columns.fieldNames():
                 return StructType([StructField(ROW_KIND_COLUMN, StringType()), *columns])
             return columns
@@ -154,13 +153,8 @@ class _Writer(DataSourceArrowWriter):
 
     def __init__(self, options: SourceOptions, schema: StructType, *, overwrite: bool) -> None:
         with carried():
-            if options.overwrite_mode not in {"table", "partitions"}:
-                raise OptionError(
-                    f"overwrite-mode={options.overwrite_mode!r}: use 'table' or 'partitions'",
-                    option="overwrite-mode",
-                    value=options.overwrite_mode,
-                )
-            self._overwrite = options.overwrite_mode if overwrite else None
+            self._overwrite = options.replaced(overwrite)
+            self._replaces = overwrite
             self._commit = options.commit
             self._table = options.open(fields_of(typed(schema)))
             refuse_unwritable(self._table.access, adds_only=True)
@@ -169,13 +163,15 @@ class _Writer(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task."""
         with carried():
-            return Written(write_rows(self._table.access, self._names, iterator))
+            return Written(
+                write_rows(self._table.access, self._names, iterator, replaces=self._replaces)
+            )
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all of it visible, with the compaction that goes along."""
         with carried():
-            results = results_of(self._table.access, messages)
-            if self._overwrite is None:
+            results = results_of(self._table.access, messages, replaces=self._replaces)
+            if not self._replaces:
                 results.append(compacted(self._table.access, results))
             self._table.commit(results, self._commit, self._overwrite)
 

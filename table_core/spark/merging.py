@@ -79,7 +79,7 @@ def merge_into(
     """
     access, commit, when = table.access, commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
-    clauses.refuse_no_clause(when)
+    clauses.refuse_clauses(access, when)
     columns = clauses.columns_of(access, on)
     done, counts = find_commit(access, commit), Counter[str]()
     if done is None:

@@ -91,6 +91,7 @@ class NativeScan:
         ours = (
             keys_scan.SCAN_IGNORE_LOST_FILES,
             keys_scan.SCAN_IGNORE_CORRUPT_FILES,
+            keys_scan.SCAN_PLAN_SORT_PARTITION,  # Spark reads the largest file first
         )
         return (
             self.reader.form is RowForm.STATE

@@ -16,6 +16,7 @@ from table_core.errors import DataError, error_to_document
 from table_core.spark.conditions import named
 from table_core.spark.failures import MARK
 from table_core.spark.schema_bridge import spark_type
+from table_core.spark.writing import spelled
 from table_core.table.changing import merge_into as clauses
 from table_core.table.changing.row_deletes import carried_by_deletes
 
@@ -46,6 +47,9 @@ class MergePairs:
         on: Mapping[str, str],
         when: tuple[MergeClause, ...],
     ) -> None:
+        if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+            source = source.toDF(*spelled(source.columns, access))
+            on = dict(zip(on, spelled(on.values(), access), strict=True))
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import ArgumentError, OptionError
+from table_core.errors import ArgumentError, NotFoundError, OptionError
 from table_core.predicate.expression import And
 from table_core.predicate.sql import parse_where
 from table_core.scan.stream_offset import ReadLimit
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.predicate.expression import Condition
-    from table_core.table.reading.scan import Scan
+    from table_core.table.reading.scan import RowReader, Scan
 
 __all__ = ["SourceOptions"]
 
@@ -90,7 +90,6 @@ class SourceOptions:
                     )
                 table[canonical] = value
             columns = [name.strip() for name in options.get("columns", "").split(",")]
-            identifier = options.get("commit-identifier")
             return cls(
                 path=options["path"],
                 columns=tuple(columns) if any(columns) else None,
@@ -107,7 +106,7 @@ class SourceOptions:
                 overwrite_mode=options.get("overwrite-mode", "table"),
                 commit=CommitAs(
                     user=options.get("commit-user"),
-                    identifier=None if identifier is None else int(identifier),
+                    identifier=_identifier(options),
                 ),
                 changelog=_flag(
                     options, "read.changelog", default=table.get("scan.mode") == "latest"
@@ -128,10 +127,38 @@ class SourceOptions:
         ``rows`` that are to be written may create it (``auto-create``) or change its columns
         (``write.merge-schema``).
         """
-        table = open_table(self.path, schema=rows, options=self.table, storage_options=self.storage)
+        columns = rows and tuple(each for each in rows if each.name != ROW_KIND_COLUMN)
+        table = open_table(
+            self.path, schema=columns, options=self.table, storage_options=self.storage
+        )
         if rows is None or not self.merge_schema:
             return table
         return Table(widened(table.access, rows))
+
+    def described(self) -> RowReader:
+        """What knows the columns: of the state that the options name, now where there is none.
+
+        A stream may begin before everything that is there; a batch is refused when it is planned.
+        """
+        try:
+            return self.scan(None).reader
+        except NotFoundError:
+            newest = {k: v for k, v in self.table.items() if not k.startswith("scan.")}
+            return replace(self, table=newest).scan(None).reader
+
+    def replaced(self, overwrite: bool) -> str | None:
+        """What rows that overwrite replace: the ``table``, or the ``partitions`` that occur.
+
+        Raises:
+            OptionError: ``overwrite-mode`` is neither.
+        """
+        if self.overwrite_mode not in {"table", "partitions"}:
+            raise OptionError(
+                f"overwrite-mode={self.overwrite_mode!r}: use 'table' or 'partitions'",
+                option="overwrite-mode",
+                value=self.overwrite_mode,
+            )
+        return self.overwrite_mode if overwrite else None
 
     def scan(self, where: Condition | None, columns: Sequence[str] | None = None) -> Scan:
         """The rows of the state that the options name, where ``where`` holds too.
@@ -163,3 +190,15 @@ def _count(options: Mapping[str, str], key: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise OptionError(f"{key}={text!r} is no positive number", option=key, value=text)
     return int(text)
+
+
+def _identifier(options: Mapping[str, str]) -> int | None:
+    text = options.get("commit-identifier")
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError as error:
+        raise OptionError(
+            f"commit-identifier={text!r} is no whole number", option="commit-identifier", value=text
+        ) from error

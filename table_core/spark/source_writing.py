@@ -1,7 +1,8 @@
 """Rows of tasks that see any bucket, as ``format("paimon")`` gets them: written, then committed as one.
 
 A data source cannot ask for a distribution.  So the tasks interleave their sequence numbers and
-compact nothing; whoever commits numbers what tasks could not, and compacts along.
+compact nothing; whoever commits numbers what tasks could not, deals out dynamic buckets where several
+tasks did, and compacts along.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.scan.split import Split
 from table_core.spark.writing import prepared
 from table_core.table.committing.committer import parts_of
 from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.data_files import FileFactory
-from table_core.table.writing.uncommitted import discard
+from table_core.table.writing.uncommitted import discard, undone_by
 from table_core.table.writing.writer import Numbering, WriteResult
 
 if TYPE_CHECKING:
@@ -44,11 +48,15 @@ class Written(WriterCommitMessage):
 
 
 def write_rows(
-    access: TableAccess, names: Sequence[str], batches: Iterator[pa.RecordBatch]
+    access: TableAccess,
+    names: Sequence[str],
+    batches: Iterator[pa.RecordBatch],
+    *,
+    replaces: bool,
 ) -> WriteResult:
     """Write the rows of this task, numbered so that no other task uses the same numbers.
 
-    ``names`` are the columns of ``batches`` in the table's spelling.
+    ``names`` are the columns of ``batches`` in the table's spelling; ``replaces``: what is there goes.
     """
     context = TaskContext.get()
     task = 0 if context is None else context.partitionId()
@@ -60,27 +68,24 @@ def write_rows(
     keyed = access.schema.is_key_table
     numbering = Numbering(offset=task, step=_TASKS_MAX) if keyed else None
     rows = (batch.rename_columns(list(names)) for batch in batches)
-    return prepared(access, rows, numbering)
+    return prepared(access, rows, numbering, replaces=replaces)
 
 
 def results_of(
-    access: TableAccess, messages: Sequence[WriterCommitMessage | None]
+    access: TableAccess, messages: Sequence[WriterCommitMessage | None], *, replaces: bool
 ) -> list[WriteResult]:
     """What the tasks wrote, ready for one commit.
 
     Raises:
-        UnsupportedFeatureError: several tasks gave out dynamic buckets; their files are gone.
+        UnsupportedFeatureError: several tasks moved keys between partitions; their files are gone.
     """
     results = [message.result for message in messages if isinstance(message, Written)]
     schema = access.schema
     if schema.is_key_table and schema.bucket == -1 and sum(bool(r.changes) for r in results) > 1:
+        with undone_by(lambda: discard(access, parts_of(results))):
+            dealt = _dealt_anew(access, results, replaces=replaces)
         discard(access, parts_of(results))
-        raise UnsupportedFeatureError(
-            f"{access.name} has dynamic buckets, which one task at a time gives out: write with "
-            "coalesce(1), with table_core.spark.write, or in a stream with write_batch inside "
-            "foreachBatch",
-            feature="dynamic buckets from several tasks of a data source",
-        )
+        return [dealt]
     if not access.schema.is_key_table and access.schema.bucket > 0:
         return _renumbered(results)
     return results
@@ -101,6 +106,34 @@ def take_back(access: TableAccess, messages: Sequence[WriterCommitMessage | None
     written = [message.result for message in messages if isinstance(message, Written)]
     if len(written) < len(messages):
         discard(access, parts_of(written))
+
+
+def _dealt_anew(
+    access: TableAccess, results: Sequence[WriteResult], *, replaces: bool
+) -> WriteResult:
+    """The rows of all tasks written again by one: each may have put the same key elsewhere."""
+    if crosses_partitions(access.schema):
+        raise UnsupportedFeatureError(
+            f"keys of {access.name} may move between partitions, which one task at a time sees: "
+            "write with coalesce(1), with table_core.spark.write, or in a stream with write_batch "
+            "inside foreachBatch",
+            feature="keys that move between partitions in several tasks of a data source",
+        )
+    reader = SplitReader(access=access, fields=access.schema.fields, form=RowForm.CHANGES)
+    splits = (
+        Split(
+            partition=change.partition,
+            bucket=change.bucket,
+            total_buckets=change.total_buckets,
+            files=change.changelog or change.added,
+            raw_convertible=False,
+            snapshot_id=0,
+        )
+        for result in results
+        for change in result.changes
+    )
+    written = (rows for split in splits for rows in reader.read(split))
+    return prepared(access, written, replaces=replaces)
 
 
 def _renumbered(results: Sequence[WriteResult]) -> list[WriteResult]:

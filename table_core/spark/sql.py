@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import (
     AlreadyExistsError,
     ArgumentError,
@@ -89,7 +90,7 @@ def create_table_as(  # noqa: PLR0913 - what CREATE TABLE AS SELECT says
         return landed or Commit()
     with translated():
         frame = spark.sql(query) if isinstance(query, str) else query
-        columns = fields_of(frame.schema)
+        columns = tuple(f for f in fields_of(frame.schema) if f.name != ROW_KIND_COLUMN)
     table = home.create_table(
         name,
         columns,

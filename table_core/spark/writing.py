@@ -39,6 +39,7 @@ __all__ = [
     "prepared",
     "prepared_by_share",
     "shared_out",
+    "spelled",
     "table_names",
     "typed",
     "write",
@@ -165,20 +166,25 @@ def table_names(schema: StructType, access: TableAccess) -> list[str]:
     Raises:
         DataError: a column that the table has not, or of a type that never fits.
     """
-    by_lower: dict[str, list[str]] = defaultdict(list)
-    for field in access.schema.fields:
-        by_lower[field.name.lower()].append(field.name)
-    known = {field.name for field in access.schema.fields}
-    names = [
-        name if name in known or len(by_lower[name.lower()]) != 1 else by_lower[name.lower()][0]
-        for name in schema.fieldNames()
-    ]
+    names = spelled(schema.fieldNames(), access)
     renamed = [
         StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)
     ]
     fields = fields_of(typed(StructType(renamed)))
     coerce(access.schema, arrow_schema(fields).empty_table())
     return names
+
+
+def spelled(names: Iterable[str], access: TableAccess) -> list[str]:
+    """``names`` in the table's spelling, where they are those of its columns but for their case."""
+    by_lower: dict[str, list[str]] = defaultdict(list)
+    for field in access.schema.fields:
+        by_lower[field.name.lower()].append(field.name)
+    known = {field.name for field in access.schema.fields}
+    return [
+        name if name in known or len(by_lower[name.lower()]) != 1 else by_lower[name.lower()][0]
+        for name in names
+    ]
 
 
 def typed(schema: StructType) -> StructType:

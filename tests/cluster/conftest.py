@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import table_core as tc
+from tests.provider.conftest import airflow_home  # noqa: F401  # before anything imports Airflow
 from tests.spark_servers import SMALL, Standalone, standalone
 
 SPECULATION = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
-from table_core.spark.entrypoint import main
+from table_core.spark.entrypoint import EXIT_CODES, main
 from table_core.table.jobs.job_spec import JobResult, JobSpec
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class OnlyNeeded(PathFinder):
         return super().find_spec(name, path, target)
 
 sys.meta_path[sys.meta_path.index(PathFinder)] = OnlyNeeded
-from table_core.spark.entrypoint import main
+from table_core.spark.entrypoint import EXIT_CODES, main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -241,6 +242,15 @@ def test_actions_without_rows_start_no_jvm(
         status, result, progress = job(tmp_path, spec_of(catalog, action, table, **args), command)
         assert (status, result.error) == (0, None), action
         assert [p["stage"] for p in progress if p["stage"] == "session"] == []
+
+
+def test_every_kind_of_error_has_a_status_of_its_own_that_the_guide_lists() -> None:
+    assert EXIT_CODES.keys() == set(errors.ErrorKind)
+    listed = re.findall(
+        r"^\| (\d+) \| `([a-z-]+)` \|", (ROOT / "docs/spark.md").read_text(), re.MULTILINE
+    )
+    assert {kind: int(status) for status, kind in listed} == EXIT_CODES
+    assert len(set(EXIT_CODES.values())) == len(EXIT_CODES)
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,17 @@ def test_partitions_and_buckets_are_pruned(spark: Any, catalog: tc.Catalog) -> N
     assert sorted(r.id for r in frame.collect()) == [id for id in range(40) if id % 3 == 1]
 
 
+def test_rows_come_by_partition_where_that_is_asked_for(spark: Any, catalog: tc.Catalog) -> None:
+    schema = pa.schema([("id", pa.int64()), ("dt", pa.string())])
+    table = catalog.create_table("d.t", schema, partition_by=("dt",), options={"bucket": "-1"})
+    for dt_, count in (("c", 300), ("a", 1), ("b", 30_000)):
+        put(table, *({"id": id, "dt": dt_} for id in range(count)))
+    asked = catalog.table("d.t", options={"scan.plan-sort-partition": "true"})
+    came = [row.dt for row in tcs.read(spark, asked, columns=["dt"]).collect()]
+    assert came == sorted(came)
+    assert len(came) == 30_301
+
+
 QUERIES = (
     "SELECT id, Name, price FROM {0} WHERE at < TIMESTAMP_NTZ '1970-01-01 00:00:00' AND id > 3",
     "SELECT * FROM {0} WHERE ratio > 5 OR Name IS NULL OR seen = TIMESTAMP '2026-01-01 00:00:07.005Z'",

@@ -41,6 +41,7 @@ def shop(catalog: tc.Catalog) -> tc.Catalog:
     catalog.create_table("d.customers", customer, primary_key=("id",), options={"bucket": "1"})
     sales = pa.schema([pa.field("country", pa.string(), nullable=False), ("n", pa.int64())])
     options = {"bucket": "1", "merge-engine": "aggregation", "fields.n.aggregate-function": "sum"}
+    options["aggregation.remove-record-on-delete"] = "true"
     catalog.create_table("d.sales", sales, primary_key=("country",), options=options)
     return catalog
 
@@ -98,6 +99,20 @@ def test_merge_into_takes_its_source_from_sql(spark: Any, shop: tc.Catalog) -> N
     args = {"source": source, "on": ["country"], "when": when}
     run(shop, spark, "merge-into", "d.sales", args=args)
     assert rows_of(shop, "d.sales") == [("de", 5), ("fr", 0), ("us", 9)]
+
+
+def test_merge_into_takes_a_table_or_the_folder_of_one(spark: Any, shop: tc.Catalog) -> None:
+    put(shop, "d.customers", [{"id": 1, "country": "de"}, {"id": 2, "country": "fr"}])
+    put(shop, "d.waiting", [{"order_id": n, "customer": n, "n": 5} for n in (1, 2, 3)])
+    folder = shop.table("d.customers").uri
+    for source, gone, left in (
+        ({"table": "d.customers"}, 1, [(2, 2, 5), (3, 3, 5)]),
+        ({"path": folder}, 2, [(3, 3, 5)]),
+    ):
+        when = [{"action": "matched-delete", "condition": f"source.id = {gone}"}]
+        args = {"source": source, "on": {"customer": "id"}, "when": when}
+        run(shop, spark, "merge-into", "d.waiting", args=args)
+        assert rows_of(shop, "d.waiting") == left
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Method: the same rows through both; the embedded join is tested against a loop (
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -17,6 +18,7 @@ from table_core.errors import ArgumentError, DataError
 from table_core.spark import lookup_join, register
 from table_core.spark.failures import translated
 
+PATIENCE_S = 300
 ITEMS = pa.schema(
     [
         pa.field("id", pa.int32(), nullable=False),
@@ -56,6 +58,19 @@ def test_batches_get_what_the_embedded_engine_gives(spark: Any, catalog: tc.Cata
         lookup_join(rows.withColumnRenamed("n", "price"), table, {"item": "id"})
 
 
+def test_a_missing_row_is_waited_for(spark: Any, catalog: tc.Catalog) -> None:
+    table = items(catalog)
+    rows = spark.sql("SELECT 5 AS item")
+    waiting = lookup_join(rows, table, {"item": "id"}, missing="wait")
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(waiting.collect)
+        put(table, [5])
+        assert found.result(PATIENCE_S)[0].price == Decimal("1.25")
+    rows = spark.sql("SELECT 7 AS item")
+    with pytest.raises(DataError, match="no row for"), translated():
+        lookup_join(rows, table, {"item": "id"}, missing="wait", wait_seconds=0).collect()
+
+
 def test_streams_see_the_newest_state(spark: Any, catalog: tc.Catalog, tmp_path: Any) -> None:
     register(spark)
     table = items(catalog)
@@ -68,5 +83,5 @@ def test_streams_see_the_newest_state(spark: Any, catalog: tc.Catalog, tmp_path:
     put(table, [3])
     query = joined.writeStream.format("memory").queryName("joined_events")
     started = query.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True)
-    assert started.start().awaitTermination(300)
+    assert started.start().awaitTermination(PATIENCE_S)
     assert spark.table("joined_events").where("price IS NULL").count() == 0

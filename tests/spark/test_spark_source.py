@@ -78,6 +78,69 @@ def test_append_buckets_are_numbered_without_overlap(source: Any, catalog: tc.Ca
     assert sum(map(len, spans.values())) == 80
 
 
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_dynamic_buckets_are_dealt_out_whatever_the_tasks_saw(
+    source: Any, catalog: tc.Catalog, tmp_path: Any, producer: str
+) -> None:
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "20", "write-only": "true"}
+    table = keyed(catalog, **options, **{"changelog-producer": producer})
+    for first in (0, 30):
+        rows = source.range(first, first + 50).selectExpr("id", f"'{first}' v")
+        several = rows.union(rows).repartition(4)  # a key in two tasks
+        several.write.format(NAME).mode("append").save(table.uri)
+    with table.write() as writer:  # the embedded writer goes on with the same index
+        writer.write(pa.table({"id": range(10), "v": ["embedded"] * 10}))
+        writer.commit()
+    found = {row["id"]: row["v"] for row in table.read().to_arrow().to_pylist()}
+    expected = {id: "0" if id < 30 else "30" for id in range(80)}
+    assert found == expected | dict.fromkeys(range(10), "embedded")
+    read = table.read(columns=["id"])
+    homes = [
+        (id, split.bucket)
+        for split in read.splits()
+        for id in pa.Table.from_batches(read.read_split(split))["id"].to_pylist()
+    ]
+    assert len(set(homes)) == 80  # no key has two homes
+    live = table.access.live_entries(table.latest_snapshot())
+    stored = {path.name for path in tmp_path.glob("**/data-*")}
+    assert stored == {entry.file.file_name for entry in live}  # nothing of the tasks is left over
+    changes = table.changes(after=0).to_arrow()
+    assert set(changes["_ROW_KIND"].to_pylist()) == {"+I"}
+    assert set(changes["id"].to_pylist()) == set(range(80))
+
+
+def test_keys_that_move_between_partitions_need_one_task(
+    source: Any, catalog: tc.Catalog, tmp_path: Any
+) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string())])
+    table = catalog.create_table(
+        "d.t", schema, primary_key=("id",), partition_by=("dt",), options={"bucket": "-1"}
+    )
+    rows = source.range(8).selectExpr("id", "'a' dt")
+    with pytest.raises(Exception, match=r"coalesce\(1\)"):
+        rows.repartition(4).write.format(NAME).mode("append").save(table.uri)
+    assert not list(tmp_path.glob("**/data-*"))
+    rows.coalesce(1).write.format(NAME).mode("append").save(table.uri)
+    moved = source.sql("SELECT 1L id, 'b' dt").coalesce(1)
+    moved.write.format(NAME).mode("overwrite").save(table.uri)
+    assert table.read().to_arrow().to_pylist() == [{"id": 1, "dt": "b"}]
+    assert len(table.access.live_entries(table.latest_snapshot())) == 1  # nothing moved out of "a"
+
+
+def test_an_overwrite_does_not_mind_how_many_buckets_there_were(
+    source: Any, catalog: tc.Catalog
+) -> None:
+    table = keyed(catalog, **{"changelog-producer": "input"})
+    rows = source.range(20).selectExpr("id", "'v' v")
+    rows.write.format(NAME).mode("append").save(table.uri)
+    table = catalog.alter_table("d.t", [tc.SetOption("bucket", "5")])
+    rows.write.format(NAME).mode("overwrite").save(table.uri)
+    live = table.access.live_entries(table.latest_snapshot())
+    assert {entry.total_buckets for entry in live} == {5}
+    assert table.changes(after=1).to_arrow().num_rows == 0  # as with every overwrite
+    assert table.read().to_arrow().num_rows == 20
+
+
 def test_overwrite_replaces_the_table_or_what_occurs(source: Any, catalog: tc.Catalog) -> None:
     schema = pa.schema([("dt", pa.string()), ("n", pa.int64())])
     table = catalog.create_table("d.t", schema, partition_by=("dt",), options={"bucket": "-1"})
@@ -194,6 +257,21 @@ def test_a_save_creates_the_table_and_follows_new_columns(source: Any, catalog: 
         wider.save(path)
     wider.option("write.merge-schema", "true").save(path)
     assert catalog.table("d.made").read().to_arrow().to_pylist() == [{"id": 1, "v": "b", "n": 7}]
+
+
+def test_what_a_save_cannot_do_it_says(source: Any, catalog: tc.Catalog) -> None:
+    table = keyed(catalog)
+    frame = source.sql("SELECT 1L id, 'a' v")
+    for mode, option, why in (
+        ("append", {"commit-user": "u", "commit-identifier": "seven"}, "no whole number"),
+        ("append", {"no-such-option": "1"}, "unknown option"),
+        ("overwrite", {"overwrite-mode": "rows"}, "use 'table' or 'partitions'"),
+        ("error", {}, "cannot be written"),
+        ("ignore", {}, "cannot be written"),
+    ):
+        with pytest.raises(Exception, match=why):
+            frame.write.format(NAME).mode(mode).options(**option).save(table.uri)
+    assert table.latest_snapshot() is None
 
 
 def test_nanoseconds_are_cut_off_by_option(source: Any, catalog: tc.Catalog) -> None:

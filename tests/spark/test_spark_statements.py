@@ -147,6 +147,18 @@ def test_several_source_rows_for_one_target_row_are_an_error(
         tcs.merge_into(spark, one, "SELECT 1L id", ["id"], [clause])
 
 
+def test_columns_of_a_source_match_in_any_case(spark: Any, catalog: tc.Catalog) -> None:
+    table, _ = twins(catalog, "key")
+    source = "SELECT 3L ID, 'd1' Dt, 'met' V, 7L n"
+    when = [tc.MatchedUpsert(condition="source.Id = 3"), tc.NotMatchedInsert()]
+    for on in (["id", "dt"], {"id": "ID", "dt": "dt"}):
+        tcs.merge_into(spark, table, source, on, when)
+    assert len(rows_of(table)) == 40
+    assert table.read(where="id = 3").to_arrow().to_pylist() == [
+        {"id": 3, "dt": "d1", "v": "met", "n": 7}
+    ]
+
+
 def test_merge_into_an_empty_table_inserts(spark: Any, catalog: tc.Catalog) -> None:
     for layout in ("key", "append"):
         table = catalog.create_table(f"d.{layout}", COLUMNS, **LAYOUTS[layout])

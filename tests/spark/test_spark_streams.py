@@ -64,10 +64,9 @@ def changes(spark: Any, table: tc.Table, **options: str) -> Any:
     return reader.load(table.uri)
 
 
-def sink(frame: Any, target: tc.Table, checkpoint: Path) -> Any:
-    return frame.writeStream.format(NAME).options(
-        path=target.uri, checkpointLocation=str(checkpoint)
-    )
+def sink(frame: Any, target: tc.Table | str, checkpoint: Path) -> Any:
+    path = target if isinstance(target, str) else target.uri
+    return frame.writeStream.format(NAME).options(path=path, checkpointLocation=str(checkpoint))
 
 
 def test_changes_flow_from_table_to_table_once_across_restarts(
@@ -94,7 +93,7 @@ def test_changes_flow_from_table_to_table_once_across_restarts(
     assert content(copy) == content(orders)
 
 
-def test_a_checkpoint_that_was_deleted_is_an_error(
+def test_a_checkpoint_may_move_but_not_be_deleted_or_taken_back(
     source: Any, catalog: tc.Catalog, tmp_path: Path
 ) -> None:
     schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
@@ -103,10 +102,24 @@ def test_a_checkpoint_that_was_deleted_is_an_error(
     frame = source.readStream.format(NAME).load(events.uri)
     write(events, ("+I", 1, "a"))
     run(sink(frame, copy, checkpoint))
-    shutil.rmtree(checkpoint)
+    saved, moved = tmp_path / "saved", tmp_path / "moved"
+    shutil.copytree(checkpoint, saved)
+    write(events, ("+I", 2, "b"))
+    run(sink(frame, copy, checkpoint))
+    shutil.move(checkpoint, moved)
+    write(events, ("+I", 3, "c"))
     with pytest.raises(Exception, match="checkpoint was deleted"):
         run(sink(frame, copy, checkpoint))
-    assert content(copy) == [(1, "a")]
+    assert content(copy) == [(1, "a"), (2, "b")]
+    run(sink(frame, copy, moved))
+    shutil.rmtree(moved)
+    shutil.copytree(saved, moved)
+    write(events, ("+I", 4, "d"))
+    with pytest.raises(
+        Exception, match=r"now brings batch \d+: the checkpoint was deleted, taken back"
+    ):
+        run(sink(frame, copy, moved))
+    assert content(copy) == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_a_drain_goes_on_where_it_ended_in_batches_of_any_size(
@@ -151,6 +164,39 @@ def test_foreach_batch_writes_once_and_updates_come_that_way(
         run(query.option("checkpointLocation", str(tmp_path / "checkpoint")))
         assert content(totals) == [("a", 2 * round_ + 2), ("b", round_ + 1)]
     assert totals.latest_snapshot().id == 2
+
+
+def test_a_query_of_totals_replaces_the_table_each_time(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
+    events = catalog.create_table("d.events", schema)
+    totals = catalog.create_table("d.totals", pa.schema([("v", pa.string()), ("n", pa.int64())]))
+    counted = source.readStream.format(NAME).load(events.uri).groupBy("v").count()
+    counted = counted.withColumnRenamed("count", "n")
+    for round_ in (1, 2):
+        write(events, ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "a"))
+        run(sink(counted, totals, tmp_path / "checkpoint").outputMode("complete"))
+        assert content(totals) == [("a", 2 * round_), ("b", round_)]
+
+
+def test_a_stream_creates_its_table_and_follows_new_columns(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    events = keyed(catalog, "events")
+    write(events, ("+I", 1, "a"))
+    rows = source.readStream.format(NAME).load(events.uri)
+    made = f"{catalog.warehouse}/d.db/made"
+    created = {"auto-create": "true", "primary-key": "id", "bucket": "1"}
+    run(sink(changes(source, events), made, tmp_path / "first").options(**created))
+    assert catalog.table("d.made").primary_key == ("id",)
+    wider = rows.selectExpr("id", "v", "id * 2 AS n")
+    with pytest.raises(Exception, match="alter_table"):
+        run(sink(wider, made, tmp_path / "refused"))
+    run(sink(wider, made, tmp_path / "wider").option("write.merge-schema", "true"))
+    assert content(catalog.table("d.made")) == [(1, "a", 2)]
+    with pytest.raises(Exception, match="commit-user"):
+        run(sink(rows, made, tmp_path / "named").option("commit-identifier", "7"))
 
 
 @NOT_CONNECT

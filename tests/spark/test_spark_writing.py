@@ -66,6 +66,9 @@ def test_a_table_is_made_from_a_query(spark: Any, catalog: tc.Catalog) -> None:
     assert tcs.create_table_as(spark, query, "d.made", mode="ignore", **how).snapshot_ids == ()
     tcs.create_table_as(spark, f"{query} WHERE id < 2", "d.made", mode="overwrite", **how)
     assert [row[0] for row in rows_of(catalog.table("d.made"))] == [0, 1]
+    kinds = "SELECT '+I' AS _ROW_KIND, 1L id"
+    tcs.create_table_as(spark, kinds, "d.kinds", catalog=catalog, primary_key=("id",))
+    assert rows_of(catalog.table("d.kinds")) == [(1,)]
     bad = "SELECT id, id / (id - 3) v FROM range(6)"
     with pytest.raises(errors.DataError, match="DIVIDE_BY_ZERO"):
         tcs.create_table_as(spark, bad, "d.bad", catalog=catalog)
@@ -186,3 +189,42 @@ def test_limits_of_numbers_and_times_and_huge_rows_survive(spark: Any, catalog: 
     with pytest.raises(errors.DataError, match="at"):
         tcs.write(rows.select("at"), coarse)
     assert coarse.latest_snapshot() is None
+
+
+@pytest.mark.parametrize("key", [(), ("id",)])
+def test_the_furthest_times_survive_in_any_zone(
+    spark: Any, catalog: tc.Catalog, key: tuple[str, ...]
+) -> None:
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False),
+            ("seen", pa.timestamp("us", "UTC")),
+            ("day", pa.date32()),
+        ]
+    )
+    options = {"bucket": "1", "bucket-key": "id"}
+    table = catalog.create_table("d.t", schema, primary_key=key, options=options)
+    most, days = 2**63 - 1, 2**31 - 1
+    rows = [(1, most, days), (2, -most, -days), (3, 1_762_063_200_000_001, 0), (4, -1, -1)]
+    columns = "id long, micros long, days int"
+    made = spark.createDataFrame(rows, columns)
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        frame = made.selectExpr(
+            "id", "timestamp_micros(micros) seen", "date_from_unix_date(days) day"
+        )
+        tcs.write(frame, table)
+        tcs.register(spark)
+        read = spark.read.format("paimon").load(table.uri)
+        for found in (tcs.read(spark, table), read):
+            numbers = found.selectExpr("id", "unix_micros(seen)", "unix_date(day)").collect()
+            assert sorted(map(tuple, numbers)) == rows
+        some = tcs.read(spark, table, where="seen > TIMESTAMP '2025-11-02 06:00:00 UTC'")
+        assert {row.id for row in some.select("id").collect()} == {1, 3}
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+    fine = catalog.create_table("d.fine", pa.schema([("seen", pa.timestamp("ns", "UTC"))]))
+    with pytest.raises(errors.DataError, match=str(most)):
+        tcs.write(frame.where("id = 1").select("seen"), fine)
+    tcs.write(frame.where("id = 3").select("seen"), fine)
+    assert fine.latest_snapshot().id == 1

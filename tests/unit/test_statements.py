@@ -9,7 +9,12 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import CommitConflictError, TableError
+from table_core.errors import (
+    CommitConflictError,
+    NotFoundError,
+    TableError,
+    UnsupportedFeatureError,
+)
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.string()), ("n", pa.int64())]
@@ -148,3 +153,15 @@ def test_a_merge_into_a_table_without_key_does_what_it_does_to_a_key_table() -> 
     assert found[50] == ("z", 2)
     assert found[0] == ("left", 0)
     assert set(found) == {0, 1, 2, *range(4, 16), 50}
+
+
+def test_a_merge_that_cannot_do_what_it_says_is_refused_before_it_writes() -> None:
+    source = pa.table({"k": pa.array([3], pa.int32())})
+    table = make(key=True, merge_engine="partial-update")
+    head = table.latest_snapshot().id
+    for clause in (tc.MatchedDelete(), tc.NotMatchedBySourceDelete()):
+        with pytest.raises(UnsupportedFeatureError, match="remove-record-on-delete"):
+            table.merge_into(source, ["k"], [clause])
+    with pytest.raises(NotFoundError, match="no column 'V'"):
+        table.merge_into(source, ["k"], [tc.MatchedUpsert(values={"V": "'x'"})])
+    assert table.latest_snapshot().id == head

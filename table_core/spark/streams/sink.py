@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from table_core.errors import ArgumentError, TableError
+from table_core.errors import ArgumentError, OptionError, TableError
 from table_core.spark.failures import carried
+from table_core.spark.schema_bridge import fields_of
 from table_core.spark.session import context_of
 from table_core.spark.source_writing import (
     Written,
@@ -22,7 +23,7 @@ from table_core.spark.source_writing import (
     write_rows,
 )
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
-from table_core.spark.writing import table_names, write_frame
+from table_core.spark.writing import table_names, typed, write_frame
 from table_core.table.committing.committer import find_commit, parts_of
 from table_core.table.writing.uncommitted import discard
 from table_core.table.writing.writer import refuse_unwritable
@@ -73,10 +74,18 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, options: SourceOptions, schema: StructType, *, overwrite: bool) -> None:
         with carried():
-            self._overwrite = "table" if overwrite else None
+            if options.commit.identifier is not None:
+                raise OptionError(
+                    "commit-identifier: a stream numbers its commits by its micro-batches; name "
+                    "it with commit-user",
+                    option="commit-identifier",
+                    value=options.commit.identifier,
+                )
+            self._overwrite = options.replaced(overwrite)
+            self._replaces = overwrite
             self._user = options.commit.user
             self._checkpoint = options.checkpoint
-            self._table = options.open()
+            self._table = options.open(fields_of(typed(schema)))
             refuse_unwritable(self._table.access, adds_only=True)
             self._names = table_names(schema, self._table.access)
 
@@ -85,15 +94,17 @@ class StreamWriter(DataSourceStreamArrowWriter):
         with carried():
             context = TaskContext.get()
             query_id = None if context is None else context.getLocalProperty(_QUERY)
-            return Written(write_rows(self._table.access, self._names, iterator), query_id)
+            access = self._table.access
+            found = write_rows(access, self._names, iterator, replaces=self._replaces)
+            return Written(found, query_id)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Make the micro-batch visible, unless it is; one without rows makes no snapshot."""
         if not messages:
             return  # a batch without any task: Spark knew that there is nothing
         with carried():
-            results = results_of(self._table.access, messages)
-            if self._overwrite is None and not any(result.changes for result in results):
+            results = results_of(self._table.access, messages, replaces=self._replaces)
+            if not self._replaces and not any(result.changes for result in results):
                 return
             try:
                 commit = self._batch(messages, batchId).commit
@@ -104,7 +115,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             if found is not None:
                 self._discard(results)
                 return
-            if self._overwrite is None:
+            if not self._replaces:
                 results.append(compacted(self._table.access, results))
             self._table.commit(results, commit, self._overwrite)
 

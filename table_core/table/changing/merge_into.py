@@ -21,7 +21,7 @@ from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.changing.expressions import evaluate, holds
 from table_core.table.changing.overwriting import open_writer
 from table_core.table.changing.row_changes import RowChanges
-from table_core.table.changing.row_deletes import deletes_of
+from table_core.table.changing.row_deletes import deletes_of, refuse_deletes
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.scan import batch_scan
@@ -49,7 +49,7 @@ __all__ = [
     "needs_source",
     "needs_target",
     "refuse_absent",
-    "refuse_no_clause",
+    "refuse_clauses",
 ]
 
 
@@ -118,9 +118,10 @@ def merge_into(
     Raises:
         DataError: several source rows match one target row, or a value does not fit.
         ArgumentError: no clause, or ``on`` names an unknown column.
+        UnsupportedFeatureError: a clause deletes, and the merge engine does not.
     """
     started_ms = access.clock.now_ms()
-    refuse_no_clause(when)
+    refuse_clauses(access, when)
     head = access.metadata.head()
     landed = find_commit(access, commit)
     counts: dict[str, int] = {}
@@ -134,10 +135,22 @@ def merge_into(
     return described(access, head, done, counts, started_ms)
 
 
-def refuse_no_clause(when: Sequence[MergeClause]) -> None:
-    """Refuse a merge that cannot change anything."""
+def refuse_clauses(access: TableAccess, when: Sequence[MergeClause]) -> None:
+    """Refuse a merge that cannot change anything, or deletes where a ``-D`` takes no row away.
+
+    Raises:
+        ArgumentError: no clause.
+        NotFoundError: a clause sets a column that the table has not.
+        UnsupportedFeatureError: a clause deletes, and the table does not.
+    """
     if not when:
         raise ArgumentError("merge_into without a clause changes nothing", argument="when")
+    for clause in when:
+        access.schema.select(
+            getattr(clause, "values", None) or ()
+        )  # refuses unknown columns by name
+    if access.schema.is_key_table and any(map(deletes, when)):
+        refuse_deletes(access.schema)
 
 
 def refuse_absent(on: Mapping[str, str], source: Sequence[str]) -> None:

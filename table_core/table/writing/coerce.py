@@ -156,7 +156,7 @@ def _first_misfit(column: pa.ChunkedArray, want: pa.DataType) -> int:
 def _misfit(
     field: Field, column: pa.ChunkedArray, at: int, first_row: int, want: pa.DataType
 ) -> DataError:
-    value = str(column[at]) if len(column) else ""
+    value = _text(column[at]) if len(column) else ""
     shown = value if len(value) <= _SHOWN_MAX else value[:_SHOWN_MAX] + "…"
     return DataError(
         f"column {field.name!r}, row {first_row + at}: {shown!r} ({column.type}) does not fit "
@@ -165,6 +165,14 @@ def _misfit(
         row=first_row + at,
         value=shown,
     )
+
+
+def _text(value: pa.Scalar) -> str:
+    """``value``; as the number that is stored where Python has no such time, above the year 9999."""
+    try:
+        return str(value)
+    except (OverflowError, ValueError):
+        return str(value.value)
 
 
 def _check_length(field: Field, column: pa.ChunkedArray, first_row: int) -> None:
