@@ -146,9 +146,7 @@ def refuse_clauses(access: TableAccess, when: Sequence[MergeClause]) -> None:
     if not when:
         raise ArgumentError("merge_into without a clause changes nothing", argument="when")
     for clause in when:
-        access.schema.select(
-            getattr(clause, "values", None) or ()
-        )  # refuses unknown columns by name
+        access.schema.select(getattr(clause, "values", None) or ())  # refuses unknown columns
     if access.schema.is_key_table and any(map(deletes, when)):
         refuse_deletes(access.schema)
 
