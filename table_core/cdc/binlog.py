@@ -217,6 +217,14 @@ def query_of(kind: int, body: bytes) -> tuple[str, str]:
     return database, text.decode(errors="replace")
 
 
+def xid_of(body: bytes) -> str:
+    """Which transaction an XA_PREPARE event is of, as later statements write it."""
+    cursor = Cursor(body)
+    cursor.skip(1)
+    form, first, second = (cursor.unsigned(4) for _ in range(3))
+    return f"X'{cursor.take(first).hex()}',X'{cursor.take(second).hex()}',{form}"
+
+
 def gtid_of(header: Header, body: bytes) -> str:
     """The transaction's global id."""
     cursor = Cursor(body)

@@ -76,7 +76,6 @@ class BinlogRows:
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
     """Of columns that statements added, where no catalog tells them."""
-    _xid: str = ""
     _prepared: dict[str, bool] = field(default_factory=dict)
     """XA transactions that wait for their end, and whether rows of them were taken."""
     _maps: dict[int, TableMap] = field(default_factory=dict)
@@ -108,7 +107,7 @@ class BinlogRows:
                 self.transaction = (file_number(self.file), end - header.size)
         elif kind in {binlog.XID, binlog.XA_PREPARE}:
             if kind == binlog.XA_PREPARE:
-                self._prepared[self._xid] = self.ordinal > 0
+                self._prepared[binlog.xid_of(body)] = self.ordinal > 0
             self._ends(end)
             return True
         elif kind in {binlog.QUERY, binlog.QUERY_COMPRESSED}:
@@ -199,7 +198,7 @@ class BinlogRows:
         return True
 
     def _in_xa(self, header: Header, text: str) -> bool:
-        """Whether a statement begins or goes on with an XA transaction.
+        """Whether a statement is within an XA transaction.
 
         Raises:
             EventError: one is undone whose rows came with its PREPARE.
@@ -215,8 +214,6 @@ class BinlogRows:
                 "are applied; drop the tables and take a new snapshot",
                 position=where,
             )
-        if verb in {"START", "BEGIN"}:
-            self._xid = xid
         return verb not in {"COMMIT", "ROLLBACK"}
 
     def _statement(self, header: Header, database: str, text: str) -> None:
