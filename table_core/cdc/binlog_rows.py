@@ -47,6 +47,7 @@ _WRITTEN: Final = re.compile(
     rf"\s*(?:{_NAME}\s*\.\s*)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
+_SEQUENCE: Final = frozenset({"next_not_cached_value", "cycle_option", "cycle_count"})
 _QUALIFIED: Final = re.compile(rf"^\s*(?:{_NAME}\s*\.\s*)?{_NAME}")
 _COMMENTS: Final = re.compile(r"^\s*(?:/\*(?!!).*?\*/\s*|--[^\n]*\n\s*)*", re.DOTALL)
 
@@ -139,7 +140,11 @@ class BinlogRows:
         if not self.wants(table):
             self._maps.pop(id, None)
             return
-        found = self._maps[id] = binlog.table_map(body, self.charset)
+        found = binlog.table_map(body, self.charset)
+        if {column.name for column in found.columns} >= _SEQUENCE:
+            self._maps.pop(id, None)  # a sequence of MariaDB, which is no table
+            return
+        self._maps[id] = found
         if found.key:
             self.keys[table] = found.key
 

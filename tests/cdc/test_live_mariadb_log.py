@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.errors import EventError
+from table_core.errors import EventError, UnsupportedFeatureError
 from tests.cdc.servers import MariaDb
 
 
@@ -149,3 +149,17 @@ def test_tables_that_trade_their_names(mariadb: MariaDb, tmp_path: Path) -> None
     log.sync(excluding="_.*")
     rows = log.catalog.table("lake.t").read().to_arrow().sort_by("id").to_pylist()
     assert rows == [{"id": 1, "v": "last", "n": 5}, {"id": 2, "v": "new", "n": 6}]
+
+
+def test_sequences_are_no_tables_and_tables_with_history_are_refused(
+    mariadb: MariaDb, tmp_path: Path
+) -> None:
+    log = Log(mariadb, tmp_path, "odd")
+    mariadb.sql("CREATE SEQUENCE odd.s", "INSERT INTO odd.t VALUES (NEXTVAL(odd.s) + 9, 'n')")
+    log.sync()
+    assert log.catalog.tables("lake") == ["t"]
+    assert log.rows() == log.there()
+    mariadb.sql("CREATE TABLE odd.h (id INT PRIMARY KEY) WITH SYSTEM VERSIONING")
+    with pytest.raises(UnsupportedFeatureError, match=r"odd\.h is WITH SYSTEM VERSIONING"):
+        log.sync()
+    log.sync(excluding="h")
