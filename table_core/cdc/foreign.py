@@ -70,6 +70,8 @@ def decode_foreign(
             record = read_line(line.as_py(), place)
             value, _, key = unwrap(record)
             unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
+            if unnamed != UNNAMED and _is_no_row(record["topic"], value):
+                continue
             if value is None:
                 if format == "json" and isinstance(key, dict) and wants(unnamed):
                     yield number, Event(unnamed, "d", key, None, None, None)
@@ -97,6 +99,16 @@ def _of_topic(record: Any, place: Place) -> SourceTable:
         raise bad_line(place, why)
     rest, _, name = topic.rpartition(".")
     return SourceTable(rest.rpartition(".")[2], name)
+
+
+def _is_no_row(topic: str, value: Any) -> bool:
+    """Heartbeats, marks of transactions and schema changes of Debezium, which no transform flattens."""
+    members = value.keys() if isinstance(value, dict) else set()
+    return (
+        topic.startswith("__debezium-heartbeat")
+        or (topic.endswith(".transaction") and members >= {"status", "id", "event_count"})
+        or members >= {"ddl", "databaseName", "tableChanges"}
+    )
 
 
 def _key_names(value: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -175,11 +175,15 @@ def test_rows_that_debezium_flattened_go_to_the_tables_of_their_topics(lake: Lak
         put("notes", 1, {"w": 5}),
         put("shop.s1.orders", 1, {"v": "z"}),
         put("shop.s2.orders", 2, None),
+        {"topic": "shop", "value": {"ddl": "SET …", "databaseName": "", "tableChanges": []}},
+        {"topic": "__debezium-heartbeat.shop", "value": {"ts_ms": 5}},
+        {"topic": "shop.transaction", "value": {"status": "END", "id": "1", "event_count": 1}},
     )
     tc.sync_database(lake.catalog, "lake", source(lake, "json"), merge_shards=False)
     assert lake.rows("s1_orders") == [{"id": 1, "v": "z"}]
     assert lake.rows("s2_orders") == []
     assert lake.rows("notes") == [{"id": 1, "w": 5}]
+    assert lake.catalog.tables("lake") == ["notes", "s1_orders", "s2_orders"]
     assert lake.catalog.table("lake.notes").primary_key == ("id",)
 
 
