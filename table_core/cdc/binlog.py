@@ -18,12 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-__all__ = ["Header", "RowImage", "TableMap", "charset_of", "header_of", "row_images", "table_map"]
+__all__ = [
+    "Header",
+    "RowImage",
+    "TableMap",
+    "charset_of",
+    "header_of",
+    "row_images",
+    "table_map",
+    "table_named",
+]
 
 HEADER_BYTES: Final = 19
 TABLE_MAP, QUERY, ROTATE, FORMAT, XID = 19, 2, 4, 15, 16
 QUERY_COMPRESSED = 165
 MARIADB_GTID, MYSQL_GTID = 162, 33
+XA_PREPARE = 38
+REFUSED: Final = {
+    26: "the server lost changes here (an incident event): take a new snapshot",
+    39: "a row has parts of JSON only: run SET GLOBAL binlog_row_value_options = '' on the server, "
+    "and take a new snapshot",
+    40: "a transaction is compressed as MySQL does it: run SET GLOBAL "
+    "binlog_transaction_compression = OFF on the server, and take a new snapshot",
+    164: "the file is encrypted: have mysqlbinlog --read-from-remote-server --raw fetch it",
+}
+"""Events that hold changes which cannot be read, and what to do."""
 WRITES: Final = frozenset({23, 30, 166, 169})
 UPDATES: Final = frozenset({24, 31, 167, 170})
 DELETES: Final = frozenset({25, 32, 168, 171})
@@ -88,12 +107,8 @@ def header_of(event: bytes) -> Header:
     )
 
 
-def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
-    """Read a TABLE_MAP event without its header.
-
-    Raises:
-        EventError: the server does not write the names of columns.
-    """
+def table_named(body: bytes) -> tuple[int, str, str]:
+    """Number, database and name of a TABLE_MAP event without its header."""
     cursor = Cursor(body)
     id = cursor.unsigned(6)
     cursor.skip(2)
@@ -101,6 +116,18 @@ def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
     cursor.skip(1)
     name = cursor.take(cursor.unsigned(1)).decode()
     cursor.skip(1)
+    return id, database, name
+
+
+def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
+    """Read a TABLE_MAP event without its header.
+
+    Raises:
+        EventError: the server does not write the names of columns.
+    """
+    id, database, name = table_named(body)
+    cursor = Cursor(body)
+    cursor.skip(12 + len(database.encode()) + len(name.encode()))
     count = cursor.packed()
     kinds = cursor.take(count)
     metadata = Cursor(cursor.take(cursor.packed()))
@@ -188,6 +215,14 @@ def query_of(kind: int, body: bytes) -> tuple[str, str]:
     if kind == QUERY_COMPRESSED:
         text = decompressed(text)
     return database, text.decode(errors="replace")
+
+
+def xid_of(body: bytes) -> str:
+    """Which transaction an XA_PREPARE event is of, as later statements write it."""
+    cursor = Cursor(body)
+    cursor.skip(1)
+    form, first, second = (cursor.unsigned(4) for _ in range(3))
+    return f"X'{cursor.take(first).hex()}',X'{cursor.take(second).hex()}',{form}"
 
 
 def gtid_of(header: Header, body: bytes) -> str:

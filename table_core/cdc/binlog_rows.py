@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from table_core.cdc import binlog
 from table_core.cdc.binlog_columns import FLOAT, LONGLONG
+from table_core.cdc.ddl import added_defaults
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows, TableRows
@@ -37,6 +38,16 @@ _TRUNCATE: Final = re.compile(
 _DROP: Final = re.compile(
     r"^\s*DROP\s+TABLE\s+(?:/\*.*?\*/\s*)?(?:IF\s+EXISTS\s+)?(.*)$", re.IGNORECASE | re.DOTALL
 )
+_REPLACED: Final = re.compile(
+    rf"^\s*CREATE\s+OR\s+REPLACE\s+TABLE\s+(?:{_NAME}\s*\.\s*)?{_NAME}", re.IGNORECASE
+)
+_WRITTEN: Final = re.compile(
+    r"^\s*(?:INSERT|REPLACE|UPDATE|DELETE|LOAD\s+DATA)\b"
+    r"(?:.*?\bINTO\s+TABLE\b|(?:\s+(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\b)*)"
+    rf"\s*(?:{_NAME}\s*\.\s*)?{_NAME}",
+    re.IGNORECASE | re.DOTALL,
+)
+_SEQUENCE: Final = frozenset({"next_not_cached_value", "cycle_option", "cycle_count"})
 _QUALIFIED: Final = re.compile(rf"^\s*(?:{_NAME}\s*\.\s*)?{_NAME}")
 _COMMENTS: Final = re.compile(r"^\s*(?:/\*(?!!).*?\*/\s*|--[^\n]*\n\s*)*", re.DOTALL)
 
@@ -64,6 +75,10 @@ class BinlogRows:
     """Rows of it seen so far."""
     rows: LogRows = field(default_factory=LogRows)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
+    """Of columns that statements added, where no catalog tells them."""
+    _prepared: dict[str, bool] = field(default_factory=dict)
+    """XA transactions that wait for their end, and whether rows of them were taken."""
     _maps: dict[int, TableMap] = field(default_factory=dict)
     _known: dict[TableMap, Mapping[str, Declared]] = field(default_factory=dict)
 
@@ -91,12 +106,20 @@ class BinlogRows:
             self.gtid = binlog.gtid_of(header, body)
             if not self.ordinal and end:
                 self.transaction = (file_number(self.file), end - header.size)
-        elif kind == binlog.XID:
+        elif kind in {binlog.XID, binlog.XA_PREPARE}:
+            if kind == binlog.XA_PREPARE:
+                self._prepared[binlog.xid_of(body)] = self.ordinal > 0
             self._ends(end)
             return True
         elif kind in {binlog.QUERY, binlog.QUERY_COMPRESSED}:
             return self._query(header, *binlog.query_of(kind, body), end)
+        elif kind in binlog.REFUSED:
+            where = self._where(header)
+            raise EventError(f"{where}: {binlog.REFUSED[kind]}", position=where)
         return False
+
+    def _where(self, header: Header) -> str:
+        return f"{self.file}, position {header.end - header.size}"
 
     @property
     def position(self) -> LogPosition:
@@ -112,17 +135,21 @@ class BinlogRows:
         self.transaction, self.ordinal = (file_number(self.file), end), 0
 
     def _map(self, body: bytes) -> None:
+        id, *names = binlog.table_named(body)
+        table = SourceTable(*names)
+        if not self.wants(table):
+            self._maps.pop(id, None)
+            return
         found = binlog.table_map(body, self.charset)
-        table = SourceTable(found.database, found.name)
-        if self.wants(table):
-            self._maps[found.id] = found
-            if found.key:
-                self.keys[table] = found.key
-        else:
-            self._maps.pop(found.id, None)
+        if {column.name for column in found.columns} >= _SEQUENCE:
+            self._maps.pop(id, None)  # a sequence of MariaDB, which is no table
+            return
+        self._maps[id] = found
+        if found.key:
+            self.keys[table] = found.key
 
     def _rows(self, header: Header, body: bytes) -> None:
-        where = f"{self.file}, position {header.end - header.size}"
+        where = self._where(header)
         try:
             image = binlog.row_images(header.kind, body, self._maps)
         except (UnicodeDecodeError, IndexError) as error:
@@ -158,23 +185,44 @@ class BinlogRows:
         known = self._known.get(table)
         if known is None:
             told = self.described(SourceTable(table.database, table.name), table) or {}
+            added = self.defaults.get(SourceTable(table.database, table.name), {})
             known = self._known[table] = {
-                c.name: _declared(c, told.get(c.name), self.mapping) for c in table.columns
+                c.name: _declared(c, told.get(c.name), self.mapping, added.get(c.name))
+                for c in table.columns
             }
         return known
 
     def _query(self, header: Header, database: str, text: str, end: int) -> bool:
         text = _COMMENTS.sub("", text, count=1)
         word = text[:12].upper()
-        if word.startswith(("BEGIN", "SAVEPOINT", "XA ")):
+        if word.startswith(("BEGIN", "SAVEPOINT")) or self._in_xa(header, text):
             return False
         if not word.startswith(("COMMIT", "ROLLBACK")):
             self._statement(header, database, text)
         self._ends(end)
         return True
 
+    def _in_xa(self, header: Header, text: str) -> bool:
+        """Whether a statement is within an XA transaction.
+
+        Raises:
+            EventError: one is undone whose rows came with its PREPARE.
+        """
+        words = text.split(maxsplit=2)
+        if words[0].upper() != "XA" or len(words) < 3:
+            return False
+        verb, xid = words[1].upper(), words[2]
+        if verb == "ROLLBACK" and self._prepared.pop(xid, True):
+            where = self._where(header)
+            raise EventError(
+                f"{where}: XA ROLLBACK {xid}: rows of the transaction came with its XA PREPARE and "
+                "are applied; drop the tables and take a new snapshot",
+                position=where,
+            )
+        return verb not in {"COMMIT", "ROLLBACK"}
+
     def _statement(self, header: Header, database: str, text: str) -> None:
-        where = f"{self.file}, position {header.end - header.size}"
+        where = self._where(header)
         if (match := _TRUNCATE.match(text)) is not None:
             table = _table(match, database)
             if self.wants(table):
@@ -183,13 +231,28 @@ class BinlogRows:
                 self.rows.truncated(table, number, header.time * 1000)
         elif (match := _DROP.match(text)) is not None:
             for part in match[1].split(","):
-                name = _QUALIFIED.match(part)
-                if name is None or not self.wants(table := _table(name, database)):
-                    continue
-                news = TableNews(
-                    self.rows.count, table, dropped=True, in_snapshot=False, columns={}, key=()
-                )
-                self.rows.news.append(news)
+                if (name := _QUALIFIED.match(part)) is not None:
+                    self._dropped(_table(name, database))
+        elif (match := _REPLACED.match(text)) is not None:
+            self._dropped(_table(match, database))
+        elif (match := _WRITTEN.match(text)) is not None and self.wants(_table(match, database)):
+            raise EventError(
+                f"{where}: rows of {_table(match, database)} were written by a statement: run SET "
+                "GLOBAL binlog_format = 'ROW' on the server, see that no session sets another one, "
+                "and take a new snapshot",
+                position=where,
+            )
+
+        elif (added := added_defaults(text)) is not None:
+            table = SourceTable(added[0] or database, added[1])
+            self.defaults.setdefault(table, {}).update(added[2])
+
+    def _dropped(self, table: SourceTable) -> None:
+        if self.wants(table):
+            news = TableNews(
+                self.rows.count, table, dropped=True, in_snapshot=False, columns={}, key=()
+            )
+            self.rows.news.append(news)
 
 
 def _table(match: re.Match[str], database: str) -> SourceTable:
@@ -216,9 +279,11 @@ def _arrow(column: Column) -> pa.DataType:
     return pa.string() if is_text else pa.int64()
 
 
-def _declared(column: Column, told: Declared | None, mapping: TypeMapping) -> Declared:
+def _declared(
+    column: Column, told: Declared | None, mapping: TypeMapping, default: str | None
+) -> Declared:
     own = mysql_type(column.source_type, mapping) or STRING
     if told is None:
-        return Declared(own, column.wire, None, nullable=column.nullable)
+        return Declared(own, column.wire, None, nullable=column.nullable, default=default)
     fits = told.wire is not None and told.wire.meaning in {Meaning.UUID, Meaning.ADDRESS}
     return told if fits else replace(told, wire=column.wire)

@@ -5,11 +5,13 @@ Source: ``org.apache.kafka.connect.json.JsonSchema``; Debezium's documentation o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from table_core.cdc.mysql_types import UNSIGNED_BIGINT
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataType, Root
 
@@ -71,6 +73,8 @@ _TEXTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 _VARIABLE_DECIMAL: Final = "io.debezium.data.VariableScaleDecimal"
 _BITS: Final = "io.debezium.data.Bits"
+_SOURCE_TYPE: Final = re.compile("BIGINT UNSIGNED.*|SERIAL", re.IGNORECASE)
+"""What ``bigint.unsigned.handling.mode=long`` writes as a number with sign."""
 _UNSIGNED_DIGITS: Final = 20
 _DECIMAL_DIGITS_MAX: Final = 38
 
@@ -106,6 +110,8 @@ def _declared(node: Mapping[str, Any]) -> Declared:
         return Declared(type_, Wire(Meaning.BITS if bits else Meaning.BASE64), pa.string())
     if kind == "array":
         return _array(node.get("items"))
+    if _SOURCE_TYPE.fullmatch(parameters.get("__debezium.source.column.type", "")):
+        return Declared(UNSIGNED_BIGINT, Wire(Meaning.UNSIGNED), pa.int64())
     plain = _PLAIN.get(kind)
     if plain is not None:
         return Declared(plain[0], Wire(), plain[1])

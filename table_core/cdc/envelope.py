@@ -35,6 +35,8 @@ OPS: Final = ("c", "r", "u", "d", "t")
 _MESSAGE: Final = "m"
 _UNREADABLE: Final = "table_core.unreadable"
 _FLATTENED: Final = frozenset({"__deleted", "__op"})
+_OF_ROUTER: Final = "__dbz__physicalTableIdentifier"
+"""What Debezium's ``ByLogicalTableRouter`` adds to keys; no column."""
 _RECORD_MEMBERS: Final = frozenset({"topic", "key", "partition", "offset", "headers"})
 
 
@@ -93,6 +95,8 @@ def unwrap(value: Any) -> tuple[Any, Any, Any]:
             value = json.loads(value, parse_float=Decimal, parse_constant=_refuse)
         if isinstance(key, dict) and key.keys() == {"schema", "payload"}:
             key = key["payload"]
+        if isinstance(key, dict):
+            key.pop(_OF_ROUTER, None)
     schema = None
     if isinstance(value, dict) and value.keys() == {"schema", "payload"}:
         schema, value = value["schema"], value["payload"]

@@ -8,6 +8,7 @@ Source: ``org.apache.paimon.flink.action.cdc.format``: the record parsers of the
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,6 +46,8 @@ def decode_foreign(
     wants: Callable[[SourceTable], bool],
     mapping: TypeMapping,
     keys: dict[SourceTable, tuple[str, ...]],
+    *,
+    by_topic: bool = False,
 ) -> list[Changes]:
     """The row changes of ``lines``, by table.
 
@@ -53,7 +56,8 @@ def decode_foreign(
         lines: the events.
         wants: source tables that are meant.
         mapping: how Canal's types of columns become types of the table.
-        keys: takes the primary keys that the events name.
+        keys: takes the primary keys that the events name, or the records of plain rows.
+        by_topic: whether rows that do not name their table are of the one that their topic names.
 
     Raises:
         EventError: the first line that cannot be read.
@@ -63,20 +67,48 @@ def decode_foreign(
     def events() -> Iterator[tuple[int, Event]]:
         for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
             place = lines.place(number)
-            value, _, key = unwrap(read_line(line.as_py(), place))
+            record = read_line(line.as_py(), place)
+            value, _, key = unwrap(record)
+            unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
+            if unnamed != UNNAMED and _is_no_row(record["topic"], value):
+                continue
             if value is None:
-                if format == "json" and isinstance(key, dict) and wants(UNNAMED):
-                    yield number, Event(UNNAMED, "d", key, None, None, None)
+                if format == "json" and isinstance(key, dict) and wants(unnamed):
+                    yield number, Event(unnamed, "d", key, None, None, None)
                 continue
             if not isinstance(value, dict):
                 raise bad_line(place, f"expected an event, found {shortened(value)}")
-            for event in read(value, place):
+            for found in read(value, place):
+                event = replace(found, table=unnamed) if found.table == UNNAMED else found
                 if wants(event.table):
-                    if (names := _key_names(value)) is not None:
+                    names = _key_names(value)
+                    if names is None and format == "json" and isinstance(key, dict):
+                        names = tuple(key)
+                    if names is not None:
                         keys[event.table] = names
                     yield number, event
 
     return decode_events(events(), lines.place, lambda types: _declared(types, mapping))
+
+
+def _of_topic(record: Any, place: Place) -> SourceTable:
+    """The table that the topic ``PREFIX.DATABASE.TABLE`` names."""
+    topic = record.get("topic") if isinstance(record, dict) else None
+    if not isinstance(topic, str):
+        why = "nothing says of which table the row is: read it with sync_table"
+        raise bad_line(place, why)
+    rest, _, name = topic.rpartition(".")
+    return SourceTable(rest.rpartition(".")[2], name)
+
+
+def _is_no_row(topic: str, value: Any) -> bool:
+    """Heartbeats, marks of transactions and schema changes of Debezium, which no transform flattens."""
+    members = value.keys() if isinstance(value, dict) else set()
+    return (
+        topic.startswith("__debezium-heartbeat")
+        or (topic.endswith(".transaction") and members >= {"status", "id", "event_count"})
+        or members >= {"ddl", "databaseName", "tableChanges"}
+    )
 
 
 def _key_names(value: Mapping[str, Any]) -> tuple[str, ...] | None:

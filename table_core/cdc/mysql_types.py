@@ -15,7 +15,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataTy
 if TYPE_CHECKING:
     from table_core.cdc.type_mapping import TypeMapping
 
-__all__ = ["MySqlColumn", "is_bytes", "mysql_column", "mysql_type"]
+__all__ = ["UNSIGNED_BIGINT", "MySqlColumn", "is_bytes", "mysql_column", "mysql_type"]
 
 _BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
 _TYPE: Final = re.compile(r"^\s*([a-z_ ]+?)\s*(?:\((.*?)\))?\s*((?:unsigned|zerofill|signed|\s)*)$")
@@ -54,7 +54,7 @@ _TEXTS: Final = frozenset(
 _BLOBS: Final = frozenset({"tinyblob", "blob", "mediumblob", "longblob"})
 _DIGITS_MAX: Final = 38
 _DECIMAL_DEFAULT: Final = 10
-_UNSIGNED_BIGINT: Final = Atomic(Root.DECIMAL, precision=20, scale=0)
+UNSIGNED_BIGINT: Final = Atomic(Root.DECIMAL, precision=20, scale=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ _SIMPLE: Final[dict[str, Atomic]] = {
     "double": Atomic(Root.DOUBLE),
     "date": Atomic(Root.DATE),
     "year": Atomic(Root.INT),
-    "serial": _UNSIGNED_BIGINT,
+    "serial": UNSIGNED_BIGINT,
 }
 
 
@@ -126,7 +126,7 @@ def _integer(column: MySqlColumn, mapping: TypeMapping) -> Atomic:
     signed, unsigned = _INTEGERS[column.name]
     root = unsigned if column.unsigned else signed
     if root is Root.DECIMAL:
-        return Atomic(Root.BIGINT) if mapping.bigint_unsigned_to_bigint else _UNSIGNED_BIGINT
+        return Atomic(Root.BIGINT) if mapping.bigint_unsigned_to_bigint else UNSIGNED_BIGINT
     return Atomic(root)
 
 

@@ -33,6 +33,7 @@ __all__ = ["TableNews", "news_in", "number_default"]
 _ID: Final = re.compile(r'"((?:[^"]|"")*)"')
 _AS_THEY_TRAVEL: Final = TypeMapping(tinyint1_not_bool=True, char_to_string=True)
 _MILLIS_DIGITS: Final = 3
+_DIGITS: Final = frozenset({Meaning.DECIMAL, Meaning.UNSCALED, Meaning.UNSIGNED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _declared(column: Mapping[str, Any], settings: PlainSettings) -> Declared:
 
 def number_default(default: str | None, wire: Wire | None) -> str | Decimal | None:
     """A default told as text, as the number that it is where other texts are the digits of one."""
-    if default is None or wire is None or wire.meaning not in {Meaning.DECIMAL, Meaning.UNSCALED}:
+    if default is None or wire is None or wire.meaning not in _DIGITS:
         return default
     return Decimal(default) if re.match(NUMBER, default) else None
 
@@ -129,7 +130,7 @@ def _wire(column: MySqlColumn, settings: PlainSettings) -> Wire | None:
     if column.name in {"decimal", "numeric"}:
         return Wire(Meaning.DECIMAL, column.number(1, 0))
     if column.name == "bigint" and column.unsigned:
-        return Wire(Meaning.UNSCALED)
+        return Wire(Meaning.UNSIGNED)
     if column.name == "bit" and column.number(0, 1) > 1:
         return Wire(Meaning.BITS)
     return None

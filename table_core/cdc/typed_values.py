@@ -12,9 +12,10 @@ from table_core.datatypes.kinds import Atomic, DataType, Root
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DAY_MS", "MILLIS_MAX", "in_micros", "time_of_day", "to_type"]
+__all__ = ["DAY_MS", "MILLIS_MAX", "in_micros", "time_of_day", "to_type", "without_sign"]
 
 DAY_MS: Final = 86_400_000
+_BITS_64: Final = pa.scalar(2**64, pa.decimal128(20, 0))
 MILLIS_MAX: Final = 253_402_300_800_000
 """The year 10000 in milliseconds."""
 _MILLIS_LIKELY: Final = 10**13
@@ -39,6 +40,14 @@ def time_of_day(array: pa.Array, per_milli: int) -> pa.Array:
     if low.is_valid and (low.as_py() < 0 or high.as_py() >= DAY_MS * per_milli):
         raise ValueError("not a time of day")
     return pc.divide(array, per_milli).cast(pa.int32()).cast(pa.time32("ms"))
+
+
+def without_sign(array: pa.Array) -> pa.Array:
+    """Whole numbers of 64 bits as if they had no sign: -1 is 18446744073709551615."""
+    if not pa.types.is_integer(array.type) and not pa.types.is_decimal(array.type):
+        return array
+    wide = array.cast(pa.decimal128(20, 0))
+    return pc.if_else(pc.less(array, 0), pc.add(wide, _BITS_64).cast(wide.type), wide)
 
 
 def to_type(array: pa.Array, type_: DataType, target: pa.DataType) -> pa.Array:

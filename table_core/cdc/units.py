@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.typed_values import DAY_MS, MILLIS_MAX
 from table_core.cdc.wire import NUMBER, Meaning, Wire
+from table_core.datatypes.kinds import Atomic, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
     Told = Mapping[SourceTable, Mapping[str, Declared]]
 
-__all__ = ["settled"]
+__all__ = ["settled", "without_sign"]
 
+_UNSIGNED: Final = Wire(Meaning.UNSIGNED)
+_BIGINT: Final = Atomic(Root.BIGINT)
 _OPEN: Final = {Meaning.MOMENT, Meaning.TIME, Meaning.DECIMAL}
 _COARSE: Final = {Meaning.MOMENT: Meaning.MILLIS, Meaning.TIME: Meaning.TIME_MILLIS}
 _FINE: Final = {Meaning.MOMENT: Meaning.MICROS, Meaning.TIME: Meaning.TIME_MICROS}
@@ -138,3 +141,15 @@ def _largest(columns: Iterable[pa.Array]) -> int:
         for edge in pc.min_max(column).values()
     ]
     return max(map(abs, edges), default=0)
+
+
+def without_sign(
+    declared: Mapping[str, Declared], told: Mapping[str, Declared]
+) -> Mapping[str, Declared]:
+    """The columns of an embedded schema, those without sign that it calls int64 as the table has them."""
+    known = {
+        name: replace(declared[name], type=one.type, wire=one.wire)
+        for name, one in told.items()
+        if one.wire == _UNSIGNED and name in declared and declared[name].type == _BIGINT
+    }
+    return {**declared, **known} if known else declared

@@ -1,8 +1,7 @@
 """How Debezium puts a column into JSON, and the way back to a typed Arrow column.
 
-A value goes two steps: from what JSON holds (number, text, boolean) to what it means (days since
-1970 are a date), then to the type of the table.  Both are Arrow kernels; only base64 is decoded
-value by value.
+A value goes two steps, both Arrow kernels (only base64 is decoded value by value): from what JSON
+holds (number, text, boolean) to what it means (days since 1970), then to the type of the table.
 
 Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
 """
@@ -21,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.cdc.typed_values import DAY_MS, in_micros, time_of_day, to_type
+from table_core.cdc.typed_values import DAY_MS, in_micros, time_of_day, to_type, without_sign
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
 
@@ -90,6 +89,8 @@ class Meaning(Enum):
     """A number, its text, or what UNSCALED is; the texts tell."""
     UNSCALED = auto()
     """Base64 of a big-endian two's complement integer; ``Wire.scale`` says where the point is."""
+    UNSIGNED = auto()
+    """The same, or 64 bits without sign that were written as a number with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def resolved(array: pa.Array, wire: Wire | None, type_: DataType, settings: Plai
     if wire.meaning is Meaning.DECIMAL:
         digits = is_text and _is_unscaled(array, settings.decimals)
         return Wire(Meaning.UNSCALED, wire.scale) if digits else Wire()
-    return wire
+    return Wire(Meaning.UNSCALED) if wire.meaning is Meaning.UNSIGNED and is_text else wire
 
 
 def _moment(unit: str, precision: int) -> Meaning:
@@ -263,6 +264,8 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
         return pa.nulls(len(array), target)
     if isinstance(type_, Array):
         return _list(array, wire, type_, target)
+    if wire.meaning is Meaning.UNSIGNED:
+        return to_type(without_sign(array), type_, target)
     if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[wire.meaning]
         return pa.array(_each(array, lambda time: _clock(time, per_second)), target)

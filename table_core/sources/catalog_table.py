@@ -37,6 +37,11 @@ class CatalogTable:
     """How many rows the server thinks there are."""
     readable: bool = True
     """Whether the user may read its rows."""
+    is_partitioned: bool = False
+    is_unlogged: bool = False
+    """PostgreSQL: its changes are in no log."""
+    is_versioned: bool = False
+    """MariaDB: it keeps rows that are gone, and its log tells no deletes."""
 
     @property
     def names(self) -> list[str]:

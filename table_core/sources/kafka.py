@@ -19,9 +19,17 @@ from table_core.sources.files import FORMATS, check_choices
 from table_core.sources.registry import SchemaRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["AVRO", "JsonRecords", "KafkaReading", "KafkaSource", "RecordForm", "json_text"]
+__all__ = [
+    "AVRO",
+    "JsonRecords",
+    "KafkaReading",
+    "KafkaSource",
+    "RecordForm",
+    "json_text",
+    "record_line",
+]
 
 AVRO: Final = "debezium-avro"
 """Records of Confluent's Avro form, with a schema registry."""
@@ -46,6 +54,8 @@ class KafkaSource:
         registry: address of the schema registry of ``debezium-avro``.
         registry_options: see ``SchemaRegistry``; never logged.
         options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
+        java_options: the same in the words of Java's client, for Spark; never logged.  Without
+            them Spark reads the topics only if there are no ``options`` either.
     """
 
     servers: str
@@ -59,6 +69,7 @@ class KafkaSource:
     registry: str | None = None
     registry_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    java_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         check_choices(self, (*FORMATS, AVRO))
@@ -186,6 +197,7 @@ class KafkaReading:
 
         Raises:
             EventError: a record that comes next was deleted.
+            StorageUnavailableError: the brokers are gone.
         """
         open_ = {at for at, next_ in end.items() if next_ > start.get(at, 0)}
         if not open_:
@@ -193,7 +205,10 @@ class KafkaReading:
         make = self._driver.TopicPartition
         self._consumer.assign([make(*at, start.get(at, 0)) for at in open_])
         while open_:
-            for message in self._consumer.consume(_MESSAGES, timeout=1.0):
+            messages = self._consumer.consume(_MESSAGES, timeout=1.0)
+            if not messages:
+                self._ask_brokers()
+            for message in messages:
                 at = (message.topic(), message.partition())
                 error = message.error()
                 if error is not None:
@@ -206,6 +221,13 @@ class KafkaReading:
                     yield *at, offset, _line(message, form)
                 if offset + 1 >= end[at]:
                     open_.discard(at)
+
+    def _ask_brokers(self) -> None:
+        """The client waits for brokers without end, and does not say so."""
+        try:
+            self._consumer.list_topics(timeout=_TIMEOUT_S)
+        except self._driver.KafkaException as error:
+            raise self._unavailable(error) from None
 
     def _named(self, error: Any, at: tuple[str, int], offset: int) -> EventError:
         if "AUTO_OFFSET_RESET" in error.name().upper() or "OFFSET_OUT_OF_RANGE" in error.name():
@@ -233,15 +255,24 @@ class KafkaReading:
 
 
 def _line(message: Any, form: RecordForm) -> bytes:
-    """One record as the line that a file of records would have."""
-    headers = {
-        name: value.decode(errors="replace") if value is not None else None
-        for name, value in message.headers() or ()
+    at = (message.topic(), message.partition(), message.offset())
+    return record_line(at, message.headers() or (), message.key(), message.value(), form)
+
+
+def record_line(
+    at: tuple[str, int, int],
+    headers: Iterable[tuple[str, bytes | None]],
+    key: bytes | None,
+    value: bytes | None,
+    form: RecordForm,
+) -> bytes:
+    """The record at a topic, partition and offset as the line that a file of records would have."""
+    texts = {
+        name: body.decode(errors="replace") if body is not None else None for name, body in headers
     }
-    told = {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
-    front = json.dumps({**told, "headers": headers}, separators=(",", ":"))[:-1].encode()
-    key, value = form.key(message.key()), form.value(message.value())
-    return front + b',"key":' + key + b',"value":' + value + b"}\n"
+    told = {"topic": at[0], "partition": at[1], "offset": at[2], "headers": texts}
+    front = json.dumps(told, separators=(",", ":"))[:-1].encode()
+    return front + b',"key":' + form.key(key) + b',"value":' + form.value(value) + b"}\n"
 
 
 def json_text(body: bytes | None) -> bytes:

@@ -6,7 +6,7 @@ import importlib
 import re
 import struct
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import (
@@ -177,9 +177,10 @@ class MySqlConnection:
         """Every table that the user may read, but for those of the server itself."""
         columns = self.rows(
             "SELECT c.table_schema, c.table_name, column_name, column_type, is_nullable, "
-            "column_default, column_comment, table_rows FROM information_schema.columns c "
+            "column_default, column_comment, table_rows, table_type "
+            "FROM information_schema.columns c "
             "JOIN information_schema.tables t ON t.table_schema = c.table_schema AND "
-            "t.table_name = c.table_name AND t.table_type = 'BASE TABLE' "
+            "t.table_name = c.table_name AND t.table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') "
             "WHERE c.table_schema NOT IN "
             "('information_schema', 'mysql', 'performance_schema', 'sys') "
             "ORDER BY c.table_schema, c.table_name, ordinal_position"
@@ -194,10 +195,12 @@ class MySqlConnection:
                 table,
                 CatalogColumn(name, type_, nullable == "YES", default, comment or None),
             )
-            for database, table, name, type_, nullable, default, comment, _ in columns
+            for database, table, name, type_, nullable, default, comment, *_ in columns
         )
-        rows = {(c[0], c[1]): None if c[-1] is None else int(c[-1]) for c in columns}
-        return catalog_tables(described, ((d, t, name) for d, t, name in keys), rows)
+        rows = {(c[0], c[1]): None if c[-2] is None else int(c[-2]) for c in columns}
+        versioned = {(c[0], c[1]) for c in columns if c[-1] == "SYSTEM VERSIONED"}
+        found = catalog_tables(described, ((d, t, name) for d, t, name in keys), rows)
+        return [replace(t, is_versioned=(t.database, t.name) in versioned) for t in found]
 
     def collations(self) -> dict[int, str]:
         """Character set by number of the collation, as Python's codecs call them."""

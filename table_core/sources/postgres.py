@@ -17,7 +17,7 @@ from table_core.errors import (
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["PostgresConnection", "PostgresSource"]
 
@@ -126,7 +126,8 @@ class PostgresConnection:
         """
         source = self._source
         if not self.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", (source.publication,)):
-            self.rows(f"CREATE PUBLICATION {_quoted(source.publication)} FOR ALL TABLES")
+            made = f"CREATE PUBLICATION {_quoted(source.publication)} FOR ALL TABLES"
+            self.rows(f"{made} WITH (publish_via_partition_root = true)")
         found = self.rows(
             "SELECT plugin, wal_status FROM pg_replication_slots WHERE slot_name = %s",
             (source.slot,),
@@ -154,6 +155,38 @@ class PostgresConnection:
             )
         if not found:
             self.rows("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (source.slot,))
+
+    def check_publication(self, tables: Iterable[CatalogTable]) -> None:
+        """Refuse a publication that does not tell all changes of ``tables``.
+
+        Raises:
+            ArgumentError: names the statement that mends it.
+        """
+        name = self._source.publication
+        found = self.rows(
+            "SELECT schemaname, tablename, to_jsonb(t)->>'rowfilter', to_jsonb(t)->'attnames' "
+            "FROM pg_publication_tables t WHERE pubname = %s",
+            (name,),
+        )
+        told = {(schema, table): (rows, columns) for schema, table, rows, columns in found}
+        for table in tables:
+            where = f"{_quoted(table.database)}.{_quoted(table.name)}"
+            rows, columns = told.get((table.database, table.name), (None, []))
+            mend = f"run ALTER PUBLICATION {name} ADD TABLE {where}"
+            if table.is_partitioned:
+                mend = f"run ALTER PUBLICATION {name} SET (publish_via_partition_root = true)"
+            elif table.is_unlogged:
+                mend = f"run ALTER TABLE {where} SET LOGGED"
+            if rows is not None or (columns and not set(table.names) <= set(columns)):
+                mend = f"give publication {name} the table without row filter and column list"
+            elif columns != []:
+                continue
+            raise ArgumentError(
+                f"publication {name!r} does not tell all changes of {where}: {mend}, or leave the "
+                "table out; if it was read before, drop it here so that it is read anew",
+                argument="publication",
+                value=name,
+            )
 
     def export_snapshot(self) -> tuple[int, str]:
         """On a replication connection: a position and the name of a snapshot taken there."""
@@ -189,9 +222,13 @@ class PostgresConnection:
         )
         keys = sorted((f[0], f[1], f[7], f[2]) for f in found if f[7] is not None)
         rows = {(f[0], f[1]): int(f[8]) if f[8] >= 0 else None for f in found}
-        hidden = {(f[0], f[1]) for f in found if not f[9]}
+        more = {(f[0], f[1]): f[9:] for f in found}
         tables = catalog_tables(columns, ((s, t, name) for s, t, _, name in keys), rows)
-        return [replace(t, readable=(t.database, t.name) not in hidden) for t in tables]
+        return [
+            replace(t, readable=readable, is_partitioned=partitioned, is_unlogged=unlogged)
+            for t in tables
+            for readable, partitioned, unlogged in [more[t.database, t.name]]
+        ]
 
     def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
         """Types by number and modifier, as text."""
@@ -262,13 +299,14 @@ SELECT n.nspname, c.relname, a.attname,
        format_type(a.atttypid, a.atttypmod) || repeat('[]', greatest(a.attndims - 1, 0)), a.attnotnull,
        pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
        array_position(i.indkey::int2[], a.attnum), c.reltuples,
-       has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+       has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
+       c.relkind = 'p', c.relpersistence = 'u'
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_'
   AND a.attgenerated = ''
 ORDER BY n.nspname, c.relname, a.attnum
@@ -315,7 +353,10 @@ def _error(
         if "replication" in text.lower() or "slot" in doing:
             mend = f"ALTER ROLE {source.user} REPLICATION"
         elif "PUBLICATION" in doing or "superuser" in text:
-            mend = f"as superuser: CREATE PUBLICATION {source.publication} FOR ALL TABLES"
+            mend = (
+                f"as superuser: CREATE PUBLICATION {source.publication} FOR ALL TABLES WITH "
+                "(publish_via_partition_root = true)"
+            )
         return ArgumentError(
             f"{where} refuses user {source.user!r}: {text}; run {mend}",
             argument="user",

@@ -11,6 +11,7 @@ from table_core.spark.reading import view_frame
 from table_core.spark.rescaling import rescale
 from table_core.spark.statements import delete, update
 from table_core.spark.tasks import each
+from table_core.spark.topics import records_by
 from table_core.spark.upkeep import analyze, clone_table, remove_orphan_files
 from table_core.spark.writing import write_frame
 from table_core.table.jobs.embedded import quiet
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from table_core.sources.kafka import KafkaSource
     from table_core.table.catalog import Catalog
+    from table_core.table.cdc.waves import ReadWave
     from table_core.table.jobs.flow import View
     from table_core.table.results import Commit, CommitAs, ResultDocument
     from table_core.table.table import Table
@@ -74,6 +77,10 @@ class SparkEngine:
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> Iterator[Any]:
         """What ``work`` makes of each piece, by tasks, in order."""
         return each(self._spark, work, pieces)
+
+    def records_by(self, source: KafkaSource) -> ReadWave | None:
+        """Spark's own source of a topic's records, if the session has it."""
+        return records_by(self._spark, source)
 
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None

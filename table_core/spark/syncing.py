@@ -1,4 +1,4 @@
-"""Sync of tables with a source, its large first snapshots read by tasks."""
+"""Sync of tables with a source, its first snapshots and topics read by tasks where they are large."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from table_core.spark.tasks import each
+from table_core.spark.topics import records_by
 from table_core.table.cdc.sync import sync_database, sync_table
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ def sync(
 ) -> ResultDocument:
     """``sync_table`` where ``target`` is ``database.table``, else ``sync_database``.
 
-    Tasks read ranges of the keys of tables that are new to the sync, over connections of their own;
-    the driver writes and commits, and reads the log.  No session is needed where all is small.
+    Tasks read ranges of the keys of tables that are new to the sync, over connections of their own,
+    and many records of topics by Spark's source, if the session has its jar; the driver writes and
+    commits, and reads the log of a server.  No session is needed where all is small.
     """
     verb = sync_table if "." in target else sync_database
-    return verb(catalog, target, source, each=partial(each, spark), **more)
+    by_tasks: Any = {"each": partial(each, spark), "records_by": partial(records_by, spark)}
+    return verb(catalog, target, source, **by_tasks, **more)

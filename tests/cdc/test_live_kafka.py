@@ -11,6 +11,8 @@ import pytest
 
 import table_core as tc
 from table_core.errors import EventError, NotFoundError, StorageUnavailableError
+from table_core.sources.kafka import JsonRecords
+from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
 from tests.golden import streams
 from tests.golden.avro_form import Registry
@@ -155,3 +157,20 @@ def test_what_is_not_there_is_named(kafka: Kafka, tmp_path: Path) -> None:
     source = tc.KafkaSource("127.0.0.1:1", ["t"], options={"socket.timeout.ms": 1000})
     with pytest.raises(StorageUnavailableError, match="cannot be reached"):
         tc.sync_database(catalog, "lake", source)
+
+
+def test_brokers_that_go_away_are_told() -> None:
+    from confluent_kafka import Producer
+
+    need(Kafka)
+    with Kafka() as kafka:
+        source = tc.KafkaSource(kafka.servers, ["t"], options={"socket.timeout.ms": 1000})
+        producer = Producer({"bootstrap.servers": kafka.servers})
+        producer.produce("t", value=b"{}")
+        producer.flush()
+        reading = source.open()
+        end = {("t", 0): reading.partitions()["t", 0][1]}
+        kafka.__exit__()
+        with pytest.raises(StorageUnavailableError, match="cannot be reached"):
+            list(reading.lines({}, end, JsonRecords()))
+        reading.close()

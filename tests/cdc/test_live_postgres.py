@@ -104,3 +104,53 @@ def test_a_user_without_rights_is_told_what_to_grant(postgres: Postgres, tmp_pat
         tc.sync_database(catalog, "lake", tc.PostgresSource(**given))
     assert "s3cret" not in str(told.value)
     assert "s3cret" not in repr(tc.PostgresSource(**given))
+
+
+def test_rows_of_partitions_are_those_of_their_table(postgres: Postgres, tmp_path: Path) -> None:
+    postgres.sql(
+        "CREATE SCHEMA parts",
+        "CREATE TABLE parts.t (id INT, at DATE, twice INT GENERATED ALWAYS AS (id * 2) STORED, "
+        "PRIMARY KEY (id, at)) PARTITION BY RANGE (at)",
+        *(f"CREATE TABLE parts.t_{n} PARTITION OF parts.t FOR VALUES FROM ('202{n}-01-01') "
+          f"TO ('202{n + 1}-01-01')" for n in (3, 4)),
+        "INSERT INTO parts.t VALUES (1, '2023-05-05'), (2, '2024-05-05')",
+    )  # fmt: skip
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    server = tc.PostgresSource(**source(postgres, "parts", "parts"))
+    tc.sync_database(catalog, "lake", server)
+    postgres.sql(
+        "INSERT INTO parts.t VALUES (3, '2023-06-06')",
+        "UPDATE parts.t SET at = '2024-07-07' WHERE id = 1",
+        "DELETE FROM parts.t WHERE id = 2",
+    )
+    tc.sync_database(catalog, "lake", server)
+    assert catalog.tables("lake") == ["t"]
+    rows = catalog.table("lake.t").read().to_arrow().sort_by("id").to_pylist()
+    assert [(r["id"], str(r["at"])) for r in rows] == [(1, "2024-07-07"), (3, "2023-06-06")]
+    postgres.sql("ALTER PUBLICATION parts_pub SET (publish_via_partition_root = false)")
+    with pytest.raises(ArgumentError, match=r"ALTER PUBLICATION .*publish_via_partition_root"):
+        tc.sync_database(catalog, "lake", server)
+    postgres.sql("SELECT pg_drop_replication_slot('parts')", "DROP PUBLICATION parts_pub")
+
+
+def test_a_publication_that_does_not_tell_all_is_refused(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    postgres.sql(
+        "CREATE SCHEMA told", "CREATE TABLE told.a (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE told.b (id INT PRIMARY KEY)", "CREATE UNLOGGED TABLE told.c (id INT PRIMARY KEY)",
+    )  # fmt: skip
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    server = tc.PostgresSource(**source(postgres, "told", "told"))
+    for told, mend in (
+        ("TABLE told.b", r'"told"\."a": run ALTER PUBLICATION told_pub ADD TABLE "told"\."a"'),
+        ("TABLE told.a (id), told.b", r'"told"\."a": give .* without row filter and column list'),
+        ("TABLE told.a WHERE (id > 5), told.b", r'"told"\."a": give .* without row filter'),
+        ("ALL TABLES", r'"told"\."c": run ALTER TABLE "told"\."c" SET LOGGED'),
+    ):
+        postgres.sql(f"CREATE PUBLICATION told_pub FOR {told}")
+        with pytest.raises(ArgumentError, match=mend):
+            tc.sync_database(catalog, "lake", server)
+        postgres.sql("DROP PUBLICATION told_pub")
+    tc.sync_database(catalog, "lake", server, excluding="c")
+    postgres.sql("SELECT pg_drop_replication_slot('told')", "DROP PUBLICATION told_pub")

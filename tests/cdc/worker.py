@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from typing import Any
 
 import table_core as tc
 
 
+def sync(catalog: tc.Catalog, source: Any, **more: Any) -> Any:
+    """By this process, or by Spark where its jars are told."""
+    jars = os.environ.get("CDC_SPARK_JARS")
+    if jars is None:
+        return tc.sync_database(catalog, "lake", source, **more)
+    import table_core.spark
+    from table_core.spark.session import open_session
+
+    session = open_session({"spark.master": "local[2]", "spark.jars": jars})
+    return table_core.spark.sync(session, catalog, "lake", source, **more)
+
+
 def main(document: str) -> None:
     given = json.loads(document)
-    source = {"mysql": tc.MySqlSource, "postgres": tc.PostgresSource}[given["kind"]](
-        **given["source"]
-    )
+    kinds = {"mysql": tc.MySqlSource, "postgres": tc.PostgresSource, "kafka": tc.KafkaSource}
+    source = kinds[given["kind"]](**given["source"])
     catalog = tc.open_catalog(given["warehouse"])
-    result = tc.sync_database(catalog, "lake", source, **given["more"])
+    result = sync(catalog, source, **given["more"])
     print(json.dumps({"rows": result.rows_written, "events": result.details["events"]}))
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.binlog import FORMAT, HEADER_BYTES, ROTATE, header_of
 from table_core.cdc.binlog_rows import BinlogRows, file_number
+from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.log_position import LogPosition
+from table_core.cdc.told import told_from, told_text
+from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
 from table_core.storage.locate import open_storage
 
@@ -26,6 +32,7 @@ __all__ = ["BinlogFilesReader"]
 _BATCH_ROWS: Final = 20_000
 _MAGIC: Final = b"\xfebin"
 _CHECKSUM_BYTES: Final = 4
+_BUFFER: Final = 4 << 20
 _NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
 
 
@@ -38,6 +45,8 @@ class BinlogFilesReader:
 
     source: FilesSource
     run: SyncRun
+    defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
+    """Of columns that were added, by source table."""
 
     def parse(self, text: str | None) -> LogPosition:
         """The position that a table holds."""
@@ -47,12 +56,20 @@ class BinlogFilesReader:
         """All that was consumed at ``until``, once more."""
         return self.batches(_START, until)
 
-    def remembered(self, _: Iterable[SourceTable]) -> str | None:
-        """Nothing: the log tells all."""
-        return None
+    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+        """Defaults of columns that were added, until a row has them."""
+        known = {
+            table: {n: Declared(STRING, None, None, default=text) for n, text in columns.items()}
+            for table in tables
+            if (columns := self.defaults.get(table))
+        }
+        return told_text(known) if known else None
 
     def recall(self, text: str | None) -> None:
-        """Nothing."""
+        """Take up what an earlier run remembered."""
+        for table, columns in told_from(text).items():
+            texts = {name: str(declared.default) for name, declared in columns.items()}
+            self.defaults[table] = {**texts, **self.defaults.get(table, {})}
 
     def committed(self, position: Any) -> None:
         """Nothing: files stay."""
@@ -68,6 +85,7 @@ class BinlogFilesReader:
         """What comes after ``start``: until ``end``, or what is there now."""
         storage = open_storage(self.source.folder, self.source.storage_options)
         names = [n for n, _ in self.source.listing(storage) if _NAME.search(n)]
+        names = _one_after_the_other(names, start)
         rows = BinlogRows(
             wants=self.run.wants,
             described=lambda *_: None,
@@ -75,22 +93,20 @@ class BinlogFilesReader:
             file=start.name,
             gtid=start.gtid,
             transaction=start.order,
+            defaults=self.defaults,
         )
-        for name in sorted(names, key=file_number_of):
+        for name in names:
             plain = name.removesuffix(".gz")
-            if file_number(plain) < start.order[0]:
-                continue
             at = start.order[1] if file_number(plain) == start.order[0] else len(_MAGIC)
-            with storage.open_input(name) as file:
-                body = gzip.decompress(file.read()) if name.endswith(".gz") else file.read()
             rows.rotate(plain, at)
-            for event, behind in _events(plain, bytes(body), at):
-                ended = rows.take(event, behind)
-                if rows.rows.count >= _BATCH_ROWS:
-                    yield rows.batch()
-                if ended and end is not None and rows.transaction >= end.order:
-                    yield rows.batch()
-                    return
+            with storage.open_input(name) as raw, _buffered(name, raw) as file:
+                for event, behind in _events(plain, file, at):
+                    ended = rows.take(event, behind)
+                    if rows.rows.count >= _BATCH_ROWS:
+                        yield rows.batch()
+                    if ended and end is not None and rows.transaction >= end.order:
+                        yield rows.batch()
+                        return
         if rows.rows.count or rows.position != start:
             yield rows.batch()
 
@@ -98,23 +114,56 @@ class BinlogFilesReader:
 _START: Final = LogPosition("mysql", (0, 0))
 
 
+def _one_after_the_other(names: Iterable[str], start: LogPosition) -> list[str]:
+    """The files that are left to read, in order.
+
+    Raises:
+        EventError: one is missing between them, or there are two of a number.
+    """
+    found = sorted(names, key=file_number_of)
+    found = [name for name in found if file_number_of(name) >= start.order[0]]
+    read = [start.name] if start.name else []
+    for before, name in pairwise([*read, *found]):
+        step = file_number_of(name) - file_number_of(before)
+        if step != 1 and (step or before is not start.name):
+            problem = "have one number" if not step else "do not follow each other"
+            raise EventError(
+                f"{before} and {name} {problem}: give all files of one server's log, or drop the "
+                "tables and take a new snapshot",
+                file=name,
+                line=0,
+            )
+    return found
+
+
 def file_number_of(name: str) -> int:
     """The number of a file of the log, compressed or not."""
     return file_number(name.removesuffix(".gz"))
 
 
-def _events(name: str, body: bytes, start: int) -> Iterator[tuple[bytes, int]]:
+def _buffered(name: str, raw: Any) -> Any:
+    return gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else io.BufferedReader(raw, _BUFFER)
+
+
+def _events(name: str, file: Any, start: int) -> Iterator[tuple[bytes, int]]:
     """Events from a position on, without checksums, and where each ends."""
-    if body[: len(_MAGIC)] != _MAGIC:
+    if file.read(len(_MAGIC)) != _MAGIC:
         raise EventError(f"{name} is no binary log", file=name, line=0)
     at, checksum = len(_MAGIC), 0
-    while at + HEADER_BYTES <= len(body):
-        header = header_of(body[at : at + HEADER_BYTES])
-        behind = at + header.size
-        if header.size < HEADER_BYTES or behind > len(body):
+    while len(head := file.read(HEADER_BYTES)) == HEADER_BYTES:
+        header = header_of(head)
+        event = head + file.read(max(header.size - HEADER_BYTES, 0))
+        if len(event) != header.size:
             return  # the server is still writing it
+        behind = at + header.size
         if header.kind == FORMAT:
-            checksum = _CHECKSUM_BYTES if body[behind - 5] == 1 else 0
+            checksum = _CHECKSUM_BYTES if event[-_CHECKSUM_BYTES - 1] == 1 else 0
         if at >= start and header.kind not in {FORMAT, ROTATE}:
-            yield body[at : behind - checksum], behind
+            if checksum and zlib.crc32(event[:-4]) != int.from_bytes(event[-4:], "little"):
+                raise EventError(
+                    f"{name}, position {at}: the event is damaged: fetch the file anew",
+                    file=name,
+                    line=0,
+                )
+            yield event[: len(event) - checksum], behind
         at = behind

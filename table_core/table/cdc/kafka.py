@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-
 from table_core.cdc.position import OffsetsPosition
-from table_core.cdc.window import Window
 from table_core.errors import EventError
 from table_core.sources.kafka import JsonRecords
 from table_core.table.cdc.lines import LineReader, window_is_full
+from table_core.table.cdc.waves import records_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.cdc.batch import SourceBatch
     from table_core.sources.kafka import KafkaReading, KafkaSource, RecordForm
+    from table_core.table.cdc.waves import Waves
 
 __all__ = ["KafkaReader"]
 
@@ -29,6 +28,8 @@ class KafkaReader(LineReader):
 
     source: KafkaSource
     form: RecordForm = field(default_factory=JsonRecords)
+    waves: Waves | None = None
+    """Has records read by others where they are many."""
 
     def parse(self, text: str | None) -> OffsetsPosition:
         """The position that a table holds."""
@@ -66,17 +67,39 @@ class KafkaReader(LineReader):
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
     ) -> Iterator[SourceBatch]:
-        reached, places, lines, size = start, list[tuple[str, int, int]](), list[bytes](), 0
+        reached, here = start, self._here(reading, begin, last)
+        if self.waves is not None and self.waves.worth(begin, last):
+            count = 0
+            for places, lines in islice(here, 1):  # schema changes are few, and come with it
+                reached, count = reached.after(places), len(lines)
+                yield self._batch(records_window(places, lines), reached)
+            begin |= {at: reached.next_of(*at) for at in begin if at in reached.offsets}
+            for found, usable in self.waves.windows(self.decoder, begin, last, count):
+                reached = reached.after(found.places)
+                begin |= {at: reached.next_of(*at) for at in {place[:2] for place in found.places}}
+                yield self._batch(found.window, reached, found if usable else None)
+            here = self._here(reading, begin, last)
+        for places, lines in here:
+            reached = reached.after(places)
+            yield self._batch(records_window(places, lines), reached)
+
+    def _here(
+        self,
+        reading: KafkaReading,
+        begin: dict[tuple[str, int], int],
+        last: dict[tuple[str, int], int],
+    ) -> Iterator[tuple[list[tuple[str, int, int]], list[bytes]]]:
+        """Windows of records that this process reads: topic, partition and offset, and lines."""
+        places, lines, size = list[tuple[str, int, int]](), list[bytes](), 0
         for topic, number, offset, line in reading.lines(begin, last, self.form):
             places.append((topic, number, offset))
             lines.append(line)
             size += len(line)
             if window_is_full(size, len(lines)):
-                reached = reached.after(places)
-                yield self._batch(_window(places, lines), reached)
+                yield places, lines
                 places, lines, size = [], [], 0
         if lines:
-            yield self._batch(_window(places, lines), reached.after(places))
+            yield places, lines
 
     def history(self, until: OffsetsPosition) -> Iterator[SourceBatch]:
         """All that was consumed at ``until``, once more.
@@ -99,16 +122,3 @@ class KafkaReader(LineReader):
         finally:
             reading.close()
         return LineReader.history(self, until)
-
-
-def _window(places: list[tuple[str, int, int]], lines: list[bytes]) -> Window:
-    partitions = list(dict.fromkeys((topic, number) for topic, number, _ in places))
-    index = {at: n for n, at in enumerate(partitions)}
-    return Window.arranged(
-        tuple(f"topic {topic}, partition {number}" for topic, number in partitions),
-        tuple(f"{topic}\0{number}" for topic, number in partitions),
-        pa.array(lines, pa.large_binary()),
-        np.array([index[topic, number] for topic, number, _ in places], np.int64),
-        np.array([offset + 1 for _, _, offset in places], np.int64),
-        offsets=True,
-    )

@@ -13,7 +13,7 @@ from table_core.cdc.foreign import decode_foreign
 from table_core.cdc.table_news import news_in
 from table_core.cdc.told import told_from, told_text
 from table_core.cdc.type_mapping import TypeMapping
-from table_core.cdc.units import settled
+from table_core.cdc.units import settled, without_sign
 from table_core.cdc.wire import PlainSettings
 from table_core.errors import EventError
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.ports import Clock
     from table_core.table.cdc.dead import DeadLetters
+    from table_core.table.cdc.waves import DecodedWindow
 
 __all__ = ["LineDecoder", "LineReader", "plain_settings", "window_is_full"]
 
@@ -66,6 +67,8 @@ class LineDecoder:
     dead: DeadLetters | None = None
     format: str = "debezium-json"
     mapping: TypeMapping = field(default_factory=TypeMapping)
+    by_topic: bool = False
+    """Whether rows without a table are of the one that their topic names."""
     told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     _decoder: DebeziumDecoder | None = None
@@ -125,7 +128,9 @@ class LineDecoder:
 
     def _decoded(self, lines: EventLines) -> list[Changes]:
         if not self.format.startswith("debezium-"):
-            return decode_foreign(self.format, lines, self.wants, self.mapping, self.keys)
+            return decode_foreign(
+                self.format, lines, self.wants, self.mapping, self.keys, by_topic=self.by_topic
+            )
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
         return self._decoder.decode(lines)
@@ -133,7 +138,10 @@ class LineDecoder:
     def _with_told(self, one: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""
         told = self.told.get(one.table)
-        return one if one.declared is not None or told is None else replace(one, declared=told)
+        if told is None:
+            return one
+        declared = told if one.declared is None else without_sign(one.declared, told)
+        return replace(one, declared=declared)
 
     def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
         """The primary key of a source table."""
@@ -196,8 +204,10 @@ class LineReader(ABC):
             found.update(dict.fromkeys(one.table for one in batch.changes))
         return list(found)
 
-    def _batch(self, window: Window, reached: Any) -> SourceBatch:
-        changes, news = self.decoder.decode(window)
+    def _batch(
+        self, window: Window, reached: Any, decoded: DecodedWindow | None = None
+    ) -> SourceBatch:
+        changes, news = self.decoder.decode(window) if decoded is None else self._taken(decoded)
         return SourceBatch(
             changes=changes,
             position=reached,
@@ -208,3 +218,9 @@ class LineReader(ABC):
             old_key=window.old_key,
             text_of=window.text_of,
         )
+
+    def _taken(self, decoded: DecodedWindow) -> tuple[list[Changes], list[TableNews]]:
+        """What another decoder made of a window, and learned."""
+        assert decoded.after is not None
+        self.decoder.told, self.decoder.keys = dict(decoded.after.told), dict(decoded.after.keys)
+        return decoded.changes, decoded.news

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows
 from table_core.cdc.record import SourceTable
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.table.cdc.key_ranges import key_ranges, read_range
 
 if TYPE_CHECKING:
@@ -95,6 +95,11 @@ class LogReader(ABC):
             if self._wants(table := SourceTable(info.database, info.name))
         }
         for table, info in self._catalog.items():
+            if info.is_versioned:
+                raise UnsupportedFeatureError(
+                    f"{table} is WITH SYSTEM VERSIONING: its log tells no deletes; leave it out",
+                    feature="system-versioned tables",
+                )
             if not info.readable:  # its log alone would make half a table
                 user = self.source.user
                 raise ArgumentError(

@@ -79,9 +79,10 @@ class MySqlReader(LogReader):
                 yield batch
             if stream_from is None:
                 stream_from = start
-            if stream_from is None:
+            if stream_from is None:  # other tables are chosen than before: from the first of them
                 name, at, gtid = connection.end_of_log()
-                stream_from = LogPosition("mysql", (file_number(name), at), name, gtid)
+                now = LogPosition("mysql", (file_number(name), at), name, gtid)
+                stream_from = self._earliest(None, now)
         finally:
             connection.close()
         while True:

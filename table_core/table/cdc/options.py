@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from table_core.table.cdc.waves import RecordsBy
+
 __all__ = ["DatabaseSyncOptions", "SyncOptions"]
 
 
@@ -31,6 +33,8 @@ class SyncOptions(TypedDict, total=False):
     """Told ``(stage, **facts)`` while it runs: ``snapshot``, ``events``, ``committed``."""
     each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None
     """Has pieces of first snapshots read by others: ``table_core.spark.sync`` gives Spark's tasks."""
+    records_by: RecordsBy | None
+    """Has records of topics read and decoded by others, where they are many: likewise."""
     max_duration: str | None
     """End after so long, e.g. ``"10 min"``."""
     max_rows: int | None

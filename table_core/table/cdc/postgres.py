@@ -73,6 +73,7 @@ class PostgresReader(LogReader):
             connection.check()
             connection.prepare(expected=bool(known))
             self._read_catalog(connection)
+            connection.check_publication(self._catalog.values())
             self._recall_since()
             begin = min((p.order for p in [*known, *([start] if start else [])]), default=(0, 0))
             position = LogPosition("postgres", begin, self.source.slot)

@@ -19,6 +19,7 @@ from table_core.table.cdc.kafka import KafkaReader
 from table_core.table.cdc.lines import LineDecoder, plain_settings
 from table_core.table.cdc.mysql import MySqlReader
 from table_core.table.cdc.postgres import PostgresReader
+from table_core.table.cdc.waves import Waves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,7 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
         dead=run.dead,
         format=source.format,
         mapping=run.settings.mapping,
+        by_topic=run.whole_database is not None,
     )
     if isinstance(source, FilesSource) and source.format == BINLOG:
         return BinlogFilesReader(source=source, run=run)
@@ -60,6 +62,10 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
         reader = KafkaReader(source=source, decoder=decoder, poll=poll)
         if (registry := source.schemas) is not None:
             reader.form = AvroEvents(registry.schema, json_text)
+        if run.records_by is not None:
+            reader.waves = Waves(
+                run=run, source=source, form=reader.form, records_by=run.records_by
+            )
         return reader
     return FilesReader(source=source, decoder=decoder, poll=poll)
 

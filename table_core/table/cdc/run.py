@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from table_core.table.cdc.dead import DeadLetters
     from table_core.table.cdc.progress import SyncProgress
     from table_core.table.cdc.settings import ApplySettings, NewTable
+    from table_core.table.cdc.waves import RecordsBy
     from table_core.table.results import CommitAs
 
 __all__ = ["ALL_PROPERTY", "Limits", "Reader", "SyncRun"]
@@ -102,6 +103,8 @@ class SyncRun:
     progress: SyncProgress
     each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
     """Does a work for each of many pieces elsewhere, some at once; results in order."""
+    records_by: RecordsBy | None = None
+    """What else reads the records of a topic."""
     dead: DeadLetters | None = None
     feeds: dict[str, TableFeed] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
@@ -109,6 +112,8 @@ class SyncRun:
     reader: Reader | None = None
     reached: Any = None
     events: int = 0
+    events_elsewhere: int = 0
+    """Those that others decoded."""
     last_commit_ms: int | None = None
     all_before: dict[str, str | None] = field(default_factory=dict)
 

@@ -120,7 +120,7 @@ def _table_result(run: SyncRun, source: Source, name: str, until: str) -> Result
         snapshot_after=_snapshot_after(target),
         rows_written=sum(commit.rows_added for commit in target.done),
         seconds=(catalog.clock.now_ms() - started_ms) / 1000,
-        details={**_details(target), **feed.counts, **_dead(run)},
+        details={**_details(target), **feed.counts, **_of_run(run)},
     )
 
 
@@ -218,6 +218,7 @@ def _run(
         limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
         eager=bool(more.get("eager_init", False)),
         each=more.get("each"),
+        records_by=more.get("records_by"),
         progress=SyncProgress(more.get("progress") or quiet, catalog.clock),
         dead=None if dead is None else DeadLetters(catalog=catalog, name=dead),
     )
@@ -283,7 +284,7 @@ def _database_result(run: SyncRun, source: Source, database: str, until: str) ->
             "position": None if run.reached is None else run.reached.text,
             "events": run.events,
             "skipped": sorted(run.skipped),
-            **_dead(run),
+            **_of_run(run),
         },
     )
 
@@ -303,7 +304,8 @@ def sync_from_spec(
 ) -> ResultDocument:
     """``sync_table`` or ``sync_database`` as a job spec tells it.
 
-    ``source`` is ``{"kind": "files", "uri": …, …}``; ``engine``: ``progress`` and ``each``.
+    ``source`` is ``{"kind": "files", "uri": …, …}``; ``engine``: ``progress``, ``each`` and
+    ``records_by``.
     """
     given = dict(args)
     source = source_from_spec(given.pop("source"))
@@ -336,5 +338,10 @@ def _details(target: SyncTarget) -> dict[str, object]:
     }
 
 
-def _dead(run: SyncRun) -> dict[str, object]:
-    return {} if run.dead is None else {"dead_letters": run.dead.count}
+def _of_run(run: SyncRun) -> dict[str, object]:
+    found: dict[str, object] = {}
+    if run.events_elsewhere:
+        found["events_by_tasks"] = run.events_elsewhere
+    if run.dead is not None:
+        found["dead_letters"] = run.dead.count
+    return found

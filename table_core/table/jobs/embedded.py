@@ -30,6 +30,7 @@ class EmbeddedEngine:
     """
 
     each = None
+    records_by = None
     """Everything is done here."""
 
     def __init__(self, progress: Callable[..., None] = quiet) -> None:

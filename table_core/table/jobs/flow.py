@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.table.catalog import Catalog
+    from table_core.table.cdc.waves import RecordsBy
     from table_core.table.results import Commit
     from table_core.table.table import Table
 
@@ -66,6 +67,11 @@ class Engine(Protocol):
     @property
     def each(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None:
         """Does a work for each of many pieces at once; None if all is done in this process."""
+        ...
+
+    @property
+    def records_by(self) -> RecordsBy | None:
+        """Reads records of topics; None if nobody else does."""
         ...
 
     def query(self, sql: str, views: Mapping[str, View]) -> Any:

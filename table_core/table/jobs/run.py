@@ -108,8 +108,9 @@ def _sync(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) -> 
 
     assert spec.table is not None
     verb = sync_table if spec.action == "sync-table" else sync_database
+    parts = {"each": engine.each, "records_by": engine.records_by}
     return sync_from_spec(
-        verb, catalog, spec.table, spec.args, commit, progress=engine.progress, each=engine.each
+        verb, catalog, spec.table, spec.args, commit, progress=engine.progress, **parts
     )
 
 

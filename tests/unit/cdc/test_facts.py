@@ -135,6 +135,26 @@ def test_6_unsigned_bigints_are_base64_even_in_keys_and_beside_decimals_as_text(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["plain", "schema", "propagated"])
+def test_6_unsigned_bigints_of_mode_long_are_numbers_that_lost_their_sign(
+    lake: Lake, form: str
+) -> None:
+    """The schema topic says that they have none, or ``datatype.propagate.source.type`` does."""
+    source_type = {"__debezium.source.column.type": "BIGINT UNSIGNED ZEROFILL"}
+    told = {"id": ID, "n": ("int64", None, source_type if form == "propagated" else None, 0)}
+    topic = news([("id", "INT", None), ("n", "BIGINT UNSIGNED", None)], 1)
+    topic["value"]["tableChanges"][0]["table"]["columns"][1]["defaultValueExpression"] = "0"
+    for n, numbers in enumerate(((-1, 5), (-(2**63), None, 2**63 - 1)), 1):
+        events = [
+            of_mariadb({"id": 10 * n + i, "n": one}, 10 * n + i) for i, one in enumerate(numbers)
+        ]
+        events = events if form == "plain" else with_schema(told, *events)
+        lake.put(f"{n}.jsonl", *([topic] if form != "propagated" and n == 1 else []), *events)
+        lake.sync()
+    found = [2**64 - 1, 5, 2**63, None, 2**63 - 1]
+    assert [r["n"] for r in lake.rows("t")] == [None if n is None else Decimal(n) for n in found]
+
+
 @pytest.mark.parametrize("runs", [1, 2])
 @pytest.mark.parametrize("connect", [False, True], ids=["adaptive", "connect"])
 def test_7_a_column_changes_its_unit_with_its_precision_unless_all_are_milliseconds(

@@ -11,6 +11,7 @@ import pytest
 
 import table_core as tc
 from table_core.datatypes.text import type_text
+from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
 
 
@@ -160,3 +161,33 @@ def test_rows_that_debezium_flattened(lake: Lake) -> None:
     lake.catalog.create_database("lake")
     tc.sync_table(lake.catalog, "lake.t", source(lake, "json"), primary_key=("id",))
     assert lake.rows("t") == [{"id": 1, "v": "z"}, {"id": 4, "v": "d"}]
+
+
+def test_rows_that_debezium_flattened_go_to_the_tables_of_their_topics(lake: Lake) -> None:
+    def put(topic: str, id: int, row: Any) -> dict[str, Any]:
+        value = row and {"id": id, **row, "__deleted": str(row.get("gone", False)).lower()}
+        return {"topic": topic, "partition": 0, "key": {"id": id}, "value": value}
+
+    lake.put(
+        "1.jsonl",
+        put("shop.s1.orders", 1, {"v": "a"}),
+        put("shop.s2.orders", 2, {"v": "b"}),
+        put("notes", 1, {"w": 5}),
+        put("shop.s1.orders", 1, {"v": "z"}),
+        put("shop.s2.orders", 2, None),
+        {"topic": "shop", "value": {"ddl": "SET …", "databaseName": "", "tableChanges": []}},
+        {"topic": "__debezium-heartbeat.shop", "value": {"ts_ms": 5}},
+        {"topic": "shop.transaction", "value": {"status": "END", "id": "1", "event_count": 1}},
+    )
+    tc.sync_database(lake.catalog, "lake", source(lake, "json"), merge_shards=False)
+    assert lake.rows("s1_orders") == [{"id": 1, "v": "z"}]
+    assert lake.rows("s2_orders") == []
+    assert lake.rows("notes") == [{"id": 1, "w": 5}]
+    assert lake.catalog.tables("lake") == ["notes", "s1_orders", "s2_orders"]
+    assert lake.catalog.table("lake.notes").primary_key == ("id",)
+
+
+def test_rows_of_no_table_are_refused_in_a_database(lake: Lake) -> None:
+    lake.put("1.jsonl", {"id": 1})
+    with pytest.raises(EventError, match="of which table the row is: read it with sync_table"):
+        tc.sync_database(lake.catalog, "lake", source(lake, "json"))

@@ -1,0 +1,226 @@
+"""Topics read by Spark's own source give what one process reads out of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import table_core as tc
+import table_core.spark
+from table_core.errors import EventError
+from table_core.table.cdc import kafka as kafka_reader
+from table_core.table.cdc import waves
+from tests.cdc.conftest import need
+from tests.cdc.servers import Kafka
+from tests.cdc.test_live_kafka import AvroTopics, Topics, follows
+from tests.cdc.test_live_snapshots import position
+from tests.cdc.torture import Torture
+from tests.golden import streams
+from tests.golden.avro_form import Registry
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JARS = Kafka.JARS.with_name("kafka-spark")
+RECORDS = 240_000
+
+
+@pytest.fixture(scope="module")
+def jars() -> str:
+    need(Kafka)
+    if not any(JARS.glob("spark-sql-kafka-*.jar")):
+        pom = Path(__file__).parent / "kafka" / "spark.xml"
+        subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies",
+             f"-Dspark={version('pyspark')}", f"-DoutputDirectory={JARS}"],
+            check=True, timeout=600,
+        )  # fmt: skip
+    return ",".join(map(str, sorted(JARS.glob("*.jar"))))
+
+
+@pytest.fixture(scope="module")
+def spark(jars: str) -> Iterator[SparkSession]:
+    from table_core.spark.session import open_session
+
+    session = open_session({"spark.master": "local[2]", "spark.jars": jars})
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recordings are small: waves as soon as a hundred records wait."""
+    monkeypatch.setattr(waves, "_MANY", 60)
+    monkeypatch.setattr(kafka_reader, "window_is_full", lambda _, lines: lines >= 30)
+
+
+class SparkTopics(Topics):
+    """The streams in topics of their own, synced by tasks."""
+
+    spark: SparkSession
+    by_tasks = 0
+
+    @property
+    def name(self) -> str:
+        return f"tasks.{self.connector}.{self.form}"
+
+    def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
+        return tc.KafkaSource(self.servers, rf"^{self.name}\.")
+
+    def topic(self, record: dict[str, Any]) -> str:
+        return f"{self.name}.{record['topic']}"
+
+    def sync(self) -> Any:
+        found = table_core.spark.sync(
+            self.spark, self.catalog, "shop", self.source(), merge_shards=self.merge
+        )
+        self.by_tasks += found.details.get("events_by_tasks", 0)
+        return found
+
+
+class SparkAvroTopics(SparkTopics, AvroTopics):
+    """The streams as Avro."""
+
+    @property
+    def name(self) -> str:
+        return f"tasks.avro.{self.connector}"
+
+    def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
+        return replace(
+            super().source(), format="debezium-avro", registry=self.registry.url,
+            registry_options={"user": "u", "password": "s3cret"},
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("connector", streams.CONNECTORS)
+def test_tasks_give_the_recorded_state_after_every_phase(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None, connector: str
+) -> None:
+    warehouse = SparkTopics(tmp_path, connector, "text-numbers", "schema", merge=False)
+    warehouse.servers, warehouse.spark = kafka.servers, spark
+    follows(warehouse, connector)
+    assert warehouse.by_tasks > 0
+
+
+def test_tasks_read_avro(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None
+) -> None:
+    warehouse = SparkAvroTopics(tmp_path, "mariadb", "text-numbers", "schema", merge=False)
+    warehouse.servers, warehouse.spark = kafka.servers, spark
+    with Registry(password="s3cret") as warehouse.registry:
+        follows(warehouse, "mariadb")
+    assert warehouse.by_tasks > 0
+
+
+def test_killed_tasks_lose_and_repeat_nothing(
+    kafka: Kafka, spark: SparkSession, jars: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three partitions, transactions of which some are aborted, and the engines take turns."""
+    produce_orders(kafka, "many.orders")
+    source = {"servers": kafka.servers, "topics": ["many.orders"]}
+    more: dict[str, Any] = {
+        "commit_rows": 30_000, "primary_key": ["id"], "options": {"changelog-producer": "input"},
+    }  # fmt: skip
+    alone = Torture(tmp_path / "alone", "kafka", source, **more)
+    tc.sync_database(alone.catalog, "lake", tc.KafkaSource(**source), **more)
+    torture = Torture(tmp_path / "killed", "kafka", source, **more)
+    monkeypatch.setenv("CDC_SPARK_JARS", jars)
+    process = torture.start()
+    deadline = time.monotonic() + 240
+    try:
+        while process.poll() is None and time.monotonic() < deadline:
+            if position(torture, "orders"):
+                break
+            time.sleep(0.005)
+    finally:
+        process.kill()
+        _, error = process.communicate()
+    assert (process.returncode, position(torture, "orders") != "") == (-9, True), error[-2000:]
+    found = table_core.spark.sync(spark, torture.catalog, "lake", tc.KafkaSource(**source), **more)
+    assert 0 < found.details["events_by_tasks"] < found.details["events"] < RECORDS
+    assert torture.rows("orders") == alone.rows("orders")
+    assert torture.replayed("orders") == alone.replayed("orders") == alone.rows("orders")
+    assert tc.sync_database(torture.catalog, "lake", tc.KafkaSource(**source)).rows_written == 0
+
+
+def produce_orders(kafka: Kafka, topic: str) -> None:
+    """Updates and deletes, a column from the middle on; records of aborted transactions among them."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import NewTopic
+
+    admin = kafka.admin()  # its topics are made only while it is there
+    for made in admin.create_topics([NewTopic(topic, 3, 1)]).values():
+        made.result()
+    producer = Producer({"bootstrap.servers": kafka.servers, "transactional.id": topic})
+    producer.init_transactions()
+    for n in range(RECORDS):
+        if n % 20_000 == 0:
+            producer.begin_transaction()
+        id = n * 7919 % 40_000
+        row = {"id": id, "total": f"{n % 1000}.50", "note": f"left at door {n}"}
+        if n >= RECORDS // 2:
+            row["late"] = n
+        gone = n % 11 == 0
+        value = {
+            "before": row if gone else None, "after": None if gone else row, "op": "d" if gone else "u",
+            "source": {"db": "shop", "table": "orders", "file": "f.1", "pos": n, "row": 0},
+        }  # fmt: skip
+        key, body = json.dumps({"id": id}), json.dumps(value)
+        while True:
+            try:
+                producer.produce(topic, key=key, value=body, partition=id % 3)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if n % 20_000 == 19_999:
+            aborted = n % 100_000 == 59_999
+            producer.abort_transaction() if aborted else producer.commit_transaction()
+
+
+def test_a_record_that_cannot_be_read_is_named_or_kept(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None
+) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": kafka.servers})
+    for n in range(300):
+        event = {"op": "c", "after": {"id": n}, "source": {"db": "d", "table": "t"}}
+        producer.produce("torn.t", value=b"{" if n == 177 else json.dumps(event), partition=0)
+    producer.flush()
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    source = tc.KafkaSource(kafka.servers, ["torn.t"])
+    with pytest.raises(EventError, match=r"torn\.t, partition 0, offset 177: no JSON"):
+        table_core.spark.sync(spark, catalog, "lake", source)
+    done = table_core.spark.sync(spark, catalog, "lake", source, dead_letter="lake.dead")
+    assert done.details["dead_letters"] == 1
+    assert 0 < done.details["events_by_tasks"] < 300
+    ids = catalog.table("lake.t").read().to_arrow()["id"].to_pylist()
+    assert Counter(ids) == Counter(set(range(300)) - {177})
+
+
+def test_options_of_another_client_leave_the_reading_to_this_process(
+    kafka: Kafka, spark: SparkSession, tmp_path: Path, few_are_many: None
+) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": kafka.servers})
+    for n in range(300):
+        event = {"op": "c", "after": {"id": n}, "source": {"db": "d", "table": "t"}}
+        producer.produce("given.t", value=json.dumps(event), partition=0)
+    producer.flush()
+    source = tc.KafkaSource(kafka.servers, ["given.t"], options={"client.id": "us"})
+    for java in ({}, {"client.id": "us"}):
+        catalog = tc.open_catalog(f"file://{tmp_path}/{len(java)}")
+        found = table_core.spark.sync(spark, catalog, "lake", replace(source, java_options=java))
+        assert ("events_by_tasks" in found.details) == bool(java)
+        assert found.details["events"] == 300

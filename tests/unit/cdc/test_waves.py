@@ -1,0 +1,87 @@
+"""Waves of records: what goes into one, and what a task makes of a window."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_core.cdc.record import SourceTable
+from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.wire import PlainSettings
+from table_core.sources.kafka import JsonRecords
+from table_core.table.cdc import waves
+from table_core.table.cdc.waves import DecodedWindow, Known, WindowWork, next_wave
+from tests.unit.cdc.shapes import record
+
+HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
+SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()),
+        ("headers", pa.list_(HEADER)), ("key", pa.binary()), ("value", pa.binary()),
+        ("window", pa.int32()),
+    ]
+)  # fmt: skip
+
+
+def work(**more: Any) -> WindowWork:
+    given: dict[str, Any] = {
+        "known": Known(fields={}, skipped=frozenset(), told={}, keys={}),
+        "route": lambda table: f"lake.{table.name}", "form": JsonRecords(),
+        "format": "debezium-json", "settings": PlainSettings(), "mapping": TypeMapping(),
+        "by_topic": True,
+    }  # fmt: skip
+    return WindowWork(**{**given, **more})
+
+
+def batch(*records: tuple[int, int, bytes | None]) -> pa.RecordBatch:
+    rows = [
+        {"topic": "p.s.t", "partition": partition, "offset": offset, "window": 0, "key": b"{}",
+         "headers": [{"key": "h", "value": b"1"}], "value": value}
+        for partition, offset, value in records
+    ]  # fmt: skip
+    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+
+
+def event(id: int, lsn: int) -> bytes:
+    return json.dumps(record("c", None, {"id": id}, lsn=lsn)["value"]).encode()
+
+
+def test_each_partition_gives_as_much_and_a_short_one_comes_first() -> None:
+    last = {("a", 0): 1_000_000, ("a", 1): 500, ("news", 0): 9, ("done", 0): 7}
+    wave = next_wave({("a", 0): 200, ("done", 0): 7}, last, 300)
+    assert wave is not None
+    assert (wave.step, wave.windows) == (100, 8)
+    assert wave.ranges == {("a", 0): (200, 1000), ("a", 1): (0, 500), ("news", 0): (0, 9)}
+
+
+def test_few_records_are_no_wave() -> None:
+    assert next_wave({}, {("a", 0): 99_999}, 10) is None
+    assert next_wave({("a", 0): 1}, {("a", 0): 100_001}, 10) is not None
+
+
+def test_a_window_is_put_into_the_order_of_the_source_whatever_order_it_comes_in() -> None:
+    one, other = batch((1, 4, event(3, 30)), (0, 8, event(4, 40))), batch((0, 7, event(2, 20)))
+    body = work()(iter([one, other]))
+    found: DecodedWindow = pickle.loads(body or b"")
+    (changes,) = found.changes
+    assert changes.table == SourceTable("s", "t")
+    assert changes.after.columns["id"].to_pylist() == [2, 3, 4]
+    assert changes.place(1).text == "topic p.s.t, partition 1, offset 4"
+    assert sorted(found.places) == [("p.s.t", 0, 7), ("p.s.t", 0, 8), ("p.s.t", 1, 4)]
+    assert b'"headers":{"h":"1"}' in found.window.text_of(0)
+
+
+def test_what_cannot_be_read_comes_back_as_lines() -> None:
+    body = work()(iter([batch((0, 1, event(1, 1)), (0, 2, b"{"), (0, 3, None))]))
+    found: DecodedWindow = pickle.loads(body or b"")
+    assert (found.after, found.changes, len(found.window.lines)) == (None, [], 3)
+
+
+def test_a_window_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waves, "_LARGEST_WINDOW", 100)
+    assert work()(iter([batch((0, 1, event(1, 1)))] * 9)) == b""
+    assert work()(iter([])) is None
