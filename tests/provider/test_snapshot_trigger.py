@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from airflow._shared.observability.metrics.base_stats_logger import NoStatsLogger
+from airflow.jobs import triggerer_job_runner
 from airflow.sdk import Asset
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import (
@@ -420,6 +422,34 @@ def test_a_table_that_hangs_keeps_no_other_waiting(
     id, spent = asyncio.run(watch())
     assert id == 1
     assert spent < 5
+
+
+class Counted(NoStatsLogger):
+    """Keeps what it is told, as a backend of Airflow's metrics."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, Any] = {}
+
+    def incr(self, stat: str, count: int = 1, rate: float = 1, *, tags: Any = None) -> None:
+        self.told[stat] = tags
+
+    def timing(self, stat: str, dt: Any, *, tags: Any = None) -> None:
+        self.told[stat] = tags
+
+
+def test_what_the_triggerer_counts_goes_where_the_triggerer_has_set_metrics_up(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    """Airflow has two copies of its metrics, and a triggerer prepares another one than a task."""
+    counted = Counted()
+    monkeypatch.setattr(triggerer_job_runner.stats, "_factory", lambda: counted)
+    monkeypatch.setattr(triggerer_job_runner.stats, "_backend", None)
+    script(monkeypatch, [fact(1)], StorageUnavailableError("503"), [fact(1), fact(2)])
+    assert ids(events(watcher(start="latest"))) == [2]
+    tags = {"table": "a.b"}
+    assert counted.told.pop("paimon.looks") is None
+    names = ("paimon.look_failures", "paimon.events", "paimon.event_delay")
+    assert counted.told == dict.fromkeys(names, tags)
 
 
 def waiter(**more: Any) -> PaimonSnapshotWaitTrigger:

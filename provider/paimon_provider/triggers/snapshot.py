@@ -8,7 +8,7 @@ import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseEventTrigger, TriggerEvent, stats
+from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
 from paimon_provider.conditions import (
     NewSnapshots,
     Seen,
@@ -194,9 +194,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     def _count(self, payload: Mapping[str, Any]) -> None:
         """Tell Airflow's metrics of an event, and how long after its commit it comes."""
         tags = {"table": self.table}
-        stats.incr("paimon.events", tags=tags)
+        triggerer_stats.incr("paimon.events", tags=tags)
         delay_ms = time.time() * 1000 - payload["committed_at_ms"]
-        stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
+        triggerer_stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
 
     async def _touched(
         self, snapshots: Sequence[SnapshotFacts], asking: Asking
