@@ -171,11 +171,11 @@ with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
         table=table,
         thresholds=low,
         follow={"compact": "compact", "expire-tags": "tags"},
-        otherwise="changelogs",
+        otherwise="analyze",
     )
     compact = PaimonCompactOperator(task_id="compact", table=table, strategy="full")
     tags = PaimonExpireTagsOperator(task_id="tags", table=table)
-    changelogs = PaimonExpireChangelogsOperator(task_id="changelogs", table=table)
+    well = PaimonAnalyzeOperator(task_id="analyze", table=table)
     snapshots = PaimonExpireSnapshotsOperator(
         task_id="snapshots",
         table=table,
@@ -183,12 +183,14 @@ with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
         retain_min=1,
         trigger_rule="none_failed_min_one_success",
     )
+    changelogs = PaimonExpireChangelogsOperator(task_id="changelogs", table=table)
     partitions = PaimonExpirePartitionsOperator(
         task_id="partitions", table=table, expiration_time="10000 d", dry_run=True
     )
     orphans = PaimonRemoveOrphanFilesOperator(task_id="look", table=table, dry_run=True)
     remove = PaimonRemoveOrphanFilesOperator(task_id="remove", table=table)
-    filled(table) >> health >> [compact, tags, changelogs] >> snapshots >> partitions >> orphans
+    filled(table) >> health >> [compact, tags, well] >> snapshots
+    snapshots >> changelogs >> partitions >> orphans
     approval(orphans, defaults="Reject", response_timeout=PATIENCE) >> remove
 
 with DAG(
