@@ -157,7 +157,7 @@ with DAG(
         task_id="compact", database="tour_raw", strategy="full"
     )
     clone = PaimonCloneOperator(
-        task_id="clone", source="tour_raw.x", table="tour.copy_{{ ts_nodash }}"
+        task_id="clone", source="tour_raw.x", table="tour.copy_{{ dag_run.run_after | ts_nodash }}"
     )
     rescale = PaimonRescaleOperator(task_id="rescale", table="tour_raw.synced", buckets=2)
     manifests = PaimonRewriteManifestsOperator(task_id="manifests", table="tour_raw.synced")

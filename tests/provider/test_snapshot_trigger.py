@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from airflow._shared.observability.metrics.base_stats_logger import NoStatsLogger
 from airflow.jobs import triggerer_job_runner
+from airflow.models.trigger import Trigger
 from airflow.sdk import Asset
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import (
@@ -23,6 +24,8 @@ from airflow.sdk.execution_time.comms import (
     SetAssetStateStoreByName,
 )
 from airflow.sdk.execution_time.context import AssetStateStoreAccessors
+from airflow.serialization.encoders import encode_trigger
+from airflow.triggers.base import BaseEventTrigger
 
 from paimon_provider import waits
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
@@ -265,6 +268,17 @@ def test_it_survives_serialization(trigger: Any) -> None:
     path, kwargs = trigger.serialize()
     assert path == f"{type(trigger).__module__}.{type(trigger).__name__}"
     assert type(trigger)(**kwargs).serialize() == (path, kwargs)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"partitions": [{"dt": "1", "c": "is"}], "events": "snapshot", "min_rows": 2}]
+)
+def test_airflow_knows_a_watcher_again_that_it_has_stored(more: dict[str, Any]) -> None:
+    """Else each reading of the Dag file takes the watcher away that the one before has made."""
+    said = encode_trigger(watcher(**more))
+    stored = Trigger(classpath=said["classpath"], kwargs=said["kwargs"])
+    kept = BaseEventTrigger.hash(stored.classpath, stored.kwargs)
+    assert BaseEventTrigger.hash(said["classpath"], said["kwargs"]) == kept
 
 
 def test_rows_are_waited_for_and_none_is_forgotten(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from contextlib import aclosing
@@ -74,7 +75,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         start: str = "latest",
         poll_seconds: float = 3.0,
         min_rows: int = 0,
-        partitions: Sequence[Mapping[str, str]] = (),
+        partitions: Sequence[Mapping[str, str] | str] = (),
         events: str = "poll",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
@@ -88,7 +89,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.start = start
         self.poll_seconds = poll_seconds
         self.min_rows = min_rows
-        self.partitions = [dict(one) for one in partitions]
+        self.partitions: list[dict[str, str]] = [
+            json.loads(one) if isinstance(one, str) else dict(one) for one in partitions
+        ]
         self.events = events
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -103,7 +106,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                 "start": self.start,
                 "poll_seconds": self.poll_seconds,
                 "min_rows": self.min_rows,
-                "partitions": self.partitions,
+                # As texts: Airflow does not know a watcher again whose arguments have mappings in them.
+                "partitions": [json.dumps(one, sort_keys=True) for one in self.partitions],
                 "events": self.events,
             },
         )
