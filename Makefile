@@ -35,7 +35,7 @@ docs: $(STAMP)
 test: java-build check ## Everything: checks, then every suite, light ones two at a time
 	$(BIN)/python tests/suites.py
 
-test-live: java $(STAMP) ## Live Airflows: a declaration, the streamhouse killed task by task, every kill on every backend
+test-live: java $(STAMP) ## Live Airflows: the tour, a declaration, the streamhouse killed task by task, every kill on every backend
 	$(BIN)/python tests/suites.py live
 
 test-spark-cluster: java $(STAMP) ## Spark on a cluster of processes and on Connect; executors killed

@@ -157,7 +157,7 @@ with DAG(
         task_id="compact", database="tour_raw", strategy="full"
     )
     clone = PaimonCloneOperator(
-        task_id="clone", source="tour_raw.x", table="tour.copy_{{ ts_nodash }}"
+        task_id="clone", source="tour_raw.x", table="tour.copy_{{ dag_run.run_after | ts_nodash }}"
     )
     rescale = PaimonRescaleOperator(task_id="rescale", table="tour_raw.synced", buckets=2)
     manifests = PaimonRewriteManifestsOperator(task_id="manifests", table="tour_raw.synced")
@@ -171,11 +171,11 @@ with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
         table=table,
         thresholds=low,
         follow={"compact": "compact", "expire-tags": "tags"},
-        otherwise="changelogs",
+        otherwise="analyze",
     )
     compact = PaimonCompactOperator(task_id="compact", table=table, strategy="full")
     tags = PaimonExpireTagsOperator(task_id="tags", table=table)
-    changelogs = PaimonExpireChangelogsOperator(task_id="changelogs", table=table)
+    well = PaimonAnalyzeOperator(task_id="analyze", table=table)
     snapshots = PaimonExpireSnapshotsOperator(
         task_id="snapshots",
         table=table,
@@ -183,12 +183,14 @@ with DAG("tour_upkeep", default_args=COMMON, tags=["paimon"]):
         retain_min=1,
         trigger_rule="none_failed_min_one_success",
     )
+    changelogs = PaimonExpireChangelogsOperator(task_id="changelogs", table=table)
     partitions = PaimonExpirePartitionsOperator(
         task_id="partitions", table=table, expiration_time="10000 d", dry_run=True
     )
     orphans = PaimonRemoveOrphanFilesOperator(task_id="look", table=table, dry_run=True)
     remove = PaimonRemoveOrphanFilesOperator(task_id="remove", table=table)
-    filled(table) >> health >> [compact, tags, changelogs] >> snapshots >> partitions >> orphans
+    filled(table) >> health >> [compact, tags, well] >> snapshots
+    snapshots >> changelogs >> partitions >> orphans
     approval(orphans, defaults="Reject", response_timeout=PATIENCE) >> remove
 
 with DAG(

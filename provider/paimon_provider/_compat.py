@@ -5,6 +5,7 @@ Everything else imports Airflow names from here, so dropping a version is a one-
 
 from __future__ import annotations
 
+from airflow.observability import stats as triggerer_stats
 from airflow.sdk import (
     DAG,
     Asset,
@@ -40,6 +41,7 @@ from airflow.sdk.observability import stats
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArgs, TriggerEvent
 
 XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
+# Airflow has two of these: ``stats`` is set up in tasks only, ``triggerer_stats`` in the triggerer only.
 
 __all__ = [
     "DAG",
@@ -77,4 +79,5 @@ __all__ = [
     "mask_secret",
     "stats",
     "task_decorator_factory",
+    "triggerer_stats",
 ]

@@ -124,7 +124,8 @@ def watched_table(  # noqa: PLR0913 - what users may set
 
     A Dag with ``schedule=[watched_table("shop.orders")]`` runs when anybody commits changes to
     the table: Airflow, Spark, Flink or another Paimon client.  The parameters are those of
-    ``PaimonSnapshotTrigger``; each combination is an asset of its own.
+    ``PaimonSnapshotTrigger``; each combination of filters is an asset of its own.  Give Dags that
+    watch the same one the same ``poll_seconds`` and ``start``: Airflow keeps those it read last.
     """
     from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 

@@ -20,20 +20,27 @@ _COLUMNS: Final = ("dag_id", "task_id", "run_id", "try_number", "state", "messag
 class PaimonNotifier(BaseNotifier):
     """Append a row for each call: Dag, task, run, try, state, message, time in milliseconds.
 
-    For ``on_failure_callback``, ``on_success_callback`` and the like.  The table is made when it is
-    not there.
+    For ``on_failure_callback``, ``on_success_callback`` and the like, and as a deadline's
+    ``AsyncCallback(PaimonNotifier, kwargs={"table": "ops.late"})``.  The table is made when it is not
+    there.
 
     :param table: ``database.table``.  (templated)
-    :param message: what to say.  (templated)
+    :param message: what to say; default is the error, or which deadline was missed.  (templated)
     :param paimon_conn_id: the connection with the warehouse.
+    :param context: Airflow's; a deadline gives it here.
     """
 
     template_fields: Sequence[str] = ("table", "message")
 
     def __init__(
-        self, *, table: str, message: str = "", paimon_conn_id: str = "paimon_default"
+        self,
+        *,
+        table: str,
+        message: str = "",
+        paimon_conn_id: str = "paimon_default",
+        context: Context | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(context)
         self.table = table
         self.message = message
         self.paimon_conn_id = paimon_conn_id
@@ -61,15 +68,28 @@ class PaimonNotifier(BaseNotifier):
             writer.write(pa.Table.from_pydict(row, schema=schema))
             writer.commit()
 
-    def _row(self, context: Context) -> dict[str, Any]:
-        ti: Any = context.get("ti")
-        error = context.get("exception")
+    async def async_notify(self, context: Context) -> None:
+        """Append the row from the triggerer, whose event loop does not wait for a store."""
+        from paimon_provider.triggers.asking import Asking
+
+        await Asking(self.table).ask(lambda: self.notify(context))
+
+    def _row(self, context: Any) -> dict[str, Any]:
+        ti, error, missed = (context.get(name) for name in ("ti", "exception", "deadline"))
+        if missed:  # then the run comes as the REST API shows it, and there is no task
+            run, why = context["dag_run"], f"missed the deadline {missed['deadline_time']}"
+            named = {"dag_id": run["dag_id"], "run_id": run["dag_run_id"], "state": run["state"]}
+        else:
+            why = str(error) if error else ""
+            named = {
+                "dag_id": getattr(ti, "dag_id", None),
+                "run_id": context.get("run_id") or getattr(ti, "run_id", None),
+                "state": str(getattr(ti, "state", None) or ("failed" if error else "")),
+            }
         return {
-            "dag_id": getattr(ti, "dag_id", None),
+            **named,
             "task_id": getattr(ti, "task_id", None),
-            "run_id": context.get("run_id") or getattr(ti, "run_id", None),
             "try_number": getattr(ti, "try_number", None),
-            "state": str(getattr(ti, "state", None) or ("failed" if error else "")),
-            "message": self.message or (str(error) if error else ""),
+            "message": self.message or why,
             "at_ms": int(time.time() * 1000),
         }

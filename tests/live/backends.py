@@ -1,7 +1,8 @@
-"""Slow writes in a live Airflow, one on each Spark backend, and what can be done to them meanwhile.
+"""Slow writes in a live Airflow, one on each backend, and what can be done to them meanwhile.
 
-All of them run beside each other, for most of the time goes by waiting.  The query leaves a file and
-sleeps for every row, so it is seen when there is something to kill.  Whatever belongs to the house,
+All of them run beside each other, for most of the time goes by waiting.  On Spark the query leaves a
+file and sleeps for every row, so it is seen when there is something to kill; in the worker itself
+(``embedded``: ``engine="local"``) it reads a pipe that gives nothing for as long.  Whatever belongs to the house,
 Airflow or Spark, has its mark in the environment; that is how its processes are told from others'.
 """
 
@@ -24,11 +25,14 @@ import pyarrow as pa
 from demo.airflow_home import AirflowHome
 from table_core.table.catalog import Catalog, open_catalog
 from tests import spark_servers
+from tests.live.pipes import Pipes
 from tests.servers import ROOT, Database, free_port, postgres
 
-__all__ = ["BACKENDS", "LONG_MS", "PLANTED", "House", "Write", "Writes", "house"]
+__all__ = ["BACKENDS", "LONG_MS", "PLANTED", "WITHOUT_UI", "House", "Write", "Writes", "house"]
 
-BACKENDS = ("local", "submit", "standalone", "deferred", "connect")
+BACKENDS = ("local", "submit", "standalone", "deferred", "connect", "embedded")
+WITHOUT_UI = ("connect", "embedded")
+"""Those whose jobs have no Spark UI of their own."""
 MARK = "PAIMON_TEST_HOUSE"
 ROWS = 16
 AWHILE_MS, LONG_MS = 1_000, 8_000
@@ -53,17 +57,23 @@ SLOW = (
     " java_method('java.lang.Thread', 'sleep', {{{{ dag_run.conf['sleep_ms'] }}}}L)) slept"
     " FROM range(0, {rows}, 1, 2)"
 )
+LATE = (
+    "SELECT id, 'late' AS slept FROM read_csv('{folder}/tmp/{{{{ dag_run.conf['table'] }}}}.{{{{ ti.try_number }}}}',"
+    " columns={{'id': 'BIGINT'}}, header=false, auto_detect=false)"
+)
 
 for name in {backends}:
     with DAG(name, schedule=None, catchup=False, max_active_runs=1):
         PaimonWriteOperator(
-            task_id="write", table="d.{{{{ dag_run.conf['table'] }}}}", sql=SLOW, sources={{}},
+            task_id="write", table="d.{{{{ dag_run.conf['table'] }}}}", sources={{}},
+            sql=LATE if name == "embedded" else SLOW, engine="local" if name == "embedded" else "spark",
             paimon_conn_id=name, deferrable=name == "deferred",
             retries=3, retry_delay=timedelta(seconds=1), max_retry_delay=timedelta(seconds=2),
         )
 """
 SETTINGS = {
-    "AIRFLOW__CORE__PARALLELISM": "6",
+    "AIRFLOW__CORE__PARALLELISM": "7",
+    "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "20",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
 }
@@ -84,6 +94,8 @@ class House:
     backends: tuple[str, ...]
     pages: dict[str, str]
     """Where the Spark UI of a backend's job is."""
+    pipes: list[Pipes]
+    """What writes without Spark have read, or read now."""
 
     def begin(self, what: str, sleep_ms: int = AWHILE_MS) -> Writes:
         """Trigger the write on every backend."""
@@ -93,12 +105,19 @@ class House:
         name = f"{backend}_{what}"
         schema = pa.schema([("id", pa.int64()), ("slept", pa.string())])
         self.catalog.create_table(f"d.{name}", schema, options={"bucket": "-1"})
+        pipes = None
+        if backend == "embedded":
+            ids = "".join(f"{n}\n" for n in range(ROWS)).encode()
+            pipes = Pipes(self.folder / "tmp" / f"{name}.pipe", ids, sleep_ms * ROWS / 2 / 1000)
+            pipes.serve()
+            self.pipes.append(pipes)
         conf = {"table": name, "sleep_ms": sleep_ms}
-        return Write(self, backend, name, self.airflow.trigger(backend, conf))
+        return Write(self, backend, name, self.airflow.trigger(backend, conf), pipes)
 
     def left(self) -> list[str]:
-        """What a job still has: processes, applications, drivers, work of a server, files."""
+        """What a job still has: processes, applications, drivers, work of a server, files, a pipe."""
         jobs = [words for words in self.processes() if _is_of_a_job(words)]
+        jobs += [f"a reader of {path}" for pipes in self.pipes for path in pipes.read_now()]
         if self.connect is not None:
             jobs += self.connect.running_jobs()
         files = [str(path) for path in self.folder.glob("*/paimon-job-*")]
@@ -122,12 +141,15 @@ class House:
 
     def shown(self, backend: str) -> dict[str, str]:
         """What anybody may see while the job of ``backend`` runs."""
+        processes = {f"command lines during {backend}": "\n".join(self.processes())}
+        if backend not in self.pages:
+            return processes
         specs = [path.read_text() for path in self.folder.glob("*/paimon-job-*/spec.json")]
         base = self.pages[backend]
         (application,) = json.loads(_page(f"{base}/api/v1/applications"))
         environment = f"{base}/api/v1/applications/{application['id']}/environment"
         return {
-            f"command lines during {backend}": "\n".join(self.processes()),
+            **processes,
             f"job specs during {backend}": "\n".join(specs),
             f"environment page of {backend}": _page(f"{base}/environment/"),
             f"environment of {backend}": _page(environment),
@@ -163,6 +185,8 @@ class Write:
     backend: str
     table: str
     run: str
+    pipes: Pipes | None
+    """Where its rows come from, without Spark."""
 
     @property
     def task(self) -> dict[str, Any]:
@@ -178,9 +202,11 @@ class Write:
         path = f"/dags/{self.backend}/dagRuns/{self.run}/taskInstances/write/links"
         return str(self.house.airflow.get(path)["extra_links"].get("Spark UI") or "")
 
-    def begun(self) -> list[Path]:
-        """A file for each row that was begun."""
-        return list((self.house.folder / "tmp").glob(f"{self.table}*.row"))
+    def begun(self) -> bool:
+        """Whether its rows are being computed."""
+        if self.pipes is not None:
+            return self.pipes.met.is_set()
+        return any((self.house.folder / "tmp").glob(f"{self.table}*.row"))
 
     def commits(self) -> int:
         """How often rows were committed; each commit must have all of them."""
@@ -267,7 +293,9 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
     """Start everything that ``backends`` need."""
     (folder / "dags").mkdir(parents=True)
     (folder / "tmp").mkdir()
-    (folder / "dags" / "writes.py").write_text(DAG.format(rows=ROWS, backends=backends))
+    (folder / "dags" / "writes.py").write_text(
+        DAG.format(rows=ROWS, backends=backends, folder=folder)
+    )
     settings = {**SETTINGS, "JDK_JAVA_OPTIONS": f"{JAVA} -Djava.io.tmpdir={folder / 'tmp'}"}
     before = {name: os.environ.get(name) for name in (MARK, *settings)}
     os.environ.update({MARK: str(folder), "JDK_JAVA_OPTIONS": settings["JDK_JAVA_OPTIONS"]})
@@ -280,7 +308,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
             airflow = AirflowHome(folder / "home", folder / "dags", "")
             airflow.environment.update(database.for_airflow)
             airflow.environment.update(settings)
-            ports = {name: free_port() for name in backends if name != "connect"}
+            ports = {name: free_port() for name in backends if name not in WITHOUT_UI}
             airflow.environment.update(_connections(folder, cluster, server, ports))
             paths = [str(ROOT), str(ROOT / "provider")]
             airflow.environment["PYTHONPATH"] = os.pathsep.join(paths)
@@ -295,7 +323,9 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
                 pages = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
                 if server is not None:
                     pages["connect"] = server.ui
-                yield House(airflow, database, cluster, server, catalog, folder, backends, pages)
+                yield House(
+                    airflow, database, cluster, server, catalog, folder, backends, pages, []
+                )
             finally:
                 airflow.components.stop()
     finally:
@@ -333,6 +363,7 @@ def _connections(
         "standalone": by_rest,
         "deferred": by_rest,
         "connect": {"spark_backend": "connect", "spark_master": server.url if server else ""},
+        "embedded": {},
     }
     return {
         f"AIRFLOW_CONN_{name.upper()}": json.dumps(

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from demo.airflow_home import AirflowHome
-from table_core.table.catalog import Catalog, open_catalog
-from tests.servers import ROOT, postgres
+from tests.live.airflows import Live, running
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1200)]
 
-PATIENCE = 420
 DECLARATION = """\
 version: 1
 name: declared
@@ -74,59 +67,12 @@ with DAG("own", default_args=COMMON):
 """
 
 
-@dataclass(frozen=True)
-class Live:
-    """An Airflow on PostgreSQL and the warehouse that it works on."""
-
-    airflow: AirflowHome
-    catalog: Catalog
-
-    def wait(self, what: str, ready: Callable[[], Any]) -> Any:
-        return self.airflow.wait(what, ready, PATIENCE)
-
-    def ended(self, dag: str, run: str) -> dict[str, str]:
-        """The states of the tasks of a run, when it has ended."""
-
-        def over() -> bool:
-            found = next(r for r in self.airflow.runs(dag) if r["dag_run_id"] == run)
-            return found["state"] in {"success", "failed"}
-
-        self.wait(f"{dag} ended", over)
-        return {t["task_id"]: t["state"] for t in self.airflow.tasks(dag, run)}
-
-    def well(self, dag: str, run: str, skipped: frozenset[str] = frozenset()) -> None:
-        """The run ended, and every task but for those ``skipped`` was done."""
-        states = self.ended(dag, run)
-        bad = [t for t, s in states.items() if s != ("skipped" if t in skipped else "success")]
-        told = [f"{t}: {states[t]}\n{self.airflow.log_tail(dag, run, t)}" for t in bad]
-        assert told == [], "\n".join(told)
-
-    def xcom(self, dag: str, run: str, task: str, key: str = "return_value") -> Any:
-        path = f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}"
-        value = self.airflow.get(path)["value"]
-        return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
-
-
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder = tmp_path_factory.mktemp("tour")
-    (folder / "dags").mkdir()
-    (folder / "dags" / "declared.yaml").write_text(DECLARATION)
-    (folder / "dags" / "own.py").write_text(OWN.format())
-    warehouse = (folder / "wh").as_uri()
-    connection = {"conn_type": "paimon", "host": warehouse, "extra": {"catalog_name": "demo"}}
-    with postgres() as server:
-        airflow = AirflowHome(folder / "home", folder / "dags", json.dumps(connection))
-        airflow.environment.update(server.for_airflow)
-        paths = [ROOT, ROOT / "provider"]
-        airflow.environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
-        airflow.start()
-        try:
-            airflow.send("POST", "/pools", {"name": "declared", "slots": 2})
-            airflow.wait("Dags", lambda: len(airflow.get("/dags", limit=50)["dags"]) == 4, 120)
-            yield Live(airflow, open_catalog(warehouse))
-        finally:
-            airflow.components.stop()
+    files = {"declared.yaml": DECLARATION, "own.py": OWN.format()}
+    with running(tmp_path_factory.mktemp("declared"), files, dags=4) as live:
+        live.airflow.send("POST", "/pools", {"name": "declared", "slots": 2})
+        yield live
 
 
 def test_a_declaration_fills_checks_keeps_and_wakes(live: Live) -> None:

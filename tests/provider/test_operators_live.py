@@ -133,7 +133,7 @@ def test_spark_runs_beside_the_worker(
         + """
 sums = PaimonCreateTableOperator(task_id="sums", table="shop.sums",
     columns={"dt": "STRING NOT NULL", "n": "BIGINT"}, primary_key=["dt"], options={"bucket": "1"})
-add = PaimonWriteOperator(task_id="add", table="shop.sums", spark_conf={"spark.ui.enabled": "false"},
+add = PaimonWriteOperator(task_id="add", table="shop.sums", spark_conf={"spark.ui.enabled": "false"}, deferrable=True,
     sql="SELECT dt, count(*) AS n FROM orders GROUP BY dt",
     sources={"orders": {"table": "shop.orders", "mode": "changes"}})
 [append, sums] >> add
@@ -144,7 +144,9 @@ add = PaimonWriteOperator(task_id="add", table="shop.sums", spark_conf={"spark.u
     assert xcom(done, "add")["rows_written"] == 1
     rows = warehouse.table("shop.sums").read().to_arrow().to_pylist()
     assert rows == [{"dt": "2026-01-01", "n": 10}]
-    assert "Using Spark's default log4j profile" in "".join(capfd.readouterr())
+    told = "".join(capfd.readouterr())
+    assert "Using Spark's default log4j profile" in told
+    assert "Waiting here: only a job of backend 'standalone' can be deferred" in told
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from airflow._shared.observability.metrics.base_stats_logger import NoStatsLogger
+from airflow.jobs import triggerer_job_runner
+from airflow.models.trigger import Trigger
 from airflow.sdk import Asset
 from airflow.sdk.execution_time import task_runner
 from airflow.sdk.execution_time.comms import (
@@ -21,6 +24,8 @@ from airflow.sdk.execution_time.comms import (
     SetAssetStateStoreByName,
 )
 from airflow.sdk.execution_time.context import AssetStateStoreAccessors
+from airflow.serialization.encoders import encode_trigger
+from airflow.triggers.base import BaseEventTrigger
 
 from paimon_provider import waits
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
@@ -265,6 +270,17 @@ def test_it_survives_serialization(trigger: Any) -> None:
     assert type(trigger)(**kwargs).serialize() == (path, kwargs)
 
 
+@pytest.mark.parametrize(
+    "more", [{}, {"partitions": [{"dt": "1", "c": "is"}], "events": "snapshot", "min_rows": 2}]
+)
+def test_airflow_knows_a_watcher_again_that_it_has_stored(more: dict[str, Any]) -> None:
+    """Else each reading of the Dag file takes the watcher away that the one before has made."""
+    said = encode_trigger(watcher(**more))
+    stored = Trigger(classpath=said["classpath"], kwargs=said["kwargs"])
+    kept = BaseEventTrigger.hash(stored.classpath, stored.kwargs)
+    assert BaseEventTrigger.hash(said["classpath"], said["kwargs"]) == kept
+
+
 def test_rows_are_waited_for_and_none_is_forgotten(
     monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
 ) -> None:
@@ -420,6 +436,34 @@ def test_a_table_that_hangs_keeps_no_other_waiting(
     id, spent = asyncio.run(watch())
     assert id == 1
     assert spent < 5
+
+
+class Counted(NoStatsLogger):
+    """Keeps what it is told, as a backend of Airflow's metrics."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, Any] = {}
+
+    def incr(self, stat: str, count: int = 1, rate: float = 1, *, tags: Any = None) -> None:
+        self.told[stat] = tags
+
+    def timing(self, stat: str, dt: Any, *, tags: Any = None) -> None:
+        self.told[stat] = tags
+
+
+def test_what_the_triggerer_counts_goes_where_the_triggerer_has_set_metrics_up(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    """Airflow has two copies of its metrics, and a triggerer prepares another one than a task."""
+    counted = Counted()
+    monkeypatch.setattr(triggerer_job_runner.stats, "_factory", lambda: counted)
+    monkeypatch.setattr(triggerer_job_runner.stats, "_backend", None)
+    script(monkeypatch, [fact(1)], StorageUnavailableError("503"), [fact(1), fact(2)])
+    assert ids(events(watcher(start="latest"))) == [2]
+    tags = {"table": "a.b"}
+    assert counted.told.pop("paimon.looks") is None
+    names = ("paimon.look_failures", "paimon.events", "paimon.event_delay")
+    assert counted.told == dict.fromkeys(names, tags)
 
 
 def waiter(**more: Any) -> PaimonSnapshotWaitTrigger:

@@ -12,11 +12,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 
 from paimon_provider import get_provider_info as info
 from table_core.table.catalog import Catalog, open_catalog
+from table_core.table.results import CommitAs
 from tests.provider.dag_runs import events_of, run_text, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
@@ -158,8 +160,26 @@ def test_upkeep_does_what_is_due_and_asks_first(tour: Callable[..., Any], shop: 
         answering.join()
     found = states(ran)
     skipped = {name for name, state in found.items() if state == "skipped"}
-    assert skipped == {"tags", "changelogs"}, found
+    assert skipped == {"tags", "analyze"}, found
     assert set(found.values()) == {"success", "skipped"}, found
     assert xcom(ran, "health")["actions"]["compact"]["verdict"] in {"due", "urgent"}
     assert len(shop.table("tour.upkeep").snapshots()) == 1
     assert xcom(ran, "remove")["action"] == "remove-orphan-files"
+
+
+def test_partitions_are_relayed_and_waited_for(tour: Callable[..., Any], shop: Catalog) -> None:
+    schema = pa.schema([("dt", pa.string()), ("n", pa.int64())])
+    shop.create_database("tour")
+    table = shop.create_table("tour.rows", schema, partition_by=("dt",), options={"bucket": "-1"})
+
+    def write(day: str, watermark: int | None = None) -> None:
+        with table.write(commit=CommitAs(watermark=watermark)) as writer:
+            writer.write(pa.table({"dt": [day], "n": [1]}, schema=schema))
+            writer.commit()
+
+    write("a")
+    assert xcom(tour("tour_relay"), "relay") == [], "nobody has told the first run of anything"
+    write("b", watermark=1_800_000_000_000)
+    assert xcom(tour("tour_relay"), "relay") == ["dt=b"]
+    found = xcom(tour("tour_partition"), "complete")
+    assert (found["snapshot_id"], found["watermark_ms"]) == (2, 1_800_000_000_000)

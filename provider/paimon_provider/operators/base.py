@@ -112,6 +112,10 @@ class PaimonTableOperator(BaseOperator):
             if self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone":
                 result = self._on_cluster(context, user)
             else:
+                if self.deferrable and self.engine == "spark":
+                    self.log.info(
+                        "Waiting here: only a job of backend 'standalone' can be deferred"
+                    )
                 result = self.hook.run(
                     self.action,
                     self.table,
@@ -128,7 +132,8 @@ class PaimonTableOperator(BaseOperator):
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
-            self.spark_ui = event.get("ui")  # Airflow stores the button anew when the task ends
+            show_table(context, self, self._asset_uri())
+            self.spark_ui = event.get("ui")  # Airflow stores buttons anew when the task ends
             with self.hook.no_secret_told():
                 result = jobs.result(event)
             self._announce(context, result, user)

@@ -34,8 +34,8 @@ class PaimonApplyOperator(BaseOperator):
 
     :param file: the declaration, a YAML file.
     :param paimon_conn_id: the connection with the warehouse.
-    :param drift: ``apply`` creates and alters; ``fail`` fails where something differs; ``ignore``
-        only reports it.  What cannot be done fails in any case, and then nothing is done.
+    :param drift: ``apply`` creates and alters, or fails and does nothing where a part cannot be
+        done; ``fail`` fails where something differs; ``ignore`` only reports it.
     """
 
     template_fields: Sequence[str] = ("file",)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import stats
+from paimon_provider._compat import triggerer_stats
 from paimon_provider.triggers.asking import Pause
 from paimon_provider.triggers.looking import Lookers
 
@@ -218,7 +218,7 @@ class _Table:
 
     def look(self) -> bool:
         """Ask for the head; whether somebody has not heard of it.  Runs in a thread."""
-        stats.incr("paimon.looks")
+        triggerer_stats.incr("paimon.looks")
         try:
             found = self.warehouse.news(self.name, self._since())
         except Exception as error:  # noqa: BLE001 - ending would start it again every 2 s
@@ -241,7 +241,7 @@ class _Table:
 
     def _failed(self, error: Exception) -> None:
         self.failed = True
-        stats.incr("paimon.look_failures", tags={"table": self.name})
+        triggerer_stats.incr("paimon.look_failures", tags={"table": self.name})
         seconds = self.pause.grow()
         self.log.warning("Cannot watch %s, trying again in %.0f s: %s", self.name, seconds, error)
 

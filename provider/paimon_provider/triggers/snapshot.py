@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider._compat import BaseEventTrigger, TriggerEvent, stats
+from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
 from paimon_provider.conditions import (
     NewSnapshots,
     Seen,
@@ -74,7 +75,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         start: str = "latest",
         poll_seconds: float = 3.0,
         min_rows: int = 0,
-        partitions: Sequence[Mapping[str, str]] = (),
+        partitions: Sequence[Mapping[str, str] | str] = (),
         events: str = "poll",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
@@ -88,7 +89,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.start = start
         self.poll_seconds = poll_seconds
         self.min_rows = min_rows
-        self.partitions = [dict(one) for one in partitions]
+        self.partitions: list[dict[str, str]] = [
+            json.loads(one) if isinstance(one, str) else dict(one) for one in partitions
+        ]
         self.events = events
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -103,7 +106,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                 "start": self.start,
                 "poll_seconds": self.poll_seconds,
                 "min_rows": self.min_rows,
-                "partitions": self.partitions,
+                # As texts: Airflow does not know a watcher again whose arguments have mappings in them.
+                "partitions": [json.dumps(one, sort_keys=True) for one in self.partitions],
                 "events": self.events,
             },
         )
@@ -194,9 +198,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     def _count(self, payload: Mapping[str, Any]) -> None:
         """Tell Airflow's metrics of an event, and how long after its commit it comes."""
         tags = {"table": self.table}
-        stats.incr("paimon.events", tags=tags)
+        triggerer_stats.incr("paimon.events", tags=tags)
         delay_ms = time.time() * 1000 - payload["committed_at_ms"]
-        stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
+        triggerer_stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
 
     async def _touched(
         self, snapshots: Sequence[SnapshotFacts], asking: Asking

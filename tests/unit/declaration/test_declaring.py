@@ -250,6 +250,8 @@ def test_steps_run_after_what_they_read() -> None:
 def test_the_schema_for_editors_accepts_what_is_right_and_refuses_what_is_wrong() -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
+    published = json.loads((STREAMHOUSE.parent / "schema.json").read_text())
+    assert published == schema, "run table-core validate --schema x > declarations/schema.json"
     root, _ = read_yaml(STREAMHOUSE.read_text(), "f")
     assert root is not None
     right = root.plain()
