@@ -82,7 +82,7 @@ def test_it_equals_an_independent_computation_however_often_it_runs(
     assert not {f"2026-03-{day:02d}" for day in range(1, 4)} & days
 
     before = {t: warehouse.table(t).health().verdict for t in ("default.customers", SALES)}
-    assert {v.value for v in before.values()} & {"due", "urgent"}
+    assert {v.value for v in before.values()} == {"ok"}, "the upkeep finds little to do"
     done = states(dags["streamhouse_upkeep"].test())
     assert done["due-1"] == "success"
     assert set(done.values()) <= {"success", "skipped"}
