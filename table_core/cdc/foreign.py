@@ -102,12 +102,13 @@ def _of_topic(record: Any, place: Place) -> SourceTable:
 
 
 def _is_no_row(topic: str, value: Any) -> bool:
-    """Heartbeats, marks of transactions and schema changes of Debezium, which no transform flattens."""
+    """Heartbeats, marks of transactions, messages and schema changes: no transform flattens them."""
     members = value.keys() if isinstance(value, dict) else set()
     return (
         topic.startswith("__debezium-heartbeat")
         or (topic.endswith(".transaction") and members >= {"status", "id", "event_count"})
         or members >= {"ddl", "databaseName", "tableChanges"}
+        or (members >= {"op", "message", "source"} and value["op"] == "m")
     )
 
 

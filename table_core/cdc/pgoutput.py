@@ -111,7 +111,7 @@ class PgOutputRows:
 
     def _relation(self, cursor: _Cursor) -> None:
         id, schema, name = cursor.number(4), cursor.text(), cursor.text()
-        cursor.number(1)
+        identity = cursor.take(1)
         names, types, key = [], [], []
         for _ in range(cursor.number(2)):
             flags, column = cursor.number(1), cursor.text()
@@ -120,6 +120,14 @@ class PgOutputRows:
             if flags & 1:
                 key.append(column)
         table = SourceTable(schema, name)
+        primary = set(self.keys.get(table, ()))
+        if identity == b"i" and primary and primary != set(key) and self.wants(table):
+            raise EventError(
+                f"slot {self.slot}: the log tells old rows of {table} by an index that is not its "
+                f"primary key: run ALTER TABLE {table} REPLICA IDENTITY DEFAULT, drop the table here "
+                "and take a new snapshot",
+                slot=self.slot,
+            )
         self._relations[id] = Relation(table, tuple(names), tuple(types), tuple(key))
 
     def _row(self, kind: str, cursor: _Cursor) -> None:

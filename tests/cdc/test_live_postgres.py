@@ -154,3 +154,19 @@ def test_a_publication_that_does_not_tell_all_is_refused(
         postgres.sql("DROP PUBLICATION told_pub")
     tc.sync_database(catalog, "lake", server, excluding="c")
     postgres.sql("SELECT pg_drop_replication_slot('told')", "DROP PUBLICATION told_pub")
+
+
+def test_old_rows_that_are_told_by_another_index_are_refused(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    postgres.sql(
+        "CREATE SCHEMA ident", "CREATE TABLE ident.t (id INT PRIMARY KEY, k INT NOT NULL UNIQUE)",
+        "ALTER TABLE ident.t REPLICA IDENTITY USING INDEX t_k_key", "INSERT INTO ident.t VALUES (1, 10)",
+    )  # fmt: skip
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    server = tc.PostgresSource(**source(postgres, "ident", "ident"))
+    tc.sync_database(catalog, "lake", server)
+    postgres.sql("UPDATE ident.t SET id = 2")  # nothing in the log says that row 1 is gone
+    with pytest.raises(EventError, match=r"ALTER TABLE ident\.t REPLICA IDENTITY DEFAULT"):
+        tc.sync_database(catalog, "lake", server)
+    postgres.sql("SELECT pg_drop_replication_slot('ident')", "DROP PUBLICATION ident_pub")

@@ -177,6 +177,11 @@ def test_rows_that_debezium_flattened_go_to_the_tables_of_their_topics(lake: Lak
         put("shop.s2.orders", 2, None),
         {"topic": "shop", "value": {"ddl": "SET …", "databaseName": "", "tableChanges": []}},
         {"topic": "__debezium-heartbeat.shop", "value": {"ts_ms": 5}},
+        {
+            "topic": "shop.message",
+            "key": {"prefix": "p"},
+            "value": {"op": "m", "source": {}, "message": {"prefix": "p", "content": ""}},
+        },
         {"topic": "shop.transaction", "value": {"status": "END", "id": "1", "event_count": 1}},
     )
     tc.sync_database(lake.catalog, "lake", source(lake, "json"), merge_shards=False)
