@@ -29,7 +29,7 @@ MODES: dict[str, tuple[dict[str, str], tuple[tuple[str, int, str], ...]]] = {
     "from-snapshot": ({"scan.snapshot-id": "2"}, (TWO, NEW)),
     "from-snapshot-full": ({"scan.snapshot-id": "2"}, (ONE, TWO, NEW)),
     "from-timestamp": ({"scan.timestamp-millis": "1"}, (ONE, TWO, NEW)),
-    "from-creation-timestamp": ({"scan.creation-time-millis": "1"}, (ONE, TWO, NEW)),
+    "from-creation-timestamp": ({"scan.creation-time-millis": "1"}, STATE),  # none is older
     "from-file-creation-time": ({"scan.file-creation-time-millis": "1"}, STATE),
 }
 KIND, GONE = "kind", ("-D", 2, "b")
