@@ -19,6 +19,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
+from table_core.spark.session import parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,7 +247,7 @@ def test_options_say_how_many_tasks_read(spark: Any, catalog: tc.Catalog) -> Non
     split_alone = {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
     assert tasks(**split_alone) == len(catalog.table("d.t", options=split_alone).read().splits())
     assert tasks(**{"scan.parallelism": "1"}) == 1
-    assert tasks(**{"scan.infer-parallelism": "false"}) <= 2
+    assert tasks(**{"scan.infer-parallelism": "false"}) <= parallelism(spark)
 
 
 def test_columns_that_differ_by_case_are_told_apart(spark: Any, catalog: tc.Catalog) -> None:
@@ -272,4 +273,4 @@ def test_files_that_are_gone_or_broken_keep_their_kind(
     with pytest.raises(errors.FilesExpiredError, match="expired"):
         tcs.write(frame, copy)
     with pytest.raises(errors.FilesExpiredError):
-        tcs.read(spark, table)
+        tcs.write(tcs.read(spark, table), copy)  # over Connect a read is looked at when it is used

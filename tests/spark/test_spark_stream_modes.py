@@ -6,6 +6,7 @@ is written down here.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ MODES: dict[str, tuple[dict[str, str], tuple[tuple[str, int, str], ...]]] = {
     "from-snapshot": ({"scan.snapshot-id": "2"}, (TWO, NEW)),
     "from-snapshot-full": ({"scan.snapshot-id": "2"}, (ONE, TWO, NEW)),
     "from-timestamp": ({"scan.timestamp-millis": "1"}, (ONE, TWO, NEW)),
-    "from-creation-timestamp": ({"scan.creation-time-millis": "1"}, (ONE, TWO, NEW)),
+    "from-creation-timestamp": ({"scan.creation-time-millis": "1"}, STATE),  # none is older
     "from-file-creation-time": ({"scan.file-creation-time-millis": "1"}, STATE),
 }
 KIND, GONE = "kind", ("-D", 2, "b")
@@ -41,6 +42,10 @@ def source(spark: Any) -> Any:
     return spark
 
 
+@pytest.mark.skipif(
+    os.environ.get("SPARK_TESTS_ON") == "connect",
+    reason="a server starts each of the eighteen queries slowly, and has no part in where they begin",
+)
 def test_every_mode_begins_where_it_says(source: Any, catalog: tc.Catalog, tmp_path: Path) -> None:
     options = {"changelog-producer": "input", "write-only": "true", "bucket": "1"}
     orders = keyed(catalog, "orders", **options)
