@@ -27,6 +27,7 @@ __all__ = [
     "row_images",
     "table_map",
     "table_named",
+    "xid_of",
 ]
 
 HEADER_BYTES: Final = 19
@@ -109,7 +110,10 @@ def header_of(event: bytes) -> Header:
 
 def table_named(body: bytes) -> tuple[int, str, str]:
     """Number, database and name of a TABLE_MAP event without its header."""
-    cursor = Cursor(body)
+    return _named(Cursor(body))
+
+
+def _named(cursor: Cursor) -> tuple[int, str, str]:
     id = cursor.unsigned(6)
     cursor.skip(2)
     database = cursor.take(cursor.unsigned(1)).decode()
@@ -125,9 +129,8 @@ def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
     Raises:
         EventError: the server does not write the names of columns.
     """
-    id, database, name = table_named(body)
     cursor = Cursor(body)
-    cursor.skip(12 + len(database.encode()) + len(name.encode()))
+    id, database, name = _named(cursor)
     count = cursor.packed()
     kinds = cursor.take(count)
     metadata = Cursor(cursor.take(cursor.packed()))

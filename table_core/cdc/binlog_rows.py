@@ -242,7 +242,6 @@ class BinlogRows:
                 "and take a new snapshot",
                 position=where,
             )
-
         elif (added := added_defaults(text)) is not None:
             table = SourceTable(added[0] or database, added[1])
             self.defaults.setdefault(table, {}).update(added[2])

@@ -21,7 +21,7 @@ from table_core.table.compacting.inline_compaction import InlineCompaction
 from table_core.table.reading.split_reader import RowForm, SplitReader
 from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.data_files import FileFactory
-from table_core.table.writing.uncommitted import discard, undone_by
+from table_core.table.writing.uncommitted import discard
 from table_core.table.writing.writer import Numbering, WriteResult
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ def results_of(
     results = [message.result for message in messages if isinstance(message, Written)]
     schema = access.schema
     if schema.is_key_table and schema.bucket == -1 and sum(bool(r.changes) for r in results) > 1:
-        with undone_by(lambda: discard(access, parts_of(results))):
-            dealt = _dealt_anew(access, results, replaces=replaces)
-        discard(access, parts_of(results))
-        return [dealt]
-    if not access.schema.is_key_table and access.schema.bucket > 0:
+        try:
+            return [_dealt_anew(access, results, replaces=replaces)]
+        finally:
+            discard(access, parts_of(results))
+    if not schema.is_key_table and schema.bucket > 0:
         return _renumbered(results)
     return results
 
