@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import random
 import shutil
 import time
 import uuid
@@ -42,6 +43,7 @@ T = TypeVar("T")
 _REMOVALS_MAX: Final = 10
 _REMOVAL_PAUSE_S: Final = 0.02
 _ATTEMPTS: Final = 100
+_STEP_S: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,11 +301,13 @@ def _linked(draft: Path, target: Path) -> bool:
 
 def _in_folder(make: Callable[[], None], begin: Callable[[], T]) -> T:
     """``begin`` a file in the folder of ``make``; whoever clears empty ones may take it meanwhile."""
-    for _ in range(_ATTEMPTS - 1):
+    for attempt in range(_ATTEMPTS - 1):
         # ``mkdir`` says that it exists where it did and has gone since.
         with contextlib.suppress(FileNotFoundError, FileExistsError):
             make()
             return begin()
+        # Two that keep step would meet for ever.
+        time.sleep(random.uniform(0, _STEP_S * attempt))
     make()
     return begin()
 

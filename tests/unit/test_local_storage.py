@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from table_core.storage.no_replace import rename_no_replace
 from table_core.storage.os_errors import table_error
 
 ROUNDS = 200
+LONGEST_PAUSE_S = 2e-4
 
 
 def _race(root, writer, barrier, won):
@@ -166,7 +168,7 @@ def test_who_clears_empty_folders_stops_no_writer(tmp_path):
     storage, done = LocalStorage(tmp_path), threading.Event()
 
     def clear():
-        while not done.is_set():
+        while not done.wait(random.uniform(0, LONGEST_PAUSE_S)):
             if storage.delete_empty_folder("p=1/bucket-0"):
                 storage.delete_empty_folder("p=1")
 
