@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.merge.deduplicate import passed
-from table_core.merge.fold_nested import removed_kept
-from table_core.merge.fold_value import FirstNonNull, Pick, picked, present
+from table_core.merge.fold_value import FirstNonNull, Pick, picked, present, removed_kept
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined, spans
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.errors import DataError
-from table_core.merge.fold_value import IgnoreRetract, LastNonNull, Pick, present, refuse_retracts
+from table_core.merge.fold_value import LastNonNull, present, refuse_retracts
 from table_core.merge.lists import Elements, gathered, identities, list_of
 from table_core.merge.ordinal import comparable, ordinals
 from table_core.merge.runs import Groups, taken
@@ -21,7 +21,6 @@ from table_core.merge.runs import Groups, taken
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from table_core.merge.fold_value import Fold
 
 __all__ = [
     "NO_LIMIT",
@@ -31,7 +30,6 @@ __all__ = [
     "MergeMapWithKeyTime",
     "NestedPartialUpdate",
     "NestedUpdate",
-    "removed_kept",
 ]
 
 NO_LIMIT: Final = 2**31 - 1
@@ -203,27 +201,6 @@ class NestedPartialUpdate:
         rows = pa.StructArray.from_arrays(members, fields=fields)
         lengths = np.bincount(elements.group[first], minlength=len(elements.given))
         return list_of(rows, lengths.astype(np.int64), elements.given, column.type)
-
-
-def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups) -> pa.Array:
-    """``result``, but the value of a removed row as it was written where nothing came after it.
-
-    A null that follows says nothing, except to a ``Pick`` or where distinct elements are collected.
-
-    Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldAggregator#agg``.
-    """
-    if groups.removed is None or not groups.removed.any():
-        return result
-    inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
-    heeds_nulls = isinstance(inner, Pick) or inner == Collect(distinct=True)
-    speaks = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
-    if inner is not fold:
-        speaks &= groups.adds()
-    speaks[groups.starts[groups.removed]] = False
-    alone = groups.removed & ~groups.reduce(np.logical_or, speaks, False)
-    place = np.arange(len(result))
-    place[alone] = groups.starts[alone] + len(result)
-    return taken(pa.concat_arrays([result, values]), place)
 
 
 def _pairs(group: npt.NDArray[np.int64], name: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

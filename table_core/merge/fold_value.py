@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from table_core.errors import DataError
 from table_core.merge.ordinal import validity
-from table_core.merge.runs import Groups, taken
+from table_core.merge.runs import Groups, taken, where_there
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,6 +32,7 @@ __all__ = [
     "picked",
     "present",
     "refuse_retracts",
+    "removed_kept",
 ]
 
 
@@ -62,7 +63,7 @@ def picked(
     valid = validity(column)
     here = np.ones(len(versions), np.bool_) if valid is None else valid[versions]
     at = fold.at(here, groups)
-    return np.where(at >= 0, versions[at], -1) if len(versions) else at
+    return where_there(versions[at], at >= 0) if len(versions) else at
 
 
 def refuse_retracts(groups: Groups, function: str, column: str) -> None:
@@ -182,3 +183,26 @@ class IgnoreRetract:
         lengths = np.bincount(groups.ids[adds], minlength=len(groups.starts)).astype(np.int64)
         kept = column.filter(pa.array(adds))
         return self.inner.fold(kept, Groups.of_lengths(lengths))
+
+
+def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups) -> pa.Array:
+    """``result``, but the value of a removed row as it was written where nothing came after it.
+
+    A null that follows says nothing, except to a ``Pick`` or where distinct elements are collected.
+
+    Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldAggregator#agg``.
+    """
+    if groups.removed is None or not groups.removed.any():
+        return result
+    from table_core.merge.fold_nested import Collect
+
+    inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+    heeds_nulls = isinstance(inner, Pick) or inner == Collect(distinct=True)
+    speaks = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
+    if inner is not fold:
+        speaks &= groups.adds()
+    speaks[groups.starts[groups.removed]] = False
+    alone = groups.removed & ~groups.reduce(np.logical_or, speaks, False)
+    place = np.arange(len(result))
+    place[alone] = groups.starts[alone] + len(result)
+    return taken(pa.concat_arrays([result, values]), place)

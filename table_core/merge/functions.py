@@ -1,28 +1,18 @@
 """Aggregate functions by name: which fold a column's options ask for.
 
+What only some functions need is imported when one of them is asked for.
+
 Source: ``org.apache.paimon.mergetree.compact.aggregate.factory``; spec 8.6.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import MAX_LENGTH, Array, Atomic, DataType, Field, Map, Root, Row
 from table_core.datatypes.text import type_to_json
 from table_core.errors import OptionError
-from table_core.merge.fold_nested import (
-    NO_LIMIT,
-    Collect,
-    KeyNulls,
-    MergeMap,
-    MergeMapWithKeyTime,
-    NestedPartialUpdate,
-    NestedUpdate,
-)
-from table_core.merge.fold_numeric import Both, Either, Extreme, Sum
-from table_core.merge.fold_product import Product
-from table_core.merge.fold_sketch import UNIONS, Union
-from table_core.merge.fold_text import ListAgg
 from table_core.merge.fold_value import (
     FirstNonNull,
     FirstValue,
@@ -36,6 +26,7 @@ from table_core.options import keys_merge, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from table_core.merge.fold_nested import KeyNulls
     from table_core.options.table import TableOptions
 
 __all__ = ["COUNT", "LAST_NON_NULL", "fold_of", "function_of"]
@@ -46,6 +37,7 @@ _NUMBERS: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.FLOAT, Root.DOUBLE, Root.DECIMAL}
 )
 _INTEGERS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
+_UNIONS: Final = ("theta_sketch", "hll_sketch", "rbm32", "rbm64")
 _UNORDERED: Final = frozenset({Root.VARIANT, Root.BLOB})
 
 
@@ -93,11 +85,45 @@ def _bytes(type_: DataType) -> bool:
     return isinstance(type_, Atomic) and type_.root is Root.VARBINARY
 
 
-def _union(function: str) -> Callable[[Field, TableOptions], Fold]:
-    return lambda field, _: Union(field.name, function)
+def _sum(field: Field, _: TableOptions) -> Fold:
+    from table_core.merge.fold_numeric import Sum
+
+    return Sum(field.name)
+
+
+def _product(field: Field, _: TableOptions) -> Fold:
+    from table_core.merge.fold_product import Product
+
+    return Product(field.name)
+
+
+def _extreme(field: Field, _: TableOptions, *, greatest: bool) -> Fold:
+    from table_core.merge.fold_numeric import Extreme
+
+    return Extreme(field.name, greatest=greatest)
+
+
+def _both(field: Field, _: TableOptions) -> Fold:
+    from table_core.merge.fold_numeric import Both
+
+    return Both(field.name)
+
+
+def _either(field: Field, _: TableOptions) -> Fold:
+    from table_core.merge.fold_numeric import Either
+
+    return Either(field.name)
+
+
+def _union(field: Field, _: TableOptions, *, function: str) -> Fold:
+    from table_core.merge.fold_sketch import Union
+
+    return Union(field.name, function)
 
 
 def _list_agg(field: Field, options: TableOptions) -> Fold:
+    from table_core.merge.fold_text import ListAgg
+
     delimiter = options.for_column(field.name, "list-agg-delimiter")
     distinct = _flag(field.name, "distinct", options)
     if distinct and delimiter == "":
@@ -106,10 +132,20 @@ def _list_agg(field: Field, options: TableOptions) -> Fold:
 
 
 def _collect(field: Field, options: TableOptions) -> Fold:
+    from table_core.merge.fold_nested import Collect
+
     return Collect(_flag(field.name, "distinct", options))
 
 
+def _merge_map(_: Field, _options: TableOptions) -> Fold:
+    from table_core.merge.fold_nested import MergeMap
+
+    return MergeMap()
+
+
 def _merge_map_with_keytime(field: Field, options: TableOptions) -> Fold:
+    from table_core.merge.fold_nested import MergeMapWithKeyTime
+
     assert isinstance(field.type, Map)
     row = field.type.value
     assert isinstance(row, Row)
@@ -124,6 +160,8 @@ def _merge_map_with_keytime(field: Field, options: TableOptions) -> Fold:
 
 
 def _nested_update(field: Field, options: TableOptions) -> Fold:
+    from table_core.merge.fold_nested import NO_LIMIT, NestedUpdate
+
     sequence = _members(field, "nested-sequence-field", options)
     nulls = _key_nulls(field, options)
     if sequence and not nulls.key:
@@ -137,6 +175,8 @@ def _nested_update(field: Field, options: TableOptions) -> Fold:
 
 
 def _nested_partial_update(field: Field, options: TableOptions) -> Fold:
+    from table_core.merge.fold_nested import NestedPartialUpdate
+
     nulls = _key_nulls(field, options)
     if not nulls.key:
         raise _wrong(field, "nested-key", None, "'nested_partial_update' needs it")
@@ -144,6 +184,8 @@ def _nested_partial_update(field: Field, options: TableOptions) -> Fold:
 
 
 def _key_nulls(field: Field, options: TableOptions) -> KeyNulls:
+    from table_core.merge.fold_nested import KeyNulls
+
     key = _members(field, "nested-key", options)
     strategy = options.for_column(field.name, "nested-key-null-strategy")
     if strategy is None:
@@ -177,21 +219,21 @@ def _wrong(field: Field, suffix: str, value: str | None, why: str) -> OptionErro
 _FOLDS: Final[
     Mapping[str, tuple[Callable[[DataType], bool], str, Callable[[Field, TableOptions], Fold]]]
 ] = {
-    "sum": (_number, "a number", lambda f, _: Sum(f.name)),
-    "product": (_number, "a number", lambda f, _: Product(f.name)),
-    COUNT: (_integer, "an integer", lambda f, _: Sum(f.name)),
-    "max": (_ordered, "comparable", lambda f, _: Extreme(f.name, greatest=True)),
-    "min": (_ordered, "comparable", lambda f, _: Extreme(f.name, greatest=False)),
+    "sum": (_number, "a number", _sum),
+    "product": (_number, "a number", _product),
+    COUNT: (_integer, "an integer", _sum),
+    "max": (_ordered, "comparable", partial(_extreme, greatest=True)),
+    "min": (_ordered, "comparable", partial(_extreme, greatest=False)),
     "last_value": (_anything, "", lambda _f, _o: LastValue()),
     LAST_NON_NULL: (_anything, "", lambda _f, _o: LastNonNull()),
     "first_value": (_anything, "", lambda f, _: FirstValue(f.name)),
     "first_non_null_value": (_anything, "", lambda f, _: FirstNonNull(f.name)),
     "first_not_null_value": (_anything, "", lambda f, _: FirstNonNull(f.name)),
-    "bool_and": (_boolean, "BOOLEAN", lambda f, _: Both(f.name)),
-    "bool_or": (_boolean, "BOOLEAN", lambda f, _: Either(f.name)),
+    "bool_and": (_boolean, "BOOLEAN", _both),
+    "bool_or": (_boolean, "BOOLEAN", _either),
     "listagg": (_unbounded_text, "STRING", _list_agg),
     "collect": (_array, "ARRAY", _collect),
-    "merge_map": (_map, "MAP", lambda _f, _o: MergeMap()),
+    "merge_map": (_map, "MAP", _merge_map),
     "merge_map_with_keytime": (
         _map_of_rows,
         "MAP whose values are ROW of two members or more",
@@ -199,7 +241,7 @@ _FOLDS: Final[
     ),
     "nested_update": (_array_of_rows, "ARRAY<ROW>", _nested_update),
     "nested_partial_update": (_array_of_rows, "ARRAY<ROW>", _nested_partial_update),
-    **{name: (_bytes, "VARBINARY", _union(name)) for name in UNIONS},
+    **{name: (_bytes, "VARBINARY", partial(_union, function=name)) for name in _UNIONS},
 }
 
 

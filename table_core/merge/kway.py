@@ -67,9 +67,8 @@ def _window_rows(hands: Sequence[_Hand], window_bytes: int | None) -> int:
     """How many rows a window should have."""
     if window_bytes is None:
         return _WINDOW_ROWS
-    batches = [hand.rows for hand in hands if hand.rows is not None]
-    size: int = sum(batch.nbytes for batch in batches)
-    rows: int = sum(batch.num_rows for batch in batches)
+    size = sum(hand.nbytes for hand in hands)
+    rows: int = sum(hand.rows.num_rows for hand in hands if hand.rows is not None)
     return max(1, min(_WINDOW_ROWS, window_bytes * rows // max(size, 1)))
 
 
@@ -91,6 +90,8 @@ class _Hand:
     source: Iterator[pa.RecordBatch]
     key: Sequence[str]
     rows: pa.RecordBatch | None
+    nbytes: int
+    """Of ``rows``."""
     first: int
     """How many of ``rows`` were taken."""
     columns: list[_Column]
@@ -98,14 +99,14 @@ class _Hand:
 
     @classmethod
     def of(cls, source: Iterator[pa.RecordBatch], key: Sequence[str]) -> _Hand | None:
-        hand = cls(source, key, None, 0, [], ())
+        hand = cls(source, key, None, 0, 0, [], ())
         hand._refill()
         return hand if hand.rows is not None else None
 
     def _refill(self) -> None:
         self.rows = next((batch for batch in self.source if batch.num_rows), None)
         if self.rows is not None:
-            self.first = 0
+            self.first, self.nbytes = 0, self.rows.nbytes
             self.columns = [_Column.of(self.rows.column(name)) for name in self.key]
             self.last = tuple(column.at(self.rows.num_rows - 1) for column in self.columns)
 

@@ -49,8 +49,14 @@ def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Which slots hold a value, or None where all do.  Shape: ``array[n]`` to ``bool[n]``."""
     if array.null_count == 0:
         return None
-    mask: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
-    return mask
+    bitmap = array.buffers()[0]
+    if bitmap is None:  # of a union or the null type
+        mask: npt.NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+        return mask
+    first = array.offset
+    bits = np.frombuffer(bitmap, np.uint8, (first + len(array) + 7) // 8)
+    whole = np.unpackbits(bits[first // 8 :], count=first % 8 + len(array), bitorder="little")
+    return whole[first % 8 :].view(np.bool_)
 
 
 def ordinals(array: pa.Array) -> npt.NDArray[np.int64]:

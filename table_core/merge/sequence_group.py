@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import RowKind
-from table_core.merge.fold_nested import Collect, removed_kept
-from table_core.merge.fold_numeric import Sum
 from table_core.merge.fold_value import (
     FirstNonNull,
     FirstValue,
     IgnoreRetract,
     present,
     refuse_retracts,
+    removed_kept,
 )
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.runs import Groups, spans, taken
@@ -81,6 +80,8 @@ class SequenceGroup:
         turn = np.concatenate([2 * seeds, 2 * speaks + 1])
         retract = np.concatenate([np.zeros(len(seeds), np.bool_), history.retract[speaks]])
         late = np.concatenate([np.zeros(len(seeds), np.bool_), ~wins[speaks]]) & ~retract
+        from table_core.merge.fold_nested import Collect
+
         if isinstance(fold, Collect):
             late[:] = False
         run = history.groups.ids[at]
@@ -114,6 +115,8 @@ class Events:
                 refuse_retracts(Groups.of_lengths(self.lengths, self.retract), "first_value", name)
             skips_nulls = isinstance(inner, FirstNonNull)
             return taken(column, self.first(present(column), skips_nulls=skips_nulls))
+        from table_core.merge.fold_numeric import Sum
+
         if isinstance(fold, Sum | IgnoreRetract) or not self.retract_before_late():
             run = np.repeat(np.arange(len(self.lengths)), self.lengths)
             turn = np.arange(len(run))

@@ -101,12 +101,12 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
 
 def _arrives_in_order(rows: pa.Table, runs: Runs) -> bool:
     """Whether the numbers of every key's versions rise already."""
-    same = np.ones(rows.num_rows, np.bool_)
-    same[runs.starts] = False
-    later = np.flatnonzero(same)
     numbers = single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()
-    before, after = numbers[runs.rows_at(later - 1)], numbers[runs.rows_at(later)]
-    return bool((before < after).all())
+    if runs.order is not None:
+        numbers = numbers[runs.order]
+    rises = numbers[1:] > numbers[:-1]
+    rises[runs.starts[1:] - 1] = True
+    return bool(rises.all())
 
 
 def _user_sequence(

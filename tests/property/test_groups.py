@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.merge.runs import Groups
+from table_core.merge.ordinal import validity
+from table_core.merge.runs import Groups, taken
 
 
 @given(st.lists(st.lists(st.booleans(), max_size=3), max_size=6))
@@ -19,3 +23,35 @@ def test_first_last_and_reduce_agree_with_lists(given: list[list[bool]]) -> None
     assert groups.last(mask).tolist() == [h[-1] if h else -1 for h in hits]
     assert groups.reduce(np.add, mask.astype(np.int64), 0).tolist() == [len(h) for h in hits]
     assert groups.ids.tolist() == [i for i, g in enumerate(given) for _ in g]
+
+
+COLUMNS = st.sampled_from(
+    [
+        (pa.int64(), st.integers(-9, 9)),
+        (pa.decimal128(30, 2), st.decimals(-9, 9, places=2)),
+        (pa.timestamp("us"), st.integers(0, 9)),
+        (pa.binary(2), st.binary(min_size=2, max_size=2)),
+        (pa.bool_(), st.booleans()),
+        (pa.string(), st.text(max_size=2)),
+        (pa.list_(pa.int8()), st.lists(st.integers(0, 3), max_size=2)),
+        (pa.null(), st.none()),
+    ]
+)
+
+
+@given(COLUMNS, st.data())
+def test_taken_and_validity_agree_with_lists(kind: tuple[pa.DataType, Any], data: Any) -> None:
+    """Mutants: the offset of a slice forgotten, in the values or in the bits."""
+    type_, values = kind
+    given = data.draw(st.lists(st.none() | values, max_size=20))
+    first = data.draw(st.integers(0, len(given)))
+    column = pa.array(given, type_).slice(first, data.draw(st.integers(0, 20)))
+    held = column.to_pylist()
+    positions = data.draw(st.lists(st.integers(-1, len(held) - 1), max_size=9))
+    found = taken(column, np.array(positions, np.int64))
+    found.validate(full=True)
+    assert found.type == type_
+    assert found.to_pylist() == [None if at < 0 else held[at] for at in positions]
+    valid = validity(column)
+    assert (valid is None) == (None not in held)
+    assert valid is None or valid.tolist() == [value is not None for value in held]
