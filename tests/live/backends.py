@@ -280,7 +280,7 @@ class Writes:
 
 
 def _page(url: str) -> str:
-    with spark_servers.LOCAL.open(url, timeout=30) as reply:
+    with spark_servers.LOCAL.open(url, timeout=PATIENCE) as reply:
         return str(reply.read().decode())
 
 
