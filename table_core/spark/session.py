@@ -31,6 +31,9 @@ _CLASSIC: Final[Mapping[str, str]] = {
     "spark.app.name": "table-core",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Of an event that listeners took a second over, Spark logs all the job's properties, which are the
+    # session's configuration, and takes no secret out of them.
+    "spark.scheduler.listenerbus.logSlowEvent": "false",
 }
 _LOCAL: Final[Mapping[str, str]] = {
     "spark.driver.bindAddress": "127.0.0.1",

@@ -280,7 +280,7 @@ class Writes:
 
 
 def _page(url: str) -> str:
-    with spark_servers.LOCAL.open(url, timeout=30) as reply:
+    with spark_servers.LOCAL.open(url, timeout=PATIENCE) as reply:
         return str(reply.read().decode())
 
 
@@ -351,6 +351,8 @@ def _connections(
     ports: dict[str, int],
 ) -> dict[str, str]:
     conf = {**spark_servers.SMALL, "spark.cores.max": "2", "spark.ui.enabled": "true"}
+    # Each event of Spark's is a slow one, which it would log with the configuration.
+    conf["spark.scheduler.listenerbus.logSlowEvent.threshold"] = "0ms"
     by_rest = {
         "spark_backend": "standalone",
         "spark_master": cluster.master,

@@ -60,6 +60,8 @@ MARKS = """
 SELECT a.uri FROM asset_state_store s JOIN asset a ON a.id = s.asset_id
 WHERE a.uri LIKE 'paimon://demo/live/orders%%'
 """
+SEEN = MARKS.replace("a.uri", "s.value::json", 1)
+"""How far each has come; the one that waits for more rows stays where it is."""
 TRIGGERS = """
 SELECT t.id FROM trigger t JOIN asset_watcher w ON w.trigger_id = t.id JOIN asset a ON a.id = w.asset_id
 WHERE a.uri LIKE 'paimon://demo/live/orders%%'
@@ -255,6 +257,8 @@ def test_watchers_hear_of_what_counts_for_them_also_after_a_pause(
     append(table, "dk")
     until({"together": [(1, 1), (2, 2)], "each": [(1, 1), (2, 2)], "iceland": [(1, 1)]})
 
+    seen = lambda: [mark["snapshot_id"] for (mark,) in live.rows(SEEN)]  # noqa: E731
+    live.wait("what was told has settled", lambda: seen().count(2) == len(WATCHES) - 1)
     pause(paused=True)
     live.wait("Airflow has taken the watchers away", lambda: not live.rows(TRIGGERS))
     append(table, "is")

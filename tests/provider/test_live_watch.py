@@ -75,13 +75,13 @@ def payloads(airflow: AirflowHome, dag: str = "woken") -> list[dict[str, Any]]:
 def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_path: Path) -> None:
     catalog = open_catalog(f"file://{tmp_path}/wh")
 
-    def watching() -> bool:
-        """Whether both triggers have noted that there is nothing yet."""
+    def noted() -> list[int]:
+        """How far each trigger has come for good; 0 is noted too, when there is nothing yet."""
         assets = airflow.get("/assets", limit=10)["assets"]
-        noted = [airflow.get(f"/assets/{a['id']}/state-store")["total_entries"] for a in assets]
-        return sum(map(bool, noted)) == 2
+        stores = [airflow.get(f"/assets/{a['id']}/state-store") for a in assets]
+        return [mark["value"]["snapshot_id"] for s in stores for mark in s["asset_state_store"]]
 
-    airflow.wait("the watchers have looked", watching, 60)
+    airflow.wait("the watchers have looked", lambda: len(noted()) == 2, 60)
     catalog.create_database("shop")
     schema = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("n", pa.int64())])
     options = {
@@ -106,6 +106,7 @@ def test_changes_wake_the_dag_and_nothing_else_does(airflow: AirflowHome, tmp_pa
     first = delivered()
     airflow.wait("the first change", lambda: payloads(airflow), 60)
     append(3)
+    airflow.wait("the first event has settled", lambda: min(noted()) >= first, 60)
 
     # while the triggerer is dead, changes are made
     leader = json.loads(airflow.components.record.read_text())["triggerer"][0]

@@ -30,7 +30,7 @@ from airflow.triggers.base import BaseEventTrigger
 from paimon_provider import waits
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.triggers import asking, looking, poll
+from paimon_provider.triggers import asking, looking, marks, poll
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
 from paimon_provider.triggers.wait import PaimonPartitionTrigger
@@ -59,6 +59,7 @@ def supervisor(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
     supervisor = Supervisor()
     monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", supervisor, raising=False)
     monkeypatch.setattr(module, "_FLUSH_SECONDS", 0)
+    monkeypatch.setattr(marks, "_SETTLED_SECONDS", 0)
     monkeypatch.setattr(asking.Pause, "seconds", lambda _: 0)
     return supervisor
 
@@ -205,26 +206,17 @@ def test_without_a_state_store_it_still_watches(
     assert ids(events(watcher(), store=False)) == [2]
 
 
-def test_a_pause_right_after_an_event_keeps_the_watermark(
-    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+@pytest.mark.parametrize("more", [{}, {"events": "snapshot"}])
+def test_what_a_watcher_says_when_it_is_being_taken_away_is_said_again(
+    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor, more: dict[str, Any]
 ) -> None:
-    """Airflow cancels the trigger while it waits for the event to be stored."""
-    monkeypatch.setattr(module, "_FLUSH_SECONDS", 600)
-    script(monkeypatch, [], [fact(1)])
-
-    async def pause() -> None:
-        trigger = watcher()
-        trigger.asset_state_store = AssetStateStoreAccessors([Asset(name=NAME, uri=NAME)])
-        stream = trigger.run()
-        assert (await anext(stream)).payload["snapshot_id"] == 1
-        following = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0)
-        following.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await following
-
-    asyncio.run(pause())
+    """Airflow drops such an event without a word and cancels the watcher a moment later."""
+    monkeypatch.setattr(marks, "_SETTLED_SECONDS", 600)
+    script(monkeypatch, [fact(1)], [fact(1), fact(2)], [fact(1), fact(2), fact(3, "COMPACT")])
+    assert ids(events(watcher(**more))) == [2]
     assert supervisor.kept["paimon.seen"]["snapshot_id"] == 1
+    script(monkeypatch, [fact(1), fact(2)])
+    assert ids(events(watcher(**more))) == [2]
 
 
 def test_a_store_that_hangs_blocks_neither_the_loop_nor_a_second_thread(

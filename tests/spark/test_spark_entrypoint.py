@@ -43,17 +43,25 @@ def environment() -> dict[str, str]:
     }
 
 
-def job(
-    folder: Path, spec: JobSpec | str, command: Sequence[str] = MODULE, *more: str
-) -> tuple[int, JobResult, list[dict[str, Any]]]:
-    """Exit status, result and progress of one job."""
+def ended(
+    folder: Path, spec: JobSpec | str, command: Sequence[str], *more: str
+) -> subprocess.CompletedProcess[str]:
+    """One job, when its process has ended."""
     spec_file, result_file, conf = (folder / name for name in ("spec.json", "result.json", "conf"))
     spec_file.write_text(spec if isinstance(spec, str) else spec.to_json())
     conf.write_text(QUICK)
     files = ("--spec", str(spec_file), "--result", str(result_file), "--conf", str(conf))
-    done = subprocess.run(
+    return subprocess.run(
         [*command, *files, *more], env=environment(), capture_output=True, text=True, cwd=folder
     )
+
+
+def job(
+    folder: Path, spec: JobSpec | str, command: Sequence[str] = MODULE, *more: str
+) -> tuple[int, JobResult, list[dict[str, Any]]]:
+    """Exit status, result and progress of one job."""
+    done = ended(folder, spec, command, *more)
+    result_file = folder / "result.json"
     assert result_file.exists(), done.stderr[-3000:]
     progress = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [p for p in folder.iterdir() if p.suffix == ".tmp"] == []
@@ -175,15 +183,33 @@ def test_a_driver_ends_with_the_jvm_that_started_it(catalog: tc.Catalog, tmp_pat
     driver.stdout.close()
 
 
-def test_spark_submit_runs_the_file_itself(
-    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
-) -> None:
+def submitted() -> tuple[str, ...]:
+    """The command that submits the file itself."""
     submit = shutil.which("spark-submit", path=environment()["PATH"])
     assert submit is not None
     quick = QUICK.partition("=")[2].strip()
-    options = ("--master", "local[2]", "--driver-java-options", quick)
+    return (submit, "--master", "local[2]", "--driver-java-options", quick, str(SCRIPT))
+
+
+def test_a_driver_whose_listeners_are_slow_logs_no_configuration(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
+    """A threshold of nothing makes every event a slow one; a busy machine needs a second."""
+    sql, sources = "SELECT id, country FROM customers", {"customers": {"table": "d.customers"}}
+    spec = spec_of(catalog, "write", "d.customers", sql=sql, sources=sources)
+    slow = {"spark.scheduler.listenerbus.logSlowEvent.threshold": "0ms"}
+    spec = replace(spec, options={**spec.options, **slow, "spark.hadoop.a.secret.key": "PLANTED"})
+    done = ended(tmp_path, spec, submitted())
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "INFO DAGScheduler" in done.stderr
+    assert "PLANTED" not in done.stderr + done.stdout
+
+
+def test_spark_submit_runs_the_file_itself(
+    catalog: tc.Catalog, customers: tc.Table, tmp_path: Path
+) -> None:
     spec = spec_of(catalog, "compact", "d.customers", strategy="full")
-    status, result, _ = job(tmp_path, spec, (submit, *options, str(SCRIPT)))
+    status, result, _ = job(tmp_path, spec, submitted())
     assert result.error is None
     assert result.result is not None
     assert (status, result.result["files_before"], result.result["files_after"]) == (0, 2, 1)

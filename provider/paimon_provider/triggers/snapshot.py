@@ -20,6 +20,7 @@ from paimon_provider.conditions import (
     unseen,
 )
 from paimon_provider.triggers.asking import Asking, Pause
+from paimon_provider.triggers.marks import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from table_core.errors import ArgumentError
@@ -33,7 +34,7 @@ __all__ = ["PaimonSnapshotTrigger", "PaimonSnapshotWaitTrigger"]
 
 _WATERMARK: Final = "paimon.seen"
 _FLUSH_SECONDS: Final = 1.0
-"""The triggerer stores an event about once a second; the watermark follows the event."""
+"""The triggerer stores events about once a second: one of a watcher's at a time."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -45,8 +46,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     snapshot_id, snapshots, kinds, delivers_changes, rows, partitions``.
 
     How far it has come is kept in the asset's state, so commits made while the triggerer is down
-    or the Dag is paused become an event afterwards.  The mark is moved a second after the event:
-    an event is never lost, and one that a crash repeats has the same ``snapshot_id``.
+    or the Dag is paused become an event afterwards.  The mark is moved five seconds after the event:
+    an event is never lost, and one that comes again, after a crash or because Airflow has taken the
+    watcher away within these seconds, has the same ``snapshot_id``.
 
     All triggers on one connection share one poll of the warehouse.  Whatever happens, it keeps
     running: no such table yet, no connection yet, a store that fails or hangs.  It asks less often
@@ -150,6 +152,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         asking = Asking(self.table)
         watches = watches_of(self.paimon_conn_id)
         watches.add(watch)
+        marks = Marks(self._keep)
+        keeping = asyncio.ensure_future(marks.run())
         try:
             async with aclosing(watch.heard(shared_stream)) as heard:
                 async for news in heard:
@@ -160,17 +164,15 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                         watch.told = None  # to be told again, from further back
                         continue
                     async for payload, mark in self._found(news, watch.seen, asking):
-                        if payload is None:
-                            await self._keep(mark)
-                        else:
+                        if payload is not None:
                             self._count(payload)
-                            try:
-                                yield TriggerEvent(payload)
-                                await asyncio.sleep(_FLUSH_SECONDS)
-                            finally:  # also when the Dag is paused in that second
-                                await self._keep(mark)
+                            yield TriggerEvent(payload)
+                        marks.move(mark)
+                        if payload is not None:
+                            await asyncio.sleep(_FLUSH_SECONDS)
                         watch.seen = mark
         finally:
+            keeping.cancel()
             watches.remove(watch)
 
     async def _found(
