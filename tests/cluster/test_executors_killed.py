@@ -41,6 +41,10 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "append by bucket": {"options": {"bucket": "64", "bucket-key": "id"}},
     "append by partition": {"options": {"bucket": "-1"}, "partition_by": ("part",)},
     "key": KEYED,
+    "key that is due": {
+        "primary_key": ("id",),
+        "options": {"bucket": "64", "num-sorted-run.compaction-trigger": "2"},
+    },
     "key with changelog": {
         "primary_key": ("id",),
         "options": {
@@ -164,6 +168,31 @@ def test_a_write(spark: Any, catalog: tc.Catalog, losing: Any, layout: str, stag
         assert same(changes.select(SCHEMA.names), rows())
 
 
+@pytest.mark.parametrize("producer", ["lookup", "full-compaction"])
+def test_a_changelog_tells_each_change_once(
+    spark: Any, catalog: tc.Catalog, losing: Any, producer: str
+) -> None:
+    options = {"bucket": "64", "changelog-producer": producer, "full-compaction.delta-commits": "1"}
+    layout = {"primary_key": ("id",), "options": options}
+    table, twin = (catalog.create_table(f"d.{name}", SCHEMA, **layout) for name in ("t", "twin"))
+    found = []
+    for each in (table, twin):
+        with each.write() as writer:
+            writer.write(rows())
+            writer.commit()
+        head = each.latest_snapshot().id
+        if each is table:
+            losing(lambda: tcs.write(frame(spark, 1), table), stage=3)  # the tasks that compact
+        else:
+            with each.write() as writer:
+                writer.write(rows(1))
+                writer.commit()
+        found.append(each.changes(after=head).to_arrow())
+    exact(table, twin.read().to_arrow())
+    assert found[1].num_rows > COUNT
+    assert same(*found)
+
+
 def test_an_overwrite(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
     table = loaded(catalog, "d.t", **KEYED)
     losing(lambda: tcs.write(frame(spark, 3), table, mode="overwrite"), stage=2)
@@ -205,6 +234,15 @@ def test_a_read_by_the_data_source(spark: Any, catalog: tc.Catalog, losing: Any)
     assert same(found, table.read().to_arrow())
 
 
+def test_a_lookup_join(spark: Any, catalog: tc.Catalog, losing: Any) -> None:
+    table = loaded(catalog, "d.t", **KEYED)
+    keys = spark.range(0, COUNT, 1, 12).selectExpr("id + 50 AS key")
+    joined = tcs.lookup_join(keys, table, {"key": "id"})
+    found = losing(lambda: joined.toArrow())
+    asked = pa.table({"key": range(50, COUNT + 50)})
+    assert same(found, tc.lookup_join(asked, table, {"key": "id"}))
+
+
 S_ROWS: dict[str, Any] = {"s": {"table": "d.s"}}
 JOBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "compact": ("key", "compact", {"strategy": "full"}),
@@ -217,6 +255,7 @@ JOBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "update": ("key", "update", {"values": {"v": "part"}, "where": "id % 2 = 1"}),
     "update of an append table": (
         "append by bucket", "update", {"values": {"v": "part"}, "where": "id % 2 = 1"}),
+    "compact what is due": ("key that is due", "compact", {"strategy": "minor"}),
     "rescale": ("key", "rescale", {"buckets": 24}),
     "merge-into": ("key", "merge-into", {
         "source": {"sql": "SELECT id, part, upper(v) v FROM s WHERE id % 3 = 0", "sources": S_ROWS},
@@ -264,7 +303,7 @@ def test_a_database_is_compacted(spark: Any, catalog: tc.Catalog, losing: Any) -
     assert len(table.access.live_entries(table.latest_snapshot())) == 64
 
 
-@pytest.mark.parametrize("how", ["drain", "query"])
+@pytest.mark.parametrize("how", ["drain", "query", "foreachBatch"])
 def test_a_stream_brings_each_row_once(
     spark: Any, catalog: tc.Catalog, losing: Any, tmp_path: Path, how: str
 ) -> None:
@@ -273,11 +312,15 @@ def test_a_stream_brings_each_row_once(
     copy = catalog.create_table("d.copy", SCHEMA, **LAYOUTS["append by bucket"])
 
     def query() -> None:
-        writer = spark.readStream.format("paimon").load(source.uri).writeStream.format("paimon")
+        writer = spark.readStream.format("paimon").load(source.uri).writeStream
+        if how == "query":
+            writer = writer.format("paimon").option("path", copy.uri)
+        else:
+            writer = writer.foreachBatch(lambda df, n: tcs.write_batch(df, copy, n, name="copier"))
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        assert writer.trigger(availableNow=True).start(copy.uri).awaitTermination(300)
+        assert writer.trigger(availableNow=True).start().awaitTermination(300)
 
-    losing(query if how == "query" else lambda: tcs.drain(spark, source, copy, name="copier"))
+    losing((lambda: tcs.drain(spark, source, copy, name="copier")) if how == "drain" else query)
     exact(copy, source.read().to_arrow())
 
 

@@ -6,7 +6,6 @@ is written down here.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,10 +41,6 @@ def source(spark: Any) -> Any:
     return spark
 
 
-@pytest.mark.skipif(
-    os.environ.get("SPARK_TESTS_ON") == "connect",
-    reason="a server starts each of the eighteen queries slowly, and has no part in where they begin",
-)
 def test_every_mode_begins_where_it_says(source: Any, catalog: tc.Catalog, tmp_path: Path) -> None:
     options = {"changelog-producer": "input", "write-only": "true", "bucket": "1"}
     orders = keyed(catalog, "orders", **options)
