@@ -172,8 +172,10 @@ def test_a_write(spark: Any, catalog: tc.Catalog, losing: Any, layout: str, stag
 def test_a_changelog_tells_each_change_once(
     spark: Any, catalog: tc.Catalog, losing: Any, producer: str
 ) -> None:
-    options = {"bucket": "64", "changelog-producer": producer, "full-compaction.delta-commits": "1"}
-    layout = {"primary_key": ("id",), "options": options}
+    layout = LAYOUTS["key with changelog"]
+    if producer == "lookup":
+        options = {"bucket": "64", "changelog-producer": "lookup"}
+        layout = {**layout, "options": options}
     table, twin = (catalog.create_table(f"d.{name}", SCHEMA, **layout) for name in ("t", "twin"))
     found = []
     for each in (table, twin):
