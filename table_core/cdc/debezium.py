@@ -24,6 +24,7 @@ from table_core.cdc.changes import Changes, RowImages
 from table_core.cdc.embedded_schema import declared_columns
 from table_core.cdc.envelope import OPS, read_event, read_line, unwrap
 from table_core.cdc.record import UNNAMED, SourceTable
+from table_core.cdc.source_block import cut_source
 from table_core.cdc.wire import PlainSettings, json_type
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.embedded_schema import Declared
     from table_core.cdc.record import EventLines
+    from table_core.cdc.source_block import CutSource
     from table_core.datatypes.kinds import Field
 
 __all__ = ["DebeziumDecoder"]
@@ -161,13 +163,15 @@ class DebeziumDecoder:
     ) -> list[Changes] | None:
         """Read lines that should all be of ``table``; None if they are not."""
         types = self._types(table, declared)
-        events = _parse(lines, path, types)
+        cut = cut_source(lines, table)
+        short = lines if cut is None else cut.lines
+        events = _parse(short, path, types)
         order = _column_names(events)
         unread = _mistaken(events, types)
         if unread:
             types |= unread
-            events = _parse(lines, path, types)
-        if not _all_of(events, table):
+            events = _parse(short, path, types)
+        if not _all_of(events, table, cut):
             return None
         changed, ops = _row_changes(events["op"], lines, block, numbers)
         if not len(ops):
@@ -177,7 +181,7 @@ class DebeziumDecoder:
         if pc.any(missing_key).as_py():
             raise _NotColumnar  # the record's key has what the event lacks
         kept = np.asarray(changed)
-        times = _times(events)
+        times = _times(events, cut)
         times = times if len(kept) == kept.sum() else times.filter(changed)
         latest = pc.max(times).as_py()
         found = Changes(
@@ -304,10 +308,13 @@ def _names(source: pa.StructArray) -> pa.Table:
     )
 
 
-def _all_of(events: Mapping[str, pa.Array], table: SourceTable) -> bool:
+def _all_of(events: Mapping[str, pa.Array], table: SourceTable, cut: CutSource | None) -> bool:
     """Whether every row change says that it is of ``table``."""
-    names = _names(events["source"])
+    source = events["source"]
+    names = _names(source)
     same = pc.and_(pc.equal(names["database"], table.database), pc.equal(names["name"], table.name))
+    if cut is not None:  # of a line with two blocks one is left, and nobody knows which
+        same = pc.if_else(cut.is_cut, pc.is_null(source), same)
     return bool(pc.all(pc.or_(same, pc.is_null(events["op"]))).as_py())
 
 
@@ -370,5 +377,7 @@ def _mistaken(
     return wrong
 
 
-def _times(events: Mapping[str, pa.Array]) -> pa.Int64Array:
-    return pc.coalesce(pc.struct_field(events["source"], "ts_ms"), events["ts_ms"])
+def _times(events: Mapping[str, pa.Array], cut: CutSource | None) -> pa.Int64Array:
+    of_source = pc.struct_field(events["source"], "ts_ms")
+    first = [of_source] if cut is None else [cut.times_ms, of_source]
+    return pc.coalesce(*first, events["ts_ms"])
