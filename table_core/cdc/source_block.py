@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.envelope import source_table
+from table_core.cdc.json_lines import ends_of
 
 if TYPE_CHECKING:
     from table_core.cdc.record import SourceTable
@@ -56,8 +57,7 @@ def cut_source(lines: pa.LargeBinaryArray, table: SourceTable) -> CutSource | No
     has = found >= 0
     if not has.any():
         return None
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)
-    offsets = offsets[lines.offset : lines.offset + len(lines) + 1]
+    offsets = ends_of(lines)
     body = lines.buffers()[2]
     starts = np.where(has, offsets[:-1] + found, offsets[1:])
     stops = _first_brace(body, offsets, starts)
@@ -86,7 +86,8 @@ def _first_brace(body: pa.Buffer, offsets: Ints, starts: Ints) -> Ints:
     first, end = int(offsets[0]), int(offsets[-1])
     braces = np.flatnonzero(np.frombuffer(body, np.uint8)[first:end] == _END) + first
     stops = np.append(braces + 1, end)[np.searchsorted(braces, starts)]
-    return np.minimum(stops, offsets[1:])
+    found: Ints = np.minimum(stops, offsets[1:])
+    return found
 
 
 def _pieces(body: pa.Buffer, offsets: Ints, starts: Ints, stops: Ints) -> pa.LargeBinaryArray:

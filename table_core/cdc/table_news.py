@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.envelope import unwrap
+from table_core.cdc.json_lines import ends_of
 from table_core.cdc.mysql_types import MySqlColumn, mysql_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.type_mapping import TypeMapping
@@ -70,10 +71,12 @@ def news_in(block: EventLines, settings: PlainSettings) -> list[TableNews]:
 
 def _occurs(lines: pa.LargeBinaryArray, text: bytes) -> bool:
     """Whether any line has ``text``; a piece at a time, because it has to be copied for that."""
-    _, offsets, body = lines.buffers()
-    first, end = np.frombuffer(offsets, np.int64)[[lines.offset, lines.offset + len(lines)]]
-    pieces = range(int(first), int(end), _PIECE)
-    return any(text in bytes(memoryview(body)[at : min(at + _PIECE + len(text), end)]) for at in pieces)
+    offsets, body = ends_of(lines), memoryview(lines.buffers()[2])
+    first, end = int(offsets[0]), int(offsets[-1])
+    return any(
+        text in bytes(body[at : min(at + _PIECE + len(text), end)])
+        for at in range(first, end, _PIECE)
+    )
 
 
 def _changes(number: int, event: Mapping[str, Any], settings: PlainSettings) -> Iterator[TableNews]:
