@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.cdc.embedded_schema import Declared
-    from table_core.cdc.record import EventLines
+    from table_core.cdc.record import EventLines, Place
     from table_core.cdc.source_block import CutSource
     from table_core.datatypes.kinds import Field
 
 __all__ = ["DebeziumDecoder"]
 
 _EXACT_DOUBLE: Final = float(2**53)
+_TOMBSTONE: Final = b"null\n"
 _SCHEMA_MEMBER: Final = '"schema":'
 
 
@@ -74,6 +75,7 @@ class DebeziumDecoder:
             EventError: a line is no Debezium event; ``file``, ``line`` and, where it helps,
                 ``column`` say where.
         """
+        block = _without_tombstones(block)
         first = _first_event(block)
         if first is None:
             return []
@@ -218,6 +220,23 @@ class DebeziumDecoder:
             return {name: column.json for name, column in declared.items()}
         types = {f.name: json_type(f.type, self.settings) for f in self._fields(table)}
         return types | self._learned.get(table, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeLines:
+    """Lines of a block."""
+
+    numbers: np.ndarray[Any, np.dtype[np.int64]]
+    lines: pa.LargeBinaryArray
+    place: Callable[[int], Place]
+
+
+def _without_tombstones(block: EventLines) -> EventLines:
+    """The lines that are more than ``null``, which is what a console shows of a tombstone."""
+    more = pc.not_equal(block.lines, pa.scalar(_TOMBSTONE, pa.large_binary()))
+    if not more.false_count:
+        return block
+    return _SomeLines(block.numbers[np.asarray(more)], block.lines.filter(more), block.place)
 
 
 def _first_event(block: EventLines) -> Any:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ends_of", "read_lines"]
 
 _PARSE_BYTES: Final = 1 << 20
+_OBJECT: Final = ord("{")
 
 
 def ends_of(lines: pa.LargeBinaryArray) -> Ints:
@@ -31,10 +32,13 @@ def read_lines(lines: pa.LargeBinaryArray, schema: pa.Schema, unexpected: str) -
     Shape: ``large_binary[n]`` with line feeds to ``n`` rows; None if there are not as many values.
 
     Raises:
-        ArrowInvalid: a line is no JSON, or a value is not of the type of ``schema``.
+        ArrowInvalid: a line is no JSON object, or a value is not of the type of ``schema``.
     """
     offsets = ends_of(lines)
-    body = lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    body = lines.buffers()[2]
+    if np.any(np.frombuffer(body, np.uint8)[offsets[:-1]] != _OBJECT):
+        raise pa.ArrowInvalid("not every line is an object")  # of ``null`` Arrow's reader dies
+    body = body.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     longest = int(np.diff(offsets).max())
     table = pa.json.read_json(
         pa.BufferReader(body),
