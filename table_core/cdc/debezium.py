@@ -17,34 +17,35 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json
 
 from table_core.cdc.by_line import decode_by_line
 from table_core.cdc.changes import Changes, RowImages
 from table_core.cdc.embedded_schema import declared_columns
 from table_core.cdc.envelope import OPS, read_event, read_line, unwrap
+from table_core.cdc.event_members import (
+    SOURCE,
+    NotColumnar,
+    absent_members,
+    event_members,
+    members_of,
+)
 from table_core.cdc.record import UNNAMED, SourceTable
+from table_core.cdc.source_block import cut_source
 from table_core.cdc.wire import PlainSettings, json_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.cdc.embedded_schema import Declared
-    from table_core.cdc.record import EventLines
+    from table_core.cdc.record import EventLines, Place
+    from table_core.cdc.source_block import CutSource
     from table_core.datatypes.kinds import Field
 
 __all__ = ["DebeziumDecoder"]
 
-_PARSE_BYTES: Final = 1 << 20
-_SOURCE: Final = pa.struct(
-    [("db", pa.string()), ("schema", pa.string()), ("table", pa.string()), ("ts_ms", pa.int64())]
-)
 _EXACT_DOUBLE: Final = float(2**53)
+_TOMBSTONE: Final = b"null\n"
 _SCHEMA_MEMBER: Final = '"schema":'
-
-
-class _NotColumnar(Exception):  # noqa: N818 - no error: the block takes the other way
-    """This block is not the common case."""
 
 
 @dataclass(slots=True)
@@ -61,6 +62,9 @@ class DebeziumDecoder:
     settings: PlainSettings = field(default_factory=PlainSettings)
     _learned: dict[SourceTable, dict[str, pa.DataType]] = field(default_factory=dict)
     _last: SourceTable | None = None
+    """Whose all events of the block before were."""
+    _several: bool = False
+    """Whether there was a block with events of several tables."""
 
     def decode(self, block: EventLines) -> list[Changes]:
         """The row changes in ``block``, grouped by table and embedded schema.
@@ -71,13 +75,14 @@ class DebeziumDecoder:
             EventError: a line is no Debezium event; ``file``, ``line`` and, where it helps,
                 ``column`` say where.
         """
+        block = _without_tombstones(block)
         first = _first_event(block)
         if first is None:
             return []
         try:
             block.lines.cast(pa.large_string())  # refuses what is no UTF-8
             return list(self._columnar(block, first))
-        except (pa.ArrowInvalid, UnicodeDecodeError, _NotColumnar):
+        except (pa.ArrowInvalid, UnicodeDecodeError, NotColumnar):
             found = decode_by_line(block, self.wants)
             for changes in found:
                 self._learn(changes)
@@ -106,12 +111,18 @@ class DebeziumDecoder:
         if path[-1:] == ("payload",):
             yield from self._with_schema(block, path)
             return
-        if self._last is not None:
-            one = self._read(block, block.lines, block.numbers, path, self._last, None)
+        likely, cut = self._last, None
+        if likely is None and not self._several:
+            likely, cut = self._only_table(block, first)
+        if likely is not None:
+            one = self._read(block, block.lines, block.numbers, path, likely, None, cut)
             if one is not None:
+                self._last = likely
                 yield from one
                 return
-        for table, rows in _tables(block.lines, path):
+        tables = _tables(block.lines, path)
+        self._several |= len(tables) > 1
+        for table, rows in tables:
             whole = len(rows) == len(block.lines)
             lines = block.lines if whole else block.lines.take(pa.array(rows))
             if table == UNNAMED and not _has_ops(lines, path):
@@ -119,9 +130,20 @@ class DebeziumDecoder:
             elif self.wants(table):
                 found = self._read(block, lines, block.numbers[rows], path, table, None)
                 if found is None:
-                    raise _NotColumnar
+                    raise NotColumnar
                 yield from found
                 self._last = table if whole else None
+
+    def _only_table(
+        self, block: EventLines, first: Any
+    ) -> tuple[SourceTable | None, CutSource | None]:
+        """The table of the first event, if all lines say at once that they are of it."""
+        event = read_event(first, block.place(int(block.numbers[0])))
+        if event is not None and self.wants(event.table):
+            cut = cut_source(block.lines, event.table)
+            if cut is not None and not cut.is_cut.false_count:
+                return event.table, cut
+        return None, None
 
     def _with_schema(self, block: EventLines, path: tuple[str, ...]) -> Iterator[Changes]:
         """Cut each schema out of every line that has it, and read what is left."""
@@ -134,19 +156,19 @@ class DebeziumDecoder:
                 lines, numbers = lines.slice(1), numbers[1:]
                 continue
             if event.row_schema is None:
-                raise _NotColumnar
+                raise NotColumnar
             cut = pc.replace_substring(lines, _schema_text(text, path), b"", max_replacements=1)
             hit = pc.less(pc.binary_length(cut), pc.binary_length(lines))
             mask = np.asarray(hit)
             if not mask[0]:
-                raise _NotColumnar
+                raise NotColumnar
             if self.wants(event.table):
                 declared = declared_columns(event.row_schema)
                 found = self._read(
                     block, cut.filter(hit), numbers[mask], path, event.table, declared
                 )
                 if found is None:
-                    raise _NotColumnar
+                    raise NotColumnar
                 yield from found
             lines, numbers = lines.filter(pc.invert(hit)), numbers[~mask]
 
@@ -158,16 +180,20 @@ class DebeziumDecoder:
         path: tuple[str, ...],
         table: SourceTable,
         declared: Mapping[str, Declared] | None,
+        cut: CutSource | None = None,
     ) -> list[Changes] | None:
         """Read lines that should all be of ``table``; None if they are not."""
         types = self._types(table, declared)
-        events = _parse(lines, path, types)
+        cut = cut or cut_source(lines, table)
+        short = lines if cut is None else cut.lines
+        absent = absent_members(short, cut)
+        events = event_members(short, path, types, absent)
         order = _column_names(events)
         unread = _mistaken(events, types)
         if unread:
             types |= unread
-            events = _parse(lines, path, types)
-        if not _all_of(events, table):
+            events = event_members(short, path, types, absent)
+        if not _all_of(events, table, cut):
             return None
         changed, ops = _row_changes(events["op"], lines, block, numbers)
         if not len(ops):
@@ -175,9 +201,9 @@ class DebeziumDecoder:
         before, after = (_images(events.get(side), changed, order) for side in ("before", "after"))
         missing_key = pc.and_(pc.equal(ops, "d"), pc.invert(before.there))
         if pc.any(missing_key).as_py():
-            raise _NotColumnar  # the record's key has what the event lacks
+            raise NotColumnar  # the record's key has what the event lacks
         kept = np.asarray(changed)
-        times = _times(events)
+        times = _times(events, cut)
         times = times if len(kept) == kept.sum() else times.filter(changed)
         latest = pc.max(times).as_py()
         found = Changes(
@@ -190,10 +216,27 @@ class DebeziumDecoder:
     ) -> dict[str, pa.DataType]:
         if declared is not None:
             if any(column.json is None for column in declared.values()):
-                raise _NotColumnar
+                raise NotColumnar
             return {name: column.json for name, column in declared.items()}
         types = {f.name: json_type(f.type, self.settings) for f in self._fields(table)}
         return types | self._learned.get(table, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeLines:
+    """Lines of a block."""
+
+    numbers: np.ndarray[Any, np.dtype[np.int64]]
+    lines: pa.LargeBinaryArray
+    place: Callable[[int], Place]
+
+
+def _without_tombstones(block: EventLines) -> EventLines:
+    """The lines that are more than ``null``, which is what a console shows of a tombstone."""
+    more = pc.not_equal(block.lines, pa.scalar(_TOMBSTONE, pa.large_binary()))
+    if not more.false_count:
+        return block
+    return _SomeLines(block.numbers[np.asarray(more)], block.lines.filter(more), block.place)
 
 
 def _first_event(block: EventLines) -> Any:
@@ -211,7 +254,7 @@ def _path(first: Any) -> tuple[str, ...]:
     event, schema, _ = unwrap(first)
     is_record = event is not first and isinstance(first, dict) and "value" in first
     if is_record and not isinstance(first["value"], dict):
-        raise _NotColumnar
+        raise NotColumnar
     return (("value",) if is_record else ()) + (("payload",) if schema is not None else ())
 
 
@@ -221,67 +264,20 @@ def _schema_text(line: bytes, path: tuple[str, ...]) -> bytes:
     start = text.find('"value":') if path[0] == "value" else 0
     start = text.find(_SCHEMA_MEMBER, max(start, 0))
     if start < 0:
-        raise _NotColumnar
+        raise NotColumnar
     begin = start + len(_SCHEMA_MEMBER)
     begin += len(text[begin:]) - len(text[begin:].lstrip())
     _, end = json.JSONDecoder().raw_decode(text, begin)
     if text[end : end + 1] != ",":
-        raise _NotColumnar
+        raise NotColumnar
     return text[start : end + 1].encode()
-
-
-def _parse(
-    lines: pa.LargeBinaryArray, path: tuple[str, ...], types: Mapping[str, pa.DataType]
-) -> dict[str, pa.Array]:
-    """The members of the events, one array each.
-
-    Shape: ``large_binary[n]`` lines to arrays ``[n]``.
-    """
-    row = pa.struct(list(types.items()))
-    members = {"op": pa.string(), "source": _SOURCE, "ts_ms": pa.int64()}
-    if types:
-        members |= {"before": row, "after": row}
-    found = _json(lines, path, members, "infer")
-    if found.keys() & {"before", "after"}:
-        return found
-    raise _NotColumnar
-
-
-def _json(
-    lines: pa.LargeBinaryArray,
-    path: tuple[str, ...],
-    members: Mapping[str, pa.DataType],
-    unexpected: str,
-) -> dict[str, pa.Array]:
-    schema = pa.schema(list(members.items()))
-    for step in reversed(path):
-        schema = pa.schema([(step, pa.struct(list(schema)))])
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)[
-        lines.offset : lines.offset + len(lines) + 1
-    ]
-    body = lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-    longest = int(np.diff(offsets).max())
-    table = pa.json.read_json(
-        pa.BufferReader(body),
-        pa.json.ReadOptions(use_threads=False, block_size=max(_PARSE_BYTES, longest + 1)),
-        pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
-    )
-    if table.num_rows != len(lines):
-        raise _NotColumnar
-    found = {name: table[name].combine_chunks() for name in table.column_names}
-    for step in path:
-        inner = found[step]
-        if not isinstance(inner, pa.StructArray):
-            raise _NotColumnar
-        found = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
-    return found
 
 
 def _tables(
     lines: pa.LargeBinaryArray, path: tuple[str, ...]
 ) -> list[tuple[SourceTable, np.ndarray[Any, np.dtype[np.int64]]]]:
     """Which lines are of which table.  Lines that are no row change come along with ``("", "")``."""
-    events = _json(lines, path, {"source": _SOURCE}, "ignore")
+    events = members_of(lines, path, {"source": SOURCE}, "ignore")
     names = _names(events["source"])
     joined = pc.binary_join_element_wise(names["database"], names["name"], "\0")
     encoded = joined.combine_chunks().dictionary_encode()
@@ -304,15 +300,20 @@ def _names(source: pa.StructArray) -> pa.Table:
     )
 
 
-def _all_of(events: Mapping[str, pa.Array], table: SourceTable) -> bool:
+def _all_of(events: Mapping[str, pa.Array], table: SourceTable, cut: CutSource | None) -> bool:
     """Whether every row change says that it is of ``table``."""
-    names = _names(events["source"])
+    source = events.get("source")
+    if source is None:
+        return True
+    names = _names(source)
     same = pc.and_(pc.equal(names["database"], table.database), pc.equal(names["name"], table.name))
+    if cut is not None:  # of a line with two blocks one is left, and nobody knows which
+        same = pc.if_else(cut.is_cut, pc.is_null(source), same)
     return bool(pc.all(pc.or_(same, pc.is_null(events["op"]))).as_py())
 
 
 def _has_ops(lines: pa.LargeBinaryArray, path: tuple[str, ...]) -> bool:
-    ops = _json(lines, path, {"op": pa.string()}, "ignore")["op"]
+    ops = members_of(lines, path, {"op": pa.string()}, "ignore")["op"]
     return bool(ops.null_count < len(ops))
 
 
@@ -362,13 +363,16 @@ def _mistaken(
             if pa.types.is_timestamp(member.type):
                 wrong[member.name] = pa.string()
             elif pa.types.is_nested(member.type):
-                raise _NotColumnar
+                raise NotColumnar
             elif pa.types.is_floating(member.type):
                 low, high = pc.min_max(pc.struct_field(rows, member.name)).values()
                 if low.is_valid and max(-low.as_py(), high.as_py()) >= _EXACT_DOUBLE:
-                    raise _NotColumnar  # maybe a whole number that lost digits
+                    raise NotColumnar  # maybe a whole number that lost digits
     return wrong
 
 
-def _times(events: Mapping[str, pa.Array]) -> pa.Int64Array:
-    return pc.coalesce(pc.struct_field(events["source"], "ts_ms"), events["ts_ms"])
+def _times(events: Mapping[str, pa.Array], cut: CutSource | None) -> pa.Int64Array:
+    times = [] if cut is None else [cut.times_ms]
+    if "source" in events:
+        times.append(pc.struct_field(events["source"], "ts_ms"))
+    return pc.coalesce(*times, events["ts_ms"])

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json
+
+from table_core.cdc.json_lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,20 +93,10 @@ def source_position(source: Mapping[str, Any]) -> tuple[int, int, int] | None:
 
 
 def _records(lines: pa.LargeBinaryArray) -> pa.Table | None:
-    offsets = np.frombuffer(lines.buffers()[1], np.int64)[
-        lines.offset : lines.offset + len(lines) + 1
-    ]
-    body = lines.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-    longest = int(np.diff(offsets).max())
     try:
-        table = pa.json.read_json(
-            pa.BufferReader(body),
-            pa.json.ReadOptions(use_threads=False, block_size=max(1 << 20, longest + 1)),
-            pa.json.ParseOptions(explicit_schema=_RECORD, unexpected_field_behavior="ignore"),
-        )
+        return read_lines(lines, _RECORD, "ignore")
     except pa.ArrowInvalid:
         return _records_by_line(lines)
-    return table if table.num_rows == len(lines) else None
 
 
 def _records_by_line(lines: pa.LargeBinaryArray) -> pa.Table | None:

@@ -12,10 +12,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.envelope import unwrap
+from table_core.cdc.json_lines import ends_of
 from table_core.cdc.mysql_types import MySqlColumn, mysql_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.type_mapping import TypeMapping
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TableNews", "news_in", "number_default"]
 
+_MEMBER: Final = b'"tableChanges"'
+_PIECE: Final = 1 << 20
 _ID: Final = re.compile(r'"((?:[^"]|"")*)"')
 _AS_THEY_TRAVEL: Final = TypeMapping(tinyint1_not_bool=True, char_to_string=True)
 _MILLIS_DIGITS: Final = 3
@@ -52,9 +56,10 @@ class TableNews:
 def news_in(block: EventLines, settings: PlainSettings) -> list[TableNews]:
     """The schema changes of ``block``, in order."""
     lines = block.lines
-    hits = np.flatnonzero(np.asarray(pc.match_substring(lines, b'"tableChanges"')))
     found: list[TableNews] = []
-    for row in hits.tolist():
+    if not _occurs(lines, _MEMBER):  # so it is most often, and this is quicker to tell
+        return found
+    for row in np.flatnonzero(np.asarray(pc.match_substring(lines, _MEMBER))).tolist():
         try:
             event, _, _ = unwrap(json.loads(lines[row].as_py()))
         except ValueError:
@@ -62,6 +67,16 @@ def news_in(block: EventLines, settings: PlainSettings) -> list[TableNews]:
         if isinstance(event, dict) and isinstance(event.get("tableChanges"), list):
             found.extend(_changes(int(block.numbers[row]), event, settings))
     return found
+
+
+def _occurs(lines: pa.LargeBinaryArray, text: bytes) -> bool:
+    """Whether any line has ``text``; a piece at a time, because it has to be copied for that."""
+    offsets, body = ends_of(lines), memoryview(lines.buffers()[2])
+    first, end = int(offsets[0]), int(offsets[-1])
+    return any(
+        text in bytes(body[at : min(at + _PIECE + len(text), end)])
+        for at in range(first, end, _PIECE)
+    )
 
 
 def _changes(number: int, event: Mapping[str, Any], settings: PlainSettings) -> Iterator[TableNews]:

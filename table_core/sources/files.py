@@ -215,7 +215,7 @@ def _in_lines(
     rest, at = b"", start
     for chunk in chunks:
         cut = chunk.rfind(b"\n") + 1
-        rest += chunk[:cut] if cut else chunk
+        rest = b"".join((rest, memoryview(chunk)[: cut or None]))
         if len(rest) > _LINE_BYTES_MAX and not cut:
             why = f"{name}, line {done + 1}: longer than {_LINE_BYTES_MAX} bytes"
             raise EventError(why, file=name, line=done + 1)

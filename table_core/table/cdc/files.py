@@ -9,7 +9,7 @@ from table_core.cdc.position import FilesPosition
 from table_core.cdc.record import LineBlock
 from table_core.cdc.window import Window
 from table_core.storage.locate import open_storage
-from table_core.table.cdc.lines import LineReader, window_is_full
+from table_core.table.cdc.lines import WINDOW_BYTES, LineReader, window_is_full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FilesReader"]
 
-_BLOCK_BYTES: Final = 8 << 20
+_BLOCK_BYTES: Final = WINDOW_BYTES + (1 << 20)
+"""One block of a large file fills a window: several would have to be joined."""
 
 
 @dataclass(slots=True, kw_only=True)

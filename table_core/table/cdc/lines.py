@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from table_core.table.cdc.dead import DeadLetters
     from table_core.table.cdc.waves import DecodedWindow
 
-__all__ = ["LineDecoder", "LineReader", "plain_settings", "window_is_full"]
+__all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "window_is_full"]
 
 WINDOW_BYTES: Final = 16 << 20
 WINDOW_LINES: Final = 20_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from table_core.cdc.avro_events import AvroEvents
 from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.sources.files import BINLOG, FilesSource
@@ -13,17 +12,13 @@ from table_core.sources.kafka import KafkaSource, json_text
 from table_core.sources.kinds import SOURCE_KINDS
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
-from table_core.table.cdc.binlog import BinlogFilesReader
 from table_core.table.cdc.files import FilesReader
-from table_core.table.cdc.kafka import KafkaReader
 from table_core.table.cdc.lines import LineDecoder, plain_settings
-from table_core.table.cdc.mysql import MySqlReader
-from table_core.table.cdc.postgres import PostgresReader
-from table_core.table.cdc.waves import Waves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from table_core.ports import Clock
     from table_core.table.cdc.run import SyncRun
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
@@ -39,13 +34,22 @@ def plain_of(source: Source) -> PlainSettings:
 
 
 def open_reader(source: Source, run: SyncRun, until: str) -> Any:
-    """The reader of ``source`` for one run."""
+    """The reader of ``source`` for one run; what only others need is not even imported."""
+    forever = until == "forever"
     if isinstance(source, MySqlSource):
-        return MySqlReader(source=source, run=run, forever=until == "forever")
+        from table_core.table.cdc.mysql import MySqlReader
+
+        return MySqlReader(source=source, run=run, forever=forever)
     if isinstance(source, PostgresSource):
-        return PostgresReader(source=source, run=run, forever=until == "forever")
+        from table_core.table.cdc.postgres import PostgresReader
+
+        return PostgresReader(source=source, run=run, forever=forever)
     if not isinstance(source, FilesSource | KafkaSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
+    if isinstance(source, FilesSource) and source.format == BINLOG:
+        from table_core.table.cdc.binlog import BinlogFilesReader
+
+        return BinlogFilesReader(source=source, run=run)
     decoder = LineDecoder(
         wants=run.wants,
         fields_of=run.fields_of,
@@ -55,19 +59,25 @@ def open_reader(source: Source, run: SyncRun, until: str) -> Any:
         mapping=run.settings.mapping,
         by_topic=run.whole_database is not None,
     )
-    if isinstance(source, FilesSource) and source.format == BINLOG:
-        return BinlogFilesReader(source=source, run=run)
-    poll = run.catalog.clock if until == "forever" else None
+    poll = run.catalog.clock if forever else None
     if isinstance(source, KafkaSource):
-        reader = KafkaReader(source=source, decoder=decoder, poll=poll)
-        if (registry := source.schemas) is not None:
-            reader.form = AvroEvents(registry.schema, json_text)
-        if run.records_by is not None:
-            reader.waves = Waves(
-                run=run, source=source, form=reader.form, records_by=run.records_by
-            )
-        return reader
+        return _kafka_reader(source, run, decoder, poll)
     return FilesReader(source=source, decoder=decoder, poll=poll)
+
+
+def _kafka_reader(
+    source: KafkaSource, run: SyncRun, decoder: LineDecoder, poll: Clock | None
+) -> Any:
+    from table_core.cdc.avro_events import AvroEvents
+    from table_core.table.cdc.kafka import KafkaReader
+    from table_core.table.cdc.waves import Waves
+
+    reader = KafkaReader(source=source, decoder=decoder, poll=poll)
+    if (registry := source.schemas) is not None:
+        reader.form = AvroEvents(registry.schema, json_text)
+    if run.records_by is not None:
+        reader.waves = Waves(run=run, source=source, form=reader.form, records_by=run.records_by)
+    return reader
 
 
 def _secret(name: str, value: Any) -> Any:

@@ -1,0 +1,48 @@
+"""Lines of JSON to columns, by Arrow's reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+if TYPE_CHECKING:
+    Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+__all__ = ["ends_of", "read_lines"]
+
+_PARSE_BYTES: Final = 1 << 20
+_OBJECT: Final = ord("{")
+
+
+def ends_of(lines: pa.LargeBinaryArray) -> Ints:
+    """Where the lines begin in their buffer, and last where the last one ends.
+
+    Shape: ``large_binary[n]`` to ``int64[n + 1]``.
+    """
+    offsets: Ints = np.frombuffer(lines.buffers()[1], np.int64)
+    return offsets[lines.offset : lines.offset + len(lines) + 1]
+
+
+def read_lines(lines: pa.LargeBinaryArray, schema: pa.Schema, unexpected: str) -> pa.Table | None:
+    """The members of ``schema``, and the others if ``unexpected`` is ``infer``.
+
+    Shape: ``large_binary[n]`` with line feeds to ``n`` rows; None if there are not as many values.
+
+    Raises:
+        ArrowInvalid: a line is no JSON object, or a value is not of the type of ``schema``.
+    """
+    offsets = ends_of(lines)
+    body = lines.buffers()[2]
+    if np.any(np.frombuffer(body, np.uint8)[offsets[:-1]] != _OBJECT):
+        raise pa.ArrowInvalid("not every line is an object")  # of ``null`` Arrow's reader dies
+    body = body.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    longest = int(np.diff(offsets).max())
+    table = pa.json.read_json(
+        pa.BufferReader(body),
+        pa.json.ReadOptions(use_threads=False, block_size=max(_PARSE_BYTES, longest + 1)),
+        pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+    )
+    return table if table.num_rows == len(lines) else None
