@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
 if TYPE_CHECKING:
-    Ints = np.ndarray[Any, np.dtype[np.int64]]
+    import numpy.typing as npt
 
 __all__ = ["ends_of", "read_lines"]
 
@@ -17,12 +17,12 @@ _PARSE_BYTES: Final = 1 << 20
 _OBJECT: Final = ord("{")
 
 
-def ends_of(lines: pa.LargeBinaryArray) -> Ints:
+def ends_of(lines: pa.LargeBinaryArray) -> npt.NDArray[np.int64]:
     """Where the lines begin in their buffer, and last where the last one ends.
 
     Shape: ``large_binary[n]`` to ``int64[n + 1]``.
     """
-    offsets: Ints = np.frombuffer(lines.buffers()[1], np.int64)
+    offsets: npt.NDArray[np.int64] = np.frombuffer(lines.buffers()[1], np.int64)
     return offsets[lines.offset : lines.offset + len(lines) + 1]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,9 @@ from table_core.cdc.envelope import source_table
 from table_core.cdc.json_lines import ends_of
 
 if TYPE_CHECKING:
-    from table_core.cdc.record import SourceTable
+    import numpy.typing as npt
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+    from table_core.cdc.record import SourceTable
 
 __all__ = ["CutSource", "cut_source"]
 
@@ -81,16 +81,23 @@ def cut_source(lines: pa.LargeBinaryArray, table: SourceTable) -> CutSource | No
     )
 
 
-def _first_brace(body: pa.Buffer, offsets: Ints, starts: Ints) -> Ints:
+def _first_brace(
+    body: pa.Buffer, offsets: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
     """The place behind the first closing brace after each of ``starts``, or the end of its line."""
     first, end = int(offsets[0]), int(offsets[-1])
     braces = np.flatnonzero(np.frombuffer(body, np.uint8)[first:end] == _END) + first
     stops = np.append(braces + 1, end)[np.searchsorted(braces, starts)]
-    found: Ints = np.minimum(stops, offsets[1:])
+    found: npt.NDArray[np.int64] = np.minimum(stops, offsets[1:])
     return found
 
 
-def _pieces(body: pa.Buffer, offsets: Ints, starts: Ints, stops: Ints) -> pa.LargeBinaryArray:
+def _pieces(
+    body: pa.Buffer,
+    offsets: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+) -> pa.LargeBinaryArray:
     """By turns what lies before a start, and what lies from there to its stop; last the rest."""
     places = np.empty(2 * len(starts) + 2, np.int64)
     places[0], places[-1] = offsets[0], offsets[-1]
