@@ -180,7 +180,7 @@ def test_who_clears_empty_folders_stops_no_writer(tmp_path):
             with storage.open_output(name) as file:
                 file.write(b"x")
             storage.write(f"p=1/bucket-0/mark-{number}", b"y", durable=False)
-            storage.delete([name, f"p=1/bucket-0/mark-{number}"])
+            assert storage.delete([name, f"p=1/bucket-0/mark-{number}"]) == 2
     finally:
         done.set()
         clearer.join()
