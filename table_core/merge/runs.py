@@ -194,7 +194,7 @@ class Groups:
         if values.dtype == np.int64:
             if operation is np.add:  # what wraps on the way wraps back
                 sums = np.cumsum(values, out=empty(len(values)))[self.stops - 1]
-                sums[1:] -= sums[:-1].copy()
+                sums[1:] -= sums[:-1]
                 return sums
             if operation is np.maximum:
                 return self._greatest(values)
