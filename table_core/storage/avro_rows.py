@@ -26,14 +26,20 @@ from table_core.ondisk.avro import (
 )
 from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
 from table_core.storage.conform import misfit, missing_columns, written_table
-from table_core.storage.data_format import close_quietly, decoding, encoding, rows_within
+from table_core.storage.data_format import (
+    ALL,
+    close_quietly,
+    decoding,
+    encoding,
+    rows_within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
+    from table_core.storage.data_format import FileWriter, Wanted, WriterSettings
 
 __all__ = ["AvroFormat"]
 
@@ -66,13 +72,14 @@ class AvroFormat:
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
-        keep: Keep | None = None,  # noqa: ARG002
-        probe: Probe | None = None,  # noqa: ARG002
+        wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows of ``path``; see ``DataFormat.read``.  There are no statistics to ask ``keep``.
+        """Rows of ``path``; see ``DataFormat.read``.  There are no statistics, and no parts.
 
         A file that was cut between two blocks looks whole, so it must have ``file_size`` bytes.
         """
+        if wanted.part.number > 0:
+            return
         with storage.open_input(path) as source, decoding(storage, path):
             if (size := source.size()) < file_size:
                 raise corrupt(path, f"cut short: {size} bytes of {file_size}")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.errors import CorruptFileError, DataError, UnsupportedFeatureError
+from table_core.storage.soundness import check_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,7 +190,7 @@ def read_batch(
         column = batch.column(batch.schema.get_field_index(field.name))
         try:
             found = conformed(column, target.type)
-            found.validate(full=True)  # a damaged file may give text that is no UTF-8
+            check_values(found)
             columns.append(found)
         except pa.ArrowException as error:
             raise misfit(field, error, path=path) from error

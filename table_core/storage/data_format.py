@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -27,17 +27,22 @@ if TYPE_CHECKING:
     from table_core.ports import Storage
 
 __all__ = [
+    "ALL",
+    "WHOLE",
     "DataFormat",
     "FileWriter",
     "Keep",
+    "Part",
     "Probe",
     "RangeStats",
+    "Wanted",
     "WriterSettings",
     "close_quietly",
     "decoding",
     "encoding",
     "format_name",
     "own_option",
+    "row_bits",
     "rows_within",
 ]
 
@@ -69,6 +74,36 @@ class Probe:
     """As the file calls them."""
     matches: Callable[[pa.RecordBatch], pa.BooleanArray]
     """Which rows of those columns may be wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of ``count`` parts of a file that are read beside one another, the first being 0."""
+
+    number: int
+    count: int
+
+    def of(self, units: int) -> range:
+        """Which of ``units`` row groups or stripes belong to this part."""
+        return range(units * self.number // self.count, units * (self.number + 1) // self.count)
+
+
+WHOLE: Final = Part(0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which rows of a file are wanted."""
+
+    keep: Keep | None = None
+    """Rows in ranges that it refuses may be left out."""
+    probe: Probe | None = None
+    """Rows where it finds no match may be left out."""
+    part: Part = WHOLE
+    """All parts of a file, in order, give its rows in order."""
+
+
+ALL: Final = Wanted()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,14 +209,12 @@ class DataFormat(Protocol):
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
-        keep: Keep | None = None,
-        probe: Probe | None = None,
+        wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``: the columns called as ``fields``, as ``arrow_schema(fields)``.
 
-        Batches have at most ``batch_rows``, and about ``batch_bytes`` where rows are wide.  Parts
-        of the file whose ranges ``keep`` refuses, or where ``probe`` finds no match, may be left
-        out.
+        Batches have at most ``batch_rows``, and about ``batch_bytes`` where rows are wide.  A format
+        that cannot cut files gives all rows as the first part.
 
         Raises:
             CorruptFileError: the file does not decode, or lacks a column.
@@ -192,6 +225,21 @@ class DataFormat(Protocol):
     def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
         """Names of the top-level columns of ``path``."""
         ...
+
+
+def row_bits(schema: pa.Schema) -> int | None:
+    """Bits of a decoded row; None where they differ from row to row."""
+    bits = 0
+    for column in schema:
+        type_ = column.type
+        if not (
+            pa.types.is_primitive(type_)
+            or pa.types.is_decimal(type_)
+            or pa.types.is_fixed_size_binary(type_)
+        ):
+            return None
+        bits += 1 + type_.bit_width
+    return bits
 
 
 def rows_within(batch_bytes: int | None, rows: int, size: int, most: int) -> int:

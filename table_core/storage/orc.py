@@ -21,6 +21,7 @@ from table_core.errors import OptionError, TableError, UnsupportedFeatureError
 from table_core.options import parse
 from table_core.storage.conform import missing_columns, read_batch, written_table
 from table_core.storage.data_format import (
+    ALL,
     close_quietly,
     decoding,
     encoding,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
+    from table_core.storage.data_format import FileWriter, Wanted, WriterSettings
     from table_core.storage.orc_stripes import OrcTail
 
 __all__ = ["OrcFormat"]
@@ -87,8 +88,7 @@ class OrcFormat:
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
-        keep: Keep | None = None,  # noqa: ARG002
-        probe: Probe | None = None,  # noqa: ARG002
+        wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``, stripe after stripe; see ``DataFormat.read``."""
         schema = arrow_schema(fields)
@@ -97,9 +97,9 @@ class OrcFormat:
                 tail, file = _checked(source)
                 missing_columns(file.schema.names, fields, path=path)
             if not fields:
-                yield from _bare_rows(file.nrows, batch_rows)
+                yield from _bare_rows(file.nrows if wanted.part.number == 0 else 0, batch_rows)
                 return
-            for number in range(file.nstripes):
+            for number in wanted.part.of(file.nstripes):
                 with decoding(storage, path):
                     with _structure():
                         check_lengths(source, tail, number, schema.names)
@@ -108,8 +108,8 @@ class OrcFormat:
                 size = rows_within(batch_bytes, stripe.num_rows, stripe.nbytes, batch_rows)
                 for start in range(0, stripe.num_rows, size):
                     with decoding(storage, path):
-                        part = stripe.slice(start, size)
-                        found = read_batch(part, fields, schema, path=path)
+                        rows = stripe.slice(start, size)
+                        found = read_batch(rows, fields, schema, path=path)
                     yield found
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import misfit, missing_columns, read_batch
-from table_core.storage.data_format import decoding, rows_within
+from table_core.storage.data_format import ALL, decoding, row_bits, rows_within
 from table_core.storage.parquet_footer import read_chunk_stats
 from table_core.storage.parquet_spans import Span, find_spans, span_batches
 from table_core.storage.parquet_stats import row_group_ranges
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
-    from table_core.storage.data_format import FileWriter, Keep, Probe, WriterSettings
+    from table_core.storage.data_format import (
+        FileWriter,
+        Keep,
+        Probe,
+        Wanted,
+        WriterSettings,
+    )
     from table_core.storage.parquet_footer import ChunkStats
 
 __all__ = ["ParquetFormat"]
@@ -69,8 +75,7 @@ class ParquetFormat:
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
-        keep: Keep | None = None,
-        probe: Probe | None = None,
+        wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``."""
         schema = arrow_schema(fields)
@@ -79,18 +84,21 @@ class ParquetFormat:
             with decoding(storage, path):
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
-                groups = _wanted_groups(source, file, stored, names, keep)
-                spans = _wanted_spans(file, groups, probe, len(fields), path)
+                groups = list(wanted.part.of(file.num_row_groups))
+                groups = _wanted_groups(source, file, groups, stored, names, wanted.keep)
+                spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
                 legacy = _int96_columns(file.metadata, stored, fields)
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
-            size, reader = batch_rows, file
+            size, reader, adapts = batch_rows, file, False
             if batch_bytes is not None:
                 with decoding(storage, path):
-                    rows, stored_bytes = _stored_sizes(source, file, groups, names, batch_bytes)
-                size = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
-                reader = _in_pieces(source, file) if stored_bytes > batch_bytes else file
+                    sizes = _stored_sizes(source, file, groups, names, batch_bytes)
+                bits = row_bits(pa.schema([stored.field(name) for name in names]))
+                size, adapts = _first_size(sizes, bits, batch_rows, batch_bytes), bits is None
+                if max((stored_bytes for _, stored_bytes in sizes), default=0) > batch_bytes:
+                    reader = _in_pieces(source, file)
             if spans is not None:
                 batches = span_batches(reader, spans, names)
             else:
@@ -103,7 +111,7 @@ class ParquetFormat:
                     if batch is None:
                         return
                     found = read_batch(batch, fields, schema, path=path)
-                if batch_bytes is not None and spans is None:
+                if adapts and spans is None:
                     size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
                     reader.reader.set_batch_size(size)
                 yield found
@@ -126,13 +134,17 @@ def _opened(storage: Storage, path: str, **options: Any) -> Iterator[tuple[Any, 
 
 
 def _wanted_groups(
-    source: Any, file: Any, stored: pa.Schema, names: Sequence[str], keep: Keep | None
+    source: Any,
+    file: Any,
+    groups: list[int],
+    stored: pa.Schema,
+    names: Sequence[str],
+    keep: Keep | None,
 ) -> list[int]:
-    groups = range(file.num_row_groups)
     if keep is None or not groups:
-        return list(groups)
+        return groups
     chunks = _chunks(source, file)
-    rows = [file.metadata.row_group(g).num_rows for g in groups]
+    rows = {g: file.metadata.row_group(g).num_rows for g in groups}
     return [g for g in groups if keep(row_group_ranges(chunks[g], rows[g], stored, names))]
 
 
@@ -149,18 +161,30 @@ def _wanted_spans(
 
 def _stored_sizes(
     source: Any, file: Any, groups: Sequence[int], names: Sequence[str], enough: int
-) -> tuple[int, int]:
-    """Rows of ``groups``, and bytes of their columns ``names`` before compression.
+) -> list[tuple[int, int]]:
+    """Rows of each of ``groups``, and bytes of their columns ``names`` before compression.
 
     The bytes of all columns will do where they are at most ``enough``.
     """
     found = [file.metadata.row_group(number) for number in groups]
-    rows = sum(group.num_rows for group in found)
-    size = sum(group.total_byte_size for group in found)
-    if size <= enough:
-        return rows, size
+    sizes = [(group.num_rows, group.total_byte_size) for group in found]
+    if all(size <= enough for _, size in sizes):
+        return sizes
     chunks, wanted = _chunks(source, file), frozenset(names)
-    return rows, sum(c.stored_bytes for n in groups for c in chunks[n] if c.column in wanted)
+    return [
+        (group.num_rows, sum(c.stored_bytes for c in chunks[number] if c.column in wanted))
+        for number, group in zip(groups, found, strict=True)
+    ]
+
+
+def _first_size(
+    sizes: Sequence[tuple[int, int]], bits: int | None, batch_rows: int, batch_bytes: int
+) -> int:
+    """Rows of the first batch; of all, where the bits of a row are known."""
+    if bits is not None:
+        return rows_within(batch_bytes, 8, bits, batch_rows)
+    rows, stored_bytes = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
+    return rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
 
 
 def _chunks(source: Any, file: Any) -> list[list[ChunkStats]]:

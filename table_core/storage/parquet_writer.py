@@ -103,8 +103,9 @@ class ParquetFileWriter:
         if not self._waiting:
             return
         table = pa.concat_tables(self._waiting)
-        groups = max(1, round(self._waiting_bytes / self._group_bytes))
-        group_rows = min(-(-table.num_rows // groups), _GROUP_ROWS_MAX)
+        groups = max(
+            1, round(self._waiting_bytes / self._group_bytes), -(-table.num_rows // _GROUP_ROWS_MAX)
+        )
         with encoding(self._storage, self._path):
             if self._writer is None:
                 self._writer = self._opened(table)
@@ -113,7 +114,7 @@ class ParquetFileWriter:
                     [without_hidden_nulls(column) for column in table.columns],
                     schema=self._writer.schema,
                 ),
-                row_group_size=group_rows,
+                row_group_size=-(-table.num_rows // groups),  # no small one at the end
             )
         self._written_bytes += self._waiting_bytes
         self._waiting.clear()

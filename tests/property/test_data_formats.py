@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.datatypes.arrow import arrow_schema, arrow_type
+from table_core.storage.data_format import Wanted
 from table_core.storage.formats import WriterSettings, format_for
 from table_core.storage.memory import MemoryStorage
 from table_core.testing.arrow_values import arrow_tables, field_lists
@@ -100,7 +101,9 @@ def test_ranges_of_row_groups_hold_their_rows(data):
     table = data.draw(arrow_tables(fields))
     storage, size = written("parquet", fields, [table], block_size=1)
     seen = []
-    found = read("parquet", storage, size, fields, keep=lambda ranges: not seen.append(ranges))
+    found = read(
+        "parquet", storage, size, fields, wanted=Wanted(keep=lambda ranges: not seen.append(ranges))
+    )
     assert identical(found, table)
     assert sum(r["c0"].row_count for r in seen) == table.num_rows
     for number, field in enumerate(fields):

@@ -13,6 +13,7 @@ import pytest
 
 from table_core.datatypes.kinds import STRING, Array, Atomic, Field, Root, Row
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
+from table_core.storage.data_format import Wanted
 from table_core.storage.formats import WriterSettings, format_for
 from table_core.storage.memory import MemoryStorage
 
@@ -53,7 +54,7 @@ def verdict(name, body, batch_bytes=None):
             FIELDS,
             batch_rows=100,
             batch_bytes=batch_bytes,
-            keep=lambda _: True,
+            wanted=Wanted(keep=lambda _: True),
         )
         return sum(batch.num_rows for batch in batches)
     except CorruptFileError as error:

@@ -18,6 +18,7 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
+from table_core.storage.data_format import Wanted
 from table_core.storage.formats import RangeStats, WriterSettings, format_for
 from table_core.storage.memory import MemoryStorage
 
@@ -137,7 +138,7 @@ def test_ranges_are_told_in_python_values():
     )
     seen = {}
     storage = written(fields, table)
-    assert read(storage, fields, keep=lambda r: not seen.update(r)).num_rows == 3
+    assert read(storage, fields, wanted=Wanted(keep=lambda r: not seen.update(r))).num_rows == 3
     assert seen == {
         "n": RangeStats(-1, 3, 1, 3),
         "d": RangeStats(Decimal("-10.00"), Decimal("1.50"), 1, 3),
@@ -157,18 +158,31 @@ def test_floats_have_no_bounds_which_would_hide_nan():
 
     seen = {}
     storage = stored_by_others(pa.table({"f": [1.0, float("nan"), 0.0]}))
-    read(storage, [Field(0, "f", Atomic(Root.DOUBLE))], keep=lambda r: not seen.update(r))
+    read(
+        storage,
+        [Field(0, "f", Atomic(Root.DOUBLE))],
+        wanted=Wanted(keep=lambda r: not seen.update(r)),
+    )
     assert seen == {"f": RangeStats(0.0, None, 0, 3)}
     assert str(seen["f"].min) == "-0.0"
+
+
+def test_row_groups_are_of_like_size():
+    fields = [Field(0, "n", BIGINT)]
+    storage = written(fields, pa.table({"n": range(2**20 + 30_000)}))
+    stored = pq.ParquetFile(storage.open_input("f")).metadata
+    assert [stored.row_group(i).num_rows for i in range(stored.num_row_groups)] == [539_288] * 2
 
 
 def test_refused_row_groups_are_not_read():
     fields = [Field(0, "n", BIGINT)]
     storage = written(fields, pa.table({"n": range(3000)}), block_size=8000)
-    found = read(storage, fields, keep=lambda r: r["n"].max >= 2500)["n"].to_pylist()
+    found = read(storage, fields, wanted=Wanted(keep=lambda r: r["n"].max >= 2500))["n"].to_pylist()
     assert found[-1] == 2999
     assert 500 <= len(found) < 1500
-    assert not list(FORMAT.read(storage, "f", 0, fields, batch_rows=9, keep=lambda _: False))
+    assert not list(
+        FORMAT.read(storage, "f", 0, fields, batch_rows=9, wanted=Wanted(keep=lambda _: False))
+    )
 
 
 @pytest.mark.parametrize(

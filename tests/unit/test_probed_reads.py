@@ -11,7 +11,7 @@ from table_core.datatypes.text import parse_type
 from table_core.predicate.bind import bind
 from table_core.predicate.sql import parse_where
 from table_core.predicate.to_arrow import mask
-from table_core.storage.data_format import Probe, WriterSettings
+from table_core.storage.data_format import Probe, Wanted, WriterSettings
 from table_core.storage.memory import MemoryStorage
 from table_core.storage.parquet import ParquetFormat
 
@@ -79,7 +79,10 @@ def test_reads_only_the_rows_from_the_first_match_to_the_last() -> None:
     def read(where: str) -> list[int]:
         bound = bind(parse_where(where), fields)
         probe = Probe(fields[:1], lambda batch: mask(bound, batch))
-        batches = ParquetFormat().read(storage, "f", size, fields, batch_rows=1 << 16, probe=probe)
+        wanted = Wanted(probe=probe)
+        batches = ParquetFormat().read(
+            storage, "f", size, fields, batch_rows=1 << 16, wanted=wanted
+        )
         return [key for batch in batches for key in batch.column(0).to_pylist()]
 
     assert read("k = 15000") == [15_000]

@@ -26,7 +26,7 @@ from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.options import keys_files, keys_scan
 from table_core.schema.projection import project
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
-from table_core.storage.data_format import Probe
+from table_core.storage.data_format import WHOLE, Part, Probe, Wanted, row_bits
 from table_core.storage.formats import format_for
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ _log: Final = logging.getLogger(__name__)
 POSITION_COLUMN: Final = "_POSITION"
 """The row number in the file, deleted rows included; in memory only."""
 _SYSTEM = (SEQUENCE_FIELD, KIND_FIELD)
+_BATCH_ROWS: Final = 1 << 16
+_LARGE_BATCH_ROWS: Final = 1 << 20
+"""Columns are decoded beside one another batch by batch, so that small ones keep cores waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,8 @@ class FileReader:
     forgives: bool = False
     """Whether users see the rows; what rewrites files must not lose any."""
     batch_bytes: int | None = None
+    large: bool = False
+    """Whether rows whose bytes are known beforehand come in large batches, up to that."""
     probed: tuple[Field, ...] = ()
     matches: Callable[[pa.RecordBatch], Any] | None = None
     _constants: dict[str, Any] = field(init=False, default_factory=dict)
@@ -94,8 +99,8 @@ class FileReader:
         """The same with row numbers, deleted rows too."""
         return replace(self, prunes=None, deletions=None, positions=True)
 
-    def read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
-        """The rows of ``file``, in file order.
+    def read(self, file: DataFile, part: Part = WHOLE) -> Iterator[pa.RecordBatch]:
+        """The rows of ``part`` of ``file``, in file order.  What counts rows reads whole files.
 
         Where the reader ``forgives``, ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files`` make
         warnings of these errors: the rest of such a file has no rows then.
@@ -105,7 +110,7 @@ class FileReader:
             CorruptFileError: it does not decode.
         """
         try:
-            yield from self._read(file)
+            yield from self._read(file, part)
         except FilesExpiredError as error:
             if not (self.forgives and self.access.options.get(keys_scan.SCAN_IGNORE_LOST_FILES)):
                 raise
@@ -115,7 +120,7 @@ class FileReader:
                 raise
             _log.warning("left out, as scan.ignore-corrupt-files says: %s", error)
 
-    def _read(self, file: DataFile) -> Iterator[pa.RecordBatch]:
+    def _read(self, file: DataFile, part: Part) -> Iterator[pa.RecordBatch]:
         access = self.access
         if file.external_path is not None:
             raise UnsupportedFeatureError(
@@ -126,7 +131,7 @@ class FileReader:
         file_schema = access.metadata.schema(file.schema_id)
         stored = tuple(f for f in self.fields if f.name not in self._constants)
         projection = project(file_schema, stored, file.write_cols)
-        wanted = (*(_SYSTEM if self.system else ()), *projection.file_fields)
+        fields = (*(_SYSTEM if self.system else ()), *projection.file_fields)
         path = layout.data_file_path(access.schema, self.partition, self.bucket, file)
         deleted = self.deletions(file.file_name) if self.deletions else None
         counts = deleted is not None or self.positions
@@ -136,11 +141,14 @@ class FileReader:
                 access.storage,
                 path,
                 file.file_size,
-                wanted,
-                batch_rows=max(access.options.get(keys_files.READ_BATCH_SIZE), 1 << 16),
+                fields,
+                batch_rows=self._batch_rows(fields),
                 batch_bytes=self.batch_bytes,
-                keep=keep,
-                probe=None if counts else self._probe(file, file_schema),
+                wanted=Wanted(
+                    keep=keep,
+                    probe=None if counts else self._probe(file, file_schema),
+                    part=part,
+                ),
             )
             first = 0
             for batch in batches:
@@ -157,6 +165,11 @@ class FileReader:
                 "snapshot, or raise 'snapshot.time-retained', or create a tag or a consumer",
                 path=path,
             ) from error
+
+    def _batch_rows(self, fields: tuple[Field, ...]) -> int:
+        large = self.large and row_bits(arrow_schema(fields)) is not None
+        asked = self.access.options.get(keys_files.READ_BATCH_SIZE)
+        return max(asked, _LARGE_BATCH_ROWS if large else _BATCH_ROWS)
 
     def _probe(self, file: DataFile, file_schema: TableSchema) -> Probe | None:
         matches = self.matches

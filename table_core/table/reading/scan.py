@@ -9,6 +9,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
@@ -93,6 +94,12 @@ class _Readers:
         schema = self.schema()
         return (table.cast(schema) for table in self.others[split.branch].read(split))
 
+    def parts(self, split: Split) -> list[Iterator[pa.Table]]:
+        """The rows of ``split``, in order, as parts that may be read beside one another."""
+        if split.branch is None and isinstance(self.own, SplitReader):
+            return self.own.parts(split)
+        return [self.read(split)]
+
 
 class Scan:
     """Rows to read.  polars, DuckDB and pandas take it as it is, through the Arrow C stream."""
@@ -163,11 +170,14 @@ class Scan:
 
     def to_arrow(self) -> pa.Table:
         """All rows as one table."""
-        if self._limit is not None or len(self._plan.splits) < 2:
+        if self._limit is not None:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            parts = pool.map(lambda split: list(self._reader.read(split)), self._plan.splits)
-            tables = [table for part in parts for table in part]
+        parts = [part for split in self._plan.splits for part in self._reader.parts(split)]
+        if len(parts) < 2:
+            tables = list(chain.from_iterable(parts))
+        else:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                tables = list(chain.from_iterable(pool.map(_read, parts)))
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -176,6 +186,10 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _read(part: Iterator[pa.Table]) -> list[pa.Table]:
+    return list(part)
 
 
 def _inserting(reader: RowReader) -> SplitReader:

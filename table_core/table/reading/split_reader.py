@@ -29,21 +29,23 @@ from table_core.merge.kway import merge_runs
 from table_core.merge.sort import is_retract
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
-from table_core.options import keys_files, keys_merge
+from table_core.options import keys_files, keys_merge, keys_scan
 from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
 from table_core.schema.table_schema import SEQUENCE_FIELD
+from table_core.storage.data_format import WHOLE, Part
 from table_core.table.reading.file_reader import FileReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
 
     from table_core.datatypes.kinds import Field
     from table_core.lsm.sorted_run import SortedRun
+    from table_core.ondisk.data_file import DataFile
     from table_core.options.table import TableOptions
     from table_core.predicate.bound import Bound
     from table_core.scan.split import Split
@@ -53,6 +55,9 @@ __all__ = ["RowForm", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
+_PART_ROWS: Final = 1 << 20
+_PART_BYTES: Final = 1 << 25
+"""A part of a file that is read by itself has at least so many rows or bytes."""
 _SPLITS_AT_ONCE: Final = 4
 """A scan that is read as a whole reads so many."""
 
@@ -114,7 +119,29 @@ class SplitReader:
 
     def read(self, split: Split) -> Iterator[pa.Table]:
         """The rows of ``split``."""
-        for table in self._rows(split):
+        return self._shown(self._rows(split), split)
+
+    def parts(self, split: Split) -> list[Iterator[pa.Table]]:
+        """Parts of what ``read`` gives, in order, to be read beside one another, and as a whole."""
+        if split.deletions or not self._is_plain(split):
+            return [self.read(split)]
+        reader = self._reader(split, self._needed, prunes=self.where, large=True)
+        return [
+            self._shown(_tables(reader.read(file, part)), split)
+            for file in split.files
+            for part in self._parts_of(file)
+        ]
+
+    def _parts_of(self, file: DataFile) -> Sequence[Part]:
+        """Large files are cut, but not where there is a condition: it is looked at once a file."""
+        if self.where is not None or self._forgives_any:
+            return (WHOLE,)
+        count = max(1, file.row_count // _PART_ROWS, file.file_size // _PART_BYTES)
+        return [Part(number, count) for number in range(count)]
+
+    def _shown(self, tables: Iterable[pa.Table], split: Split) -> Iterator[pa.Table]:
+        """What of the rows of ``split`` fulfils the condition, as the result has it."""
+        for table in tables:
             kept = table
             if self.where is not None and table.num_rows:
                 kept = table.filter(mask(self.where, table))
@@ -130,7 +157,7 @@ class SplitReader:
 
     # --------------------------------------------------------------------------------- kinds
     def _rows(self, split: Split) -> Iterator[pa.Table]:
-        if not self.access.schema.is_key_table:
+        if self._is_plain(split):
             return self._plain(split)
         match self.form:
             case RowForm.CHANGES if split.inserts:
@@ -146,25 +173,27 @@ class SplitReader:
             case _:
                 return self._state(split)
 
-    def _state(self, split: Split) -> Iterator[pa.Table]:
-        """The rows that are there."""
-        if split.raw_convertible:
-            return self._plain(split)
-        return map(_adds, self._merged(split, with_system=False))
+    def _is_plain(self, split: Split) -> bool:
+        """Whether rows are read as they lie: every key occurs once, and none is -D."""
+        if not self.access.schema.is_key_table:
+            return True
+        is_state = self.form in {RowForm.STATE, RowForm.INSERTS} or (
+            self.form is RowForm.CHANGES and split.inserts
+        )
+        return is_state and split.raw_convertible
 
     def _plain(self, split: Split) -> Iterator[pa.Table]:
-        """Rows as they lie: of append tables, and where every key occurs once and none is -D."""
         reader = self._reader(split, self._needed, prunes=self.where)
-        for file in split.files:
-            for batch in reader.read(file):
-                yield pa.Table.from_batches([batch])
+        return _tables(batch for file in split.files for batch in reader.read(file))
+
+    def _state(self, split: Split) -> Iterator[pa.Table]:
+        """The rows that are there."""
+        return map(_adds, self._merged(split, with_system=False))
 
     def _as_stored(self, split: Split) -> Iterator[pa.Table]:
         """Changelog or level-0 files, unmerged, kinds and all."""
         reader = self._reader(split, self._needed, system=True)
-        for file in split.files:
-            for batch in reader.read(file):
-                yield pa.Table.from_batches([batch])
+        return _tables(batch for file in split.files for batch in reader.read(file))
 
     def _merged(self, split: Split, *, with_system: bool) -> Iterator[pa.Table]:
         """Merged sections, in key order, retracts and all.
@@ -215,6 +244,7 @@ class SplitReader:
         system: bool = False,
         prunes: Bound | None = None,
         runs: int = 1,
+        large: bool = False,
     ) -> FileReader:
         """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
         points = None if prunes is None else self._points(prunes)
@@ -228,9 +258,16 @@ class SplitReader:
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),
+            large=large,
             probed=() if points is None else self._stored_fields(points),
             matches=None if points is None else partial(mask, points),
         )
+
+    @property
+    def _forgives_any(self) -> bool:
+        """Whether a file may lack rows: then it has none from there to its end."""
+        forgiving = (keys_scan.SCAN_IGNORE_CORRUPT_FILES, keys_scan.SCAN_IGNORE_LOST_FILES)
+        return self.forgives and any(self.access.options.get(option) for option in forgiving)
 
     @property
     def _memory(self) -> int:
@@ -322,6 +359,10 @@ def _settles_by_level(options: TableOptions) -> bool:
 
 def _first_number(run: SortedRun) -> int:
     return min(file.min_sequence_number for file in run.files)
+
+
+def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    return (pa.Table.from_batches([batch]) for batch in batches)
 
 
 def _batches(reader: FileReader, run: SortedRun, *, levels: bool) -> Iterator[pa.RecordBatch]:
