@@ -7,7 +7,7 @@ again, which takes as long as the computation; Arrow keeps what was freed.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,11 @@ def empty(count: int, dtype: Any = np.int64) -> npt.NDArray[Any]:
     return np.frombuffer(pa.allocate_buffer(count * size), dtype)
 
 
-def at(values: npt.NDArray[Any], places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """``values`` at ``places``; at the first one where a place is negative."""
-    return values.take(places, mode="clip", out=empty(len(places), values.dtype))
+def at(
+    values: npt.NDArray[Any], places: npt.NDArray[np.int64], mode: Literal["clip", "wrap"] = "clip"
+) -> npt.NDArray[Any]:
+    """``values`` at ``places``.  A negative place is the first one, or counts from the end."""
+    return values.take(places, mode=mode, out=empty(len(places), values.dtype))
 
 
 def numbers(count: int) -> npt.NDArray[np.int64]:

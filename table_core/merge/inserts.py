@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.merge.arrays import at, numbers
+from table_core.merge.arrays import at, empty, numbers
 from table_core.merge.fold_value import (
     IgnoreRetract,
     KeyColumn,
@@ -51,10 +51,11 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.
 
     Shape: KV ``rows[n]`` in any order, all ``+I``, to ``result[r]``, same columns.
     """
-    groups = Groups(runs.starts, runs.ends + 1)
+    groups = Groups(runs.starts, np.add(runs.ends, 1, out=empty(len(runs.ends))))
     in_order = Places(numbers(rows.num_rows) if runs.order is None else runs.order)
-    newest = Places(in_order.rows[runs.ends])
-    padded = np.append(in_order.rows, -1)  # where -1 finds -1
+    newest = Places(at(in_order.rows, runs.ends))
+    padded = empty(rows.num_rows + 1)
+    padded[:-1], padded[-1] = in_order.rows, -1  # where -1 finds -1
     chosen: dict[tuple[Pick, bytes], Places] = {}
 
     def places(fold: Pick, column: pa.Array) -> Places:
@@ -64,7 +65,7 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.
         same = fold, b"" if valid is None else valid.tobytes()
         if same not in chosen:
             here = at(present(column), in_order.rows)
-            chosen[same] = Places(padded[fold.at(here, groups)])
+            chosen[same] = Places(at(padded, fold.at(here, groups), mode="wrap"))
         return chosen[same]
 
     columns = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from table_core.merge.arrays import at
+from table_core.merge.arrays import at, empty
 from table_core.merge.ordinal import single_chunk, slots, validity
 
 if TYPE_CHECKING:
@@ -33,13 +33,14 @@ class Places:
     @cached_property
     def _there(self) -> npt.NDArray[np.bool_] | None:
         """Which places take a row; None: all do."""
-        there: npt.NDArray[np.bool_] = self.rows >= 0
+        there = np.greater_equal(self.rows, 0, out=empty(len(self.rows), np.bool_))
         return None if there.all() else there
 
     @cached_property
     def _some_rows(self) -> npt.NDArray[np.int64]:
         """``rows``, any where null is taken: what has to look out for negative ones takes longer."""
-        return self.rows if self._there is None else np.maximum(self.rows, 0)
+        some = empty(len(self.rows))
+        return self.rows if self._there is None else np.maximum(self.rows, 0, out=some)
 
     @cached_property
     def _last(self) -> int:

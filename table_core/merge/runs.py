@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from table_core.merge.arrays import empty
+from table_core.merge.arrays import at, empty
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.places import taken
 
@@ -54,8 +54,11 @@ class Runs:
         if count == 0:
             return cls(order, np.zeros(0, np.int64), np.zeros(0, np.int64))
         last = np.flatnonzero(changed)
-        starts = np.concatenate([np.zeros(1, np.int64), last + 1])
-        return cls(order, starts, np.append(last, count - 1))
+        starts, ends = empty(len(last) + 1), empty(len(last) + 1)
+        starts[0], ends[-1] = 0, count - 1
+        np.add(last, 1, out=starts[1:])
+        ends[:-1] = last
+        return cls(order, starts, ends)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -155,28 +158,30 @@ class Groups:
 
     def last(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Position of the last value of each group in ``mask``, or -1."""
-        hits = np.flatnonzero(mask)
-        owner = self.ids[hits]
-        ends = np.ones(len(hits), np.bool_)
-        np.not_equal(owner[1:], owner[:-1], out=ends[:-1])
-        return self._by_group(owner[ends], hits[ends])
+        return self._at_edges(mask, slice(None, -1), -1)
 
     def first(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Position of the first value of each group in ``mask``, or -1."""
-        hits = np.flatnonzero(mask)
-        owner = self.ids[hits]
-        begins = np.ones(len(hits), np.bool_)
-        np.not_equal(owner[1:], owner[:-1], out=begins[1:])
-        return self._by_group(owner[begins], hits[begins])
+        return self._at_edges(mask, slice(1, None), 0)
 
-    def _by_group(
-        self, owner: npt.NDArray[np.int64], found: npt.NDArray[np.int64]
+    def _at_edges(
+        self, mask: npt.NDArray[np.bool_], inner: slice, outermost: int
     ) -> npt.NDArray[np.int64]:
-        """``found`` by group, -1 where it has none; ``owner``: the groups that have one, rising."""
-        if len(owner) == len(self.starts):
+        """Positions in ``mask`` where the group differs from that of a neighbour, by group."""
+        hits = np.flatnonzero(mask)
+        if not len(hits):
+            return np.full(len(self.starts), -1)
+        owner = at(self.ids, hits)
+        edges = empty(len(hits), np.bool_)
+        np.not_equal(owner[1:], owner[:-1], out=edges[inner])
+        edges[outermost] = True
+        chosen = np.flatnonzero(edges)
+        found = at(hits, chosen)
+        if len(found) == len(self.starts):
             return found
-        result = np.full(len(self.starts), -1)
-        result[owner] = found
+        result = empty(len(self.starts))
+        result.fill(-1)
+        result[at(owner, chosen)] = found
         return result
 
     def reduce(self, operation: np.ufunc, values: npt.NDArray[Any], empty: Any) -> npt.NDArray[Any]:
