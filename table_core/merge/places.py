@@ -39,8 +39,10 @@ class Places:
     @cached_property
     def _some_rows(self) -> npt.NDArray[np.int64]:
         """``rows``, any where null is taken: what has to look out for negative ones takes longer."""
-        some = empty(len(self.rows))
-        return self.rows if self._there is None else np.maximum(self.rows, 0, out=some)
+        if self._there is None:
+            return self.rows
+        some: npt.NDArray[np.int64] = np.maximum(self.rows, 0, out=empty(len(self.rows)))
+        return some
 
     @cached_property
     def _last(self) -> int:
