@@ -14,7 +14,9 @@ import pyarrow as pa
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.merge.deduplicate import passed
 from table_core.merge.fold_value import FirstNonNull, Pick, picked, present, removed_kept
+from table_core.merge.inserts import all_inserts, folded_inserts
 from table_core.merge.ordinal import single_chunk
+from table_core.merge.places import taken
 from table_core.merge.runs import Groups, Runs, joined, spans
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ class Aggregation:
         several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
+        if all_inserts(rows, self.folds):
+            return folded_inserts(rows, runs, self.folds)
         versions, lengths = runs.versions_of(several), runs.lengths[several]
         kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
         groups, removed = Groups.of_lengths(lengths, (kinds & 1).astype(np.bool_)), None
@@ -94,7 +98,7 @@ class Aggregation:
             groups = replace(groups, primed=past.gave(present(column)))
         if isinstance(fold, Pick):
             return picked(column, fold, versions, groups)
-        values = column.take(pa.array(versions))
+        values = taken(column, versions)
         return removed_kept(values, fold.fold(values, groups), fold, groups)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from table_core.merge.places import Places
 from table_core.merge.runs import Groups, Runs
 from table_core.merge.sort import KeyOrder, is_retract
 
@@ -45,13 +46,13 @@ class Deduplicate:
         if runs.are_rows:
             return rows
         if not self.ignore_delete:
-            return rows.take(runs.rows_at(runs.ends))
-        return rows.take(picked_adds(rows, runs, newest=True))
+            return Places(runs.rows_at(runs.ends)).of_all(rows)
+        return Places(picked_adds(rows, runs, newest=True)).of_all(rows)
 
 
 def passed(rows: pa.Table, runs: Runs) -> pa.Table:
     """``rows`` of which every one is the only version of its key, in key order."""
-    return rows if runs.order is None else rows.take(runs.order)
+    return rows if runs.order is None else Places(runs.order).of_all(rows)
 
 
 def picked_adds(rows: pa.Table, runs: Runs, *, newest: bool) -> npt.NDArray[np.int64]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from table_core.errors import DataError
 from table_core.merge.deduplicate import picked_adds
+from table_core.merge.places import Places
 from table_core.merge.runs import Runs
 from table_core.merge.sort import KeyOrder, is_retract
 
@@ -52,8 +53,8 @@ class FirstRow:
         if not self.ignore_delete:
             several = np.flatnonzero(runs.ends > runs.starts)
             _refuse(is_retract(rows)[runs.versions_of(several)])
-            return rows.take(runs.rows_at(runs.starts))
-        return rows.take(picked_adds(rows, runs, newest=False))
+            return Places(runs.rows_at(runs.starts)).of_all(rows)
+        return Places(picked_adds(rows, runs, newest=False)).of_all(rows)
 
     def only_adds(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``fold`` where a key's only version does not pass either if it is a retract."""

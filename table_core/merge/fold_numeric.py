@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.errors import DataError
-from table_core.merge.fold_value import present, refuse_retracts
+from table_core.merge.arrays import empty
+from table_core.merge.fold_value import Steady, present, refuse_retracts
 from table_core.merge.ordinal import ordinals, validity
-from table_core.merge.runs import taken
+from table_core.merge.places import set_bits, taken
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -59,7 +60,7 @@ def decimal_words(column: pa.Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray
     if body is None or len(column) == 0:
         return np.zeros(0, np.uint64), np.zeros(0, np.int64)
     words = np.frombuffer(body, np.int64, 2 * len(column), 16 * column.offset)
-    return words[::2].astype(np.uint64), words[1::2]
+    return words[::2].view(np.uint64), words[1::2]
 
 
 def decimals(
@@ -76,12 +77,21 @@ def decimals(
     fits &= (high > below) | ((high == below) & (low > beyond))
     body = np.empty((len(low), 2), np.uint64)
     body[:, 0], body[:, 1] = low, high.view(np.uint64)
-    bitmap = pa.array(valid & fits).buffers()[1]
-    return pa.Array.from_buffers(type_, len(low), [bitmap, pa.py_buffer(body.tobytes())])
+    return pa.Array.from_buffers(type_, len(low), [set_bits(valid & fits), pa.py_buffer(body)])
+
+
+def _narrow_decimals(
+    values: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_], type_: pa.DataType
+) -> pa.Array:
+    """Decimals of ``values``, which are known to fit."""
+    body = empty(2 * len(values)).reshape(-1, 2)
+    body[:, 0] = values
+    np.right_shift(values, 63, out=body[:, 1])
+    return pa.Array.from_buffers(type_, len(values), [set_bits(valid), pa.py_buffer(body)])
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Steady):
     """``sum``: null counts nothing; what is taken away counts negative."""
 
     column: str
@@ -92,7 +102,7 @@ class Sum:
         narrow = None if pa.types.is_floating(type_) else _narrow_sum(column, groups)
         if narrow is not None and pa.types.is_decimal(type_):
             total, some = narrow
-            return decimals(total.view(np.uint64), total >> 63, some, type_)
+            return _narrow_decimals(total, some, type_)
         if narrow is not None:
             return self._integers(*narrow, type_)
         here = present(column)
@@ -116,7 +126,8 @@ class Sum:
         bounds = np.iinfo(type_.to_pandas_dtype())
         if not ((total >= bounds.min) & (total <= bounds.max)).all():
             raise overflow("sum", self.column, type_)
-        return pa.array(total.astype(bounds.dtype), type_, mask=~some)
+        values = pa.py_buffer(total.astype(bounds.dtype))
+        return pa.Array.from_buffers(type_, len(total), [set_bits(some), values])
 
     def _floats(
         self,
@@ -229,7 +240,7 @@ def _exact_sum(
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(Steady):
     """``min`` and ``max`` in Paimon's order; null counts nothing."""
 
     column: str
@@ -259,7 +270,7 @@ def _bools(column: pa.Array, groups: Groups, operation: Any, neutral: int) -> pa
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class Both(Steady):
     """``bool_and``: null counts nothing."""
 
     column: str
@@ -271,7 +282,7 @@ class Both:
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Either(Steady):
     """``bool_or``: null counts nothing."""
 
     column: str

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from table_core.errors import DataError
 from table_core.merge.ordinal import validity
-from table_core.merge.runs import Groups, taken, where_there
+from table_core.merge.places import taken
+from table_core.merge.runs import Groups, where_there
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,6 +30,7 @@ __all__ = [
     "LastNonNull",
     "LastValue",
     "Pick",
+    "Steady",
     "picked",
     "present",
     "refuse_retracts",
@@ -83,7 +85,13 @@ def refuse_retracts(groups: Groups, function: str, column: str) -> None:
         )
 
 
-class Pick(ABC):
+class Steady(ABC):  # noqa: B024
+    """A fold that gives a single value back as it is."""
+
+    __slots__ = ()
+
+
+class Pick(Steady):
     """A fold whose result is one of the values, so that only it need be gathered."""
 
     __slots__ = ()

@@ -1,8 +1,8 @@
 """Many sorted runs as one merged stream, window by window.
 
-A window takes from every run what lies at or below a bound: the smallest last key in hand, or less
-where that would be too many rows.  So all versions of its keys are in it, and memory is the number
-of runs times their batch size, and a window.
+A window takes from every run what lies at or below a bound: the smallest last key in hand of a run
+that goes on, or less where that would be too many rows.  So all versions of its keys are in it, and
+memory is the number of runs times their batch size, one batch more, and a window.
 
 Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; spec 7.5.
 """
@@ -73,14 +73,21 @@ def _window_rows(hands: Sequence[_Hand], window_bytes: int | None) -> int:
 
 
 def _bound(hands: Sequence[_Hand], window_rows: int) -> _Key:
-    """A key up to which there is something to take from all ``hands`` at once."""
-    bound = min(hand.last for hand in hands)
-    counts = [hand.rows_to(bound) for hand in hands]
-    total = sum(counts)
-    if total <= 2 * window_rows:
-        return bound
-    most = max(range(len(hands)), key=counts.__getitem__)
-    return hands[most].key_at(counts[most] * window_rows // total)
+    """A key up to which there is something to take from all ``hands`` at once.
+
+    A run that has ended bounds nothing: else the ends of the runs would make a window each.
+    """
+    bound: _Key = ()
+    for hand in sorted(hands, key=lambda hand: hand.last):
+        bound = hand.last
+        counts = [hand.rows_to(bound) for hand in hands]
+        total = sum(counts)
+        if total > 2 * window_rows:
+            most = max(range(len(hands)), key=counts.__getitem__)
+            return hands[most].key_at(counts[most] * window_rows // total)
+        if hand.goes_on():
+            break
+    return bound
 
 
 @dataclass(slots=True)
@@ -96,6 +103,8 @@ class _Hand:
     """How many of ``rows`` were taken."""
     columns: list[_Column]
     last: _Key
+    ahead: pa.RecordBatch | None = None
+    """The next batch, if it was asked for."""
 
     @classmethod
     def of(cls, source: Iterator[pa.RecordBatch], key: Sequence[str]) -> _Hand | None:
@@ -103,8 +112,15 @@ class _Hand:
         hand._refill()
         return hand if hand.rows is not None else None
 
+    def goes_on(self) -> bool:
+        """Whether the run has rows after ``rows``."""
+        if self.ahead is None:
+            self.ahead = next((batch for batch in self.source if batch.num_rows), None)
+        return self.ahead is not None
+
     def _refill(self) -> None:
-        self.rows = next((batch for batch in self.source if batch.num_rows), None)
+        self.rows = self.ahead if self.goes_on() else None
+        self.ahead = None
         if self.rows is not None:
             self.first, self.nbytes = 0, self.rows.nbytes
             self.columns = [_Column.of(self.rows.column(name)) for name in self.key]

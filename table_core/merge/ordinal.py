@@ -14,13 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.merge.arrays import empty, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-__all__ = ["comparable", "ordinals", "packed", "plain_ordinals", "single_chunk", "validity"]
+__all__ = [
+    "comparable",
+    "in_order",
+    "ordinals",
+    "packed",
+    "plain_ordinals",
+    "single_chunk",
+    "slots",
+    "validity",
+]
 
 _WIDEST_NUMBER: Final = 7
 """Bytes of a text, and how many they are, in 63 bits."""
@@ -149,6 +159,26 @@ def packed(numbers: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | 
     return result
 
 
+def in_order(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """The stable order of ``values``, and something that is equal where values in it are.
+
+    Numbers are sorted with their places in their low bits: numpy sorts far sooner than it ranks.
+    """
+    count = len(values)
+    if values.dtype == np.int64 and count:
+        low, width = int(values.min()), count.bit_length()
+        if (int(values.max()) - low).bit_length() + width <= 63:
+            placed = np.subtract(values, low, out=empty(count))
+            placed <<= width
+            placed |= numbers(count)
+            placed.sort()
+            order = np.bitwise_and(placed, (1 << width) - 1, out=empty(count))
+            placed >>= width
+            return order, placed
+    order = np.argsort(values, kind="stable")
+    return order, values[order]
+
+
 def _is_text(type_: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(type_)
@@ -159,8 +189,11 @@ def _is_text(type_: pa.DataType) -> bool:
     )
 
 
-def _slots(array: pa.Array, dtype: str, per_slot: int = 1) -> npt.NDArray[Any]:
-    """The values buffer of a fixed-width ``array``; null slots hold anything."""
+def slots(array: pa.Array, dtype: str, per_slot: int = 1) -> npt.NDArray[Any]:
+    """The values buffer of a fixed-width ``array``; null slots hold anything.
+
+    Shape: ``array[n]`` to ``[n * per_slot]``.
+    """
     body = array.buffers()[1]
     if body is None or len(array) == 0:
         return np.zeros(len(array) * per_slot, dtype)
@@ -175,17 +208,17 @@ def plain_ordinals(array: pa.Array) -> npt.NDArray[np.int64] | None:
     """
     type_ = array.type
     if pa.types.is_boolean(type_):
-        return _slots(array.cast(pa.int8()), "i1").astype(np.int64)
+        return slots(array.cast(pa.int8()), "i1").astype(np.int64)
     if pa.types.is_timestamp(type_) or pa.types.is_time64(type_):
-        return _slots(array, "i8")
+        return slots(array, "i8")
     if pa.types.is_time32(type_):
-        return _slots(array, "i4").astype(np.int64)
+        return slots(array, "i4").astype(np.int64)
     if pa.types.is_decimal128(type_):
-        return _slots(array, "i8", 2)[::2] if type_.precision <= 18 else None
+        return slots(array, "i8", 2)[::2] if type_.precision <= 18 else None
     if pa.types.is_floating(type_) and type_ in _FIXED:
-        return _float_ordinals(_slots(array, _FIXED[type_]))
+        return _float_ordinals(slots(array, _FIXED[type_]))
     if type_ in _FIXED:
-        return _slots(array, _FIXED[type_]).astype(np.int64, copy=False)
+        return slots(array, _FIXED[type_]).astype(np.int64, copy=False)
     return None
 
 
@@ -226,7 +259,7 @@ def _number_bytes(number: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
 
 
 def _decimal_bytes(column: pa.Array) -> npt.NDArray[np.uint8]:
-    little = _slots(column, "u1", 16).reshape(-1, 16)
+    little = slots(column, "u1", 16).reshape(-1, 16)
     big = little[:, ::-1].copy()
     big[:, 0] ^= 0x80
     return big

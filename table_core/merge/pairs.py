@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from table_core.merge.places import Places
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -41,7 +43,7 @@ def pairs_of(
 
 def side_of(rows: pa.Table, at: npt.NDArray[np.int64]) -> pa.Table:
     """The rows ``at`` of one side, NULLs where there is no partner."""
-    return rows.take(pa.array(np.maximum(at, 0), mask=at < 0))
+    return Places(at).of_all(rows)
 
 
 def _numbers(rows: pa.Table) -> pa.Array:

@@ -17,6 +17,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.errors import DataError
 from table_core.merge.deduplicate import passed
 from table_core.merge.fold_value import LastNonNull, picked
+from table_core.merge.inserts import all_inserts, folded_inserts
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined
 from table_core.merge.sequence_group import History, SequenceGroup, from_removal
@@ -67,6 +68,9 @@ class PartialUpdate:
         several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
+        folds = dict.fromkeys(rows.column_names, LastNonNull())
+        if not self.groups and all_inserts(rows, folds):
+            return folded_inserts(rows, runs, folds)
         versions = runs.versions_of(several)
         kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
         groups = Groups.of_lengths(runs.lengths[several], (kinds & 1).astype(np.bool_))

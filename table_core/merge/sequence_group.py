@@ -24,7 +24,8 @@ from table_core.merge.fold_value import (
     removed_kept,
 )
 from table_core.merge.ordinal import comparable, single_chunk
-from table_core.merge.runs import Groups, spans, taken
+from table_core.merge.places import taken
+from table_core.merge.runs import Groups, spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

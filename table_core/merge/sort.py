@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.merge.ordinal import comparable, ordinals, packed, single_chunk, validity
+from table_core.merge.arrays import at
+from table_core.merge.ordinal import comparable, in_order, ordinals, packed, single_chunk, validity
+from table_core.merge.places import taken
 from table_core.merge.runs import Runs, spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+    import pyarrow as pa
 
 __all__ = ["KeyOrder", "is_retract", "key_order", "runs_of"]
 
@@ -59,9 +61,13 @@ def runs_of(rows: pa.Table, by: KeyOrder) -> Runs:
     if _rises(values):
         order, ordered = None, values
     else:
-        order = np.argsort(values, kind="stable")
-        ordered = values[order]
-    runs = Runs.between(order, ordered[1:] != ordered[:-1], rows.num_rows)
+        order, ordered = in_order(values)
+    changed = ordered[1:] != ordered[:-1]
+    runs = Runs.between(order, changed, rows.num_rows)
+    if len(runs.starts) == rows.num_rows:
+        return runs
+    if not by.sequence_fields and _arrives_in_order(rows, order, changed):
+        return runs
     return _ordered_inside(rows, runs, by)
 
 
@@ -79,8 +85,6 @@ def _rises(values: npt.NDArray[np.int64]) -> bool:
 def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     """Put the versions inside each run in order; only keys with several are touched."""
     several = np.flatnonzero(runs.ends > runs.starts)
-    if len(several) == 0 or (not by.sequence_fields and _arrives_in_order(rows, runs)):
-        return runs
     lengths = runs.lengths[several]
     places = spans(runs.starts[several], lengths)
     versions = runs.rows_at(places)
@@ -93,19 +97,21 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
         return runs
     sort_keys = [run, *_user_sequence(rows, versions, by), *([] if arrived else arrival)]
     one = packed(sort_keys)
-    turn = np.lexsort(sort_keys[::-1]) if one is None else np.argsort(one, kind="stable")
+    turn = np.lexsort(sort_keys[::-1]) if one is None else in_order(one)[0]
     order = np.arange(rows.num_rows) if runs.order is None else runs.order.copy()
     order[places] = versions[turn]
     return Runs(order, runs.starts, runs.ends)
 
 
-def _arrives_in_order(rows: pa.Table, runs: Runs) -> bool:
-    """Whether the numbers of every key's versions rise already."""
+def _arrives_in_order(
+    rows: pa.Table, order: npt.NDArray[np.int64] | None, changed: npt.NDArray[np.bool_]
+) -> bool:
+    """Whether the numbers of every key's versions rise already; ``changed``: see ``Runs.between``."""
     numbers = single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()
-    if runs.order is not None:
-        numbers = numbers[runs.order]
+    if order is not None:
+        numbers = at(numbers, order)
     rises = numbers[1:] > numbers[:-1]
-    rises[runs.starts[1:] - 1] = True
+    rises |= changed
     return bool(rises.all())
 
 
@@ -115,7 +121,7 @@ def _user_sequence(
     """Sort keys of the sequence fields of ``versions``: null is the oldest."""
     sort_keys = []
     for name in by.sequence_fields:
-        column = single_chunk(rows[name]).take(pa.array(versions))
+        column = taken(single_chunk(rows[name]), versions)
         value = ordinals(column)
         valid = validity(column)
         value = ~value if by.descending else value

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
+from table_core.merge.deduplicate import passed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pyarrow as pa
 
     from table_core.merge.runs import Runs
     from table_core.merge.sort import KeyOrder
@@ -32,4 +34,4 @@ class Unmerged:
 
     def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``rows`` in order."""
-        return rows if runs.order is None else rows.take(pa.array(runs.order))
+        return passed(rows, runs)

@@ -12,7 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from table_core.errors import DataError
+from table_core.merge.aggregate import Aggregation
 from table_core.merge.engine import engine_for
+from table_core.merge.inserts import all_inserts
 from table_core.merge.sort import runs_of
 from tests.merge_rows import numbered, plain, schema_of, with_options
 
@@ -121,6 +123,32 @@ def test_aggregation_agrees_with_a_row_by_row_fold(given: list[Row]) -> None:
     schema = with_options(PLAIN, AGGREGATION)
     want = [aggregated(g, remove=False) for g in versions(given)]
     assert plain(merged(schema, numbered(schema, enumerate_rows(given)))) == want
+
+
+INSERTED = {
+    **AGGREGATION,
+    "fields.s.aggregate-function": "min",
+    "fields.t.aggregate-function": "first_non_null_value",
+    "fields.d.aggregate-function": "last_value",
+}
+
+
+@given(st.lists(row, max_size=40))
+def test_inserts_alone_are_folded_as_rows_one_by_one(given: list[Row]) -> None:
+    """Mutants: gaps of one column taken for another's; a key with one version left out."""
+    inserts = [("+I", *r[1:]) for r in given]
+
+    def folded(group: list[Row]) -> Row:
+        s, n, t = ([r[at] for r in group if r[at] is not None] for at in (2, 3, 5))
+        total = sum(n) if n else None
+        return ("+I", group[0][1], min(s, default=None), total, group[-1][4], t[0] if t else None)
+
+    schema = with_options(PLAIN, INSERTED)
+    table = numbered(schema, enumerate_rows(inserts))
+    engine = engine_for(schema)
+    assert isinstance(engine, Aggregation)
+    assert all_inserts(table, engine.folds)
+    assert plain(merged(schema, table)) == [folded(g) for g in versions(inserts)]
 
 
 @given(rows)

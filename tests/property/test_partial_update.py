@@ -134,6 +134,12 @@ def test_plain_with_removal_on_delete(given: list[Row]) -> None:
     check({"partial-update.remove-record-on-delete": "true"}, given)
 
 
+@given(st.lists(row, max_size=30))
+def test_plain_where_every_row_is_an_insert(given: list[Row]) -> None:
+    """Mutants: a column has the rows of another with other gaps; null is taken from the last row."""
+    check({}, [("+I", *r[1:]) for r in given])
+
+
 @given(rows)
 def test_plain_ignoring_deletes(given: list[Row]) -> None:
     check({"ignore-delete": "true"}, given)

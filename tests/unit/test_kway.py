@@ -74,6 +74,17 @@ def test_holds_no_more_than_a_batch_of_each_run() -> None:
     assert peak <= 4 * 200
 
 
+def test_where_a_run_ends_no_window_does() -> None:
+    tables = [
+        numbered(SCHEMA, [(run * 1_000 + k, "+I", k, run) for k in range(500 - 7 * run)])
+        for run in range(5)
+    ]
+    for size, count in ((500, 1), (250, 2)):
+        windows = list(merge_runs([stream(t, size) for t in tables], ENGINE))
+        assert len(windows) == count
+        assert [row[1] for row in rows_of(iter(windows))] == list(range(500))
+
+
 def test_a_window_is_as_large_as_asked_for_and_cuts_no_key() -> None:
     rows = [(i, "+I", i // 8, i) for i in range(8_000)]
     table = numbered(SCHEMA, rows)
