@@ -11,7 +11,7 @@ from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.options import keys_commit, keys_files, keys_merge, keys_scan
+from table_core.options import keys_commit, keys_files, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
@@ -212,12 +212,6 @@ def refuse_unreadable(access: TableAccess) -> None:
             f"{access.name} has data-evolution.enabled=true: one row lies in several files, which "
             "this release does not put together",
             feature="data-evolution",
-        )
-    if access.options.get(keys_merge.SEQUENCE_SNAPSHOT_ORDERING):
-        raise UnsupportedFeatureError(
-            f"{access.name} has sequence.snapshot-ordering=true: this release does not order the "
-            "versions of a row by snapshot",
-            feature="sequence.snapshot-ordering",
         )
     misplaced = misplacing(access.options, on_scan=True)
     if misplaced is not None:
