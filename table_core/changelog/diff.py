@@ -70,8 +70,9 @@ def net_changes(
 def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.Table:
     """The rows of ``after`` that ``before`` lacks, retracts too, and the keys that are gone as ``-D``.
 
-    Both are KV rows in key order, one a key; the kind counts as a value, the number does not.  There
-    is no ``-U``, and a gone key that was a retract already gives nothing.
+    Both are KV rows in key order, one a key; whether a row is added counts as a value, neither its
+    kind nor its number does.  There is no ``-U``, and a gone key that was a retract already gives
+    nothing.
 
     Shape: ``before[b]``, ``after[a]`` to ``result[r]`` in key order, columns of ``after``.
     """
@@ -81,10 +82,12 @@ def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.T
     both = pa.concat_tables([old, after])
     place, stays = _places(both, old.num_rows, key)
     wanted = np.ones(after.num_rows, np.bool_)
-    skipped = (*key, SEQUENCE_COLUMN)
+    skipped = (*key, SEQUENCE_COLUMN, KIND_COLUMN)
     same = _same_values(old, after, np.flatnonzero(stays), place[stays], skipped, stored=True)
+    was_gone = is_retract(old)
+    same &= was_gone[stays] == is_retract(after)[place[stays]]
     wanted[place[stays][same]] = False
-    gone = ~stays & ~is_retract(old)
+    gone = ~stays & ~was_gone
     rows = np.flatnonzero(np.concatenate([gone, wanted]))
     turn = np.concatenate([place * 2, np.arange(after.num_rows) * 2 + 1])
     order = rows[np.argsort(turn[rows], kind="stable")]

@@ -59,3 +59,30 @@ def test_postponed_rows_come_out_in_order(shape: Shape, paimon: Judge, tmp_path:
     if shape.name == "lookup":
         newest = catalog.table(NAME).latest_snapshot().id
         agree(table.changes(after=0, to=newest).to_arrow(), theirs.changes(0, newest))
+
+
+def test_what_waits_is_in_no_range_and_in_no_list_of_files(paimon: Judge, tmp_path: Path) -> None:
+    theirs = paimon.table(tmp_path, NAME)
+    options = {"bucket": "-2", "postpone.default-bucket-num": "2"}
+    theirs.create([("k", "INT NOT NULL"), ("v", "STRING")], primary_key=["k"], **options)
+    table = tc.open_catalog(tmp_path.as_uri()).table(NAME)
+    log = paimon.table(tmp_path, f"{NAME}$audit_log")
+    for number in range(2):
+        theirs.write([["+I", 1, "a"], ["+I", number, "b"]])
+        theirs.write([["+I", 1, "c"], ["-D", 0, "b"]])
+        newest = table.latest_snapshot().id
+        for mode in ("delta", "diff", "auto"):
+            asked = {
+                "incremental_between": f"1,{newest}",
+                "incremental_between_scan_mode": mode,
+            }
+            wanted = [row[1:] for row in log.read(**asked)]
+            agree(table.changes(after=1, to=newest, mode=mode).to_arrow(), wanted)
+        assert len(theirs.changes(1, newest)) > len(table.changes(after=1).to_arrow())
+        for name in ("files", "file_key_ranges", "partitions", "buckets"):
+            listed = table.system(name).to_arrow()
+            named = paimon.table(tmp_path, f"{NAME}${name}")
+            assert listed.column_names == [column for column, _ in named.columns()]
+            told = [[str(c).replace("file:///", "/") for c in row] for row in judged(listed)]
+            assert told == [[str(c) for c in row] for row in named.read()], name
+        table.compact("full")

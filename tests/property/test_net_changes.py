@@ -123,12 +123,24 @@ def test_a_list_that_grew_is_not_the_same() -> None:
 @given(states, states)
 def test_states_differ_as_two_dictionaries_do(before: State, after: State) -> None:
     wanted = []
+    was, now = (
+        {k: (kind[0], cells) for k, (kind, cells) in side.items()} for side in (before, after)
+    )
     for k in sorted({*before, *after}):
-        if k in after and before.get(k) != after[k]:
+        if k in after and was.get(k) != now[k]:
             wanted.append((after[k][0], k, *after[k][1]))
         elif k not in after and before[k][0][0] == "+":
             wanted.append(("-D", k, *before[k][1]))
     assert plain(state_changes(as_table(before, 1), as_table(after, 2), ["k"])) == wanted
+
+
+def test_a_row_that_is_added_in_another_kind_is_the_same() -> None:
+    cells = (1, "a", None, None, None)
+    kinds = ("+I", "+U", "-U", "-D")
+    was = as_table({k: (kind, cells) for k, kind in enumerate(kinds)}, 1)
+    now = as_table({k: (kind, cells) for k, kind in enumerate(("+U", "-D", "-D", "+I"))}, 2)
+    found = plain(state_changes(was, now, ["k"]))
+    assert [row[:2] for row in found] == [("-D", 1), ("+I", 3)]
 
 
 def test_states_compare_floats_as_stored() -> None:

@@ -169,14 +169,19 @@ class ChangePlanner:
     where: Bound | None = None
 
     def plan(self, asked: ChangeRange) -> ScanPlan:
-        """The splits of the snapshots in ``asked``, in their order."""
+        """The splits of the snapshots in ``asked``, in their order.
+
+        Rows that still wait in the postpone bucket are left out: only streams have them before a
+        compaction gives them their buckets.
+        """
         pruner = self._pruner()
         timeline = TableTimeline(self.access)
         splits: list[Split] = []
         for id in range(asked.after + 1, asked.to + 1):
             name, size = reads_of(timeline.delivered(id), asked.mode)
             metas = self.access.metadata.manifest_list(name, size)
-            splits += self._splits(pruner, id, metas, with_deleted=False)
+            made = self._splits(pruner, id, metas, with_deleted=False)
+            splits += [split for split in made if split.bucket >= 0]
         return ScanPlan(tuple(splits), pruner.explain())
 
     def one(self, id: int, step: Deliver) -> ScanPlan:

@@ -23,7 +23,8 @@ from table_core.errors import (
 )
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import array_of, decode_row
-from table_core.options import keys_files, keys_scan
+from table_core.ondisk.data_file import FileSource
+from table_core.options import keys_files, keys_merge, keys_scan
 from table_core.schema.projection import project
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
 from table_core.storage.data_format import WHOLE, Part, Probe, Wanted, row_bits
@@ -136,6 +137,7 @@ class FileReader:
         deleted = self.deletions(file.file_name) if self.deletions else None
         counts = deleted is not None or self.positions
         keep = self.prunes(file.schema_id) if self.prunes and not counts else None
+        number = self._number(file)
         try:
             batches = format_for(file.format).read(
                 access.storage,
@@ -153,7 +155,7 @@ class FileReader:
             first = 0
             for batch in batches:
                 kept = None if deleted is None else _kept(batch.num_rows, deleted, first)
-                rows = self._assemble(projection.apply, batch)
+                rows = self._assemble(projection.apply, batch, number)
                 if self.positions:
                     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
                     rows = rows.append_column(POSITION_COLUMN, pa.array(numbers))
@@ -180,12 +182,34 @@ class FileReader:
             return None
         return Probe(projection.file_fields, lambda rows: matches(projection.apply(rows)))
 
-    def _assemble(self, apply: Callable[[Any], Any], rows: pa.RecordBatch) -> pa.RecordBatch:
+    def _number(self, file: DataFile) -> pa.Scalar | None:
+        """The sequence number of all rows of ``file``; None: each has its own.
+
+        Raises:
+            CorruptFileError: rows are ordered by snapshot, and nothing says where the file is from.
+        """
+        if not self.system or not self.access.options.get(keys_merge.SEQUENCE_SNAPSHOT_ORDERING):
+            return None
+        if file.file_source is None:
+            raise CorruptFileError(
+                f"{file.file_name} has no _FILE_SOURCE, without which the versions of a row are not "
+                "ordered by snapshot (sequence.snapshot-ordering)",
+                path=file.file_name,
+            )
+        appended = file.file_source is FileSource.APPEND
+        return pa.scalar(file.max_sequence_number, pa.int64()) if appended else None
+
+    def _assemble(
+        self, apply: Callable[[Any], Any], rows: pa.RecordBatch, number: pa.Scalar | None
+    ) -> pa.RecordBatch:
         """Put projected columns, constants and system columns in the order of ``schema``."""
         projected = apply(rows)
         columns = []
         if self.system:
-            columns = [rows.column(SEQUENCE_COLUMN), rows.column(KIND_COLUMN)]
+            numbers = rows.column(SEQUENCE_COLUMN)
+            if number is not None:
+                numbers = pa.repeat(number, rows.num_rows)
+            columns = [numbers, rows.column(KIND_COLUMN)]
         for column in self.fields:
             constant = self._constants.get(column.name)
             if constant is None:

@@ -22,6 +22,7 @@ from table_core.datatypes.row_kind import (
     ROW_KIND_COLUMN,
     SEQUENCE_COLUMN,
 )
+from table_core.errors import UnsupportedFeatureError
 from table_core.lsm.overlap import sections
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
@@ -29,7 +30,7 @@ from table_core.merge.kway import merge_runs
 from table_core.merge.sort import is_retract
 from table_core.ondisk import layout
 from table_core.ondisk.deletion_vector import DeletionRange, decode_index_file
-from table_core.options import keys_files, keys_merge, keys_scan
+from table_core.options import keys_files, keys_identity, keys_merge, keys_scan
 from table_core.predicate.bound import AllOf, conjuncts
 from table_core.predicate.by_stats import equal_values, may_match
 from table_core.predicate.to_arrow import mask
@@ -199,7 +200,17 @@ class SplitReader:
         """Merged sections, in key order, retracts and all.
 
         Without ``with_system`` files that hold no retracts may come without kinds.
+
+        Raises:
+            UnsupportedFeatureError: the files are not in the order of the key.
         """
+        if self.access.options.get(keys_identity.PK_CLUSTERING_OVERRIDE):
+            raise UnsupportedFeatureError(
+                f"{self.access.name} has pk-clustering-override=true: its files are not in the order "
+                "of the key, and cannot be merged or compared; compact the table, and read its "
+                "state or its changelog",
+                feature="pk-clustering-override",
+            )
         schema = self.access.schema
         engine = engine_for(schema)
         names = set(engine.required_columns([f.name for f in self._needed]))

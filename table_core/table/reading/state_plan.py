@@ -11,7 +11,7 @@ from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.options import keys_commit, keys_files, keys_merge, keys_scan
+from table_core.options import keys_commit, keys_files, keys_scan, keys_write
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
@@ -128,7 +128,13 @@ def index_entries(access: TableAccess, snapshot: Snapshot) -> list[IndexEntry]:
 
 
 def deletions_of(access: TableAccess, snapshot: Snapshot) -> dict[str, DeletionRef] | None:
-    """Where the deletion vector of each data file lies, None if the table has none."""
+    """Where the deletion vector of each data file lies, None if the table has none.
+
+    Paimon leaves out of account those of a table whose vectors are switched off
+    (``deletion-vectors.modifiable``), and shows what they marked.
+    """
+    if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
+        return None
     found = index_entries(access, snapshot)
     return deletion_refs(found) if found else None
 
@@ -212,12 +218,6 @@ def refuse_unreadable(access: TableAccess) -> None:
             f"{access.name} has data-evolution.enabled=true: one row lies in several files, which "
             "this release does not put together",
             feature="data-evolution",
-        )
-    if access.options.get(keys_merge.SEQUENCE_SNAPSHOT_ORDERING):
-        raise UnsupportedFeatureError(
-            f"{access.name} has sequence.snapshot-ordering=true: this release does not order the "
-            "versions of a row by snapshot",
-            feature="sequence.snapshot-ordering",
         )
     misplaced = misplacing(access.options, on_scan=True)
     if misplaced is not None:

@@ -17,7 +17,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.binary_row import decode_row
 from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
-from table_core.options import keys_files
+from table_core.options import keys_files, keys_write
 from table_core.scan.prune import value_ranges
 from table_core.table.reading.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
@@ -76,7 +76,7 @@ def files(access: TableAccess) -> pa.Table:
         ("write_cols", pa.list_(_TEXT), True),
     ]
     rows = []
-    for entry in live_files(access):
+    for entry in placed_files(access):
         file = entry.file
         low, high = _key_texts(access, file)
         nulls, lows, highs = _value_texts(access, file)
@@ -128,7 +128,7 @@ def file_key_ranges(access: TableAccess) -> pa.Table:
                 *_key_texts(access, e.file),
                 e.file.first_row_id,
             )
-            for e in live_files(access)
+            for e in placed_files(access)
         ),
     )
 
@@ -188,9 +188,9 @@ def partitions(
         ("deleted_record_count", _LONG, True),
     ]
     deleted = _deleted_rows(access)
-    times = _newest(access, lambda e: e.partition)
+    times = _newest(access, lambda e: e.partition if e.bucket >= 0 else None)
     rows = []
-    for partition, group in _grouped(live_files(access), lambda e: e.partition).items():
+    for partition, group in _grouped(placed_files(access), lambda e: e.partition).items():
         rows.append(
             (
                 name(access, partition),
@@ -233,6 +233,11 @@ def live_files(access: TableAccess) -> list[ManifestEntry]:
     return access.live_entries(access.metadata.head())
 
 
+def placed_files(access: TableAccess) -> list[ManifestEntry]:
+    """The live entries but those whose rows still wait for their buckets."""
+    return [entry for entry in live_files(access) if entry.bucket >= 0]
+
+
 def _grouped(
     entries: Iterable[ManifestEntry], key: Callable[[ManifestEntry], Any]
 ) -> Mapping[Any, list[ManifestEntry]]:
@@ -248,7 +253,7 @@ def _sums(group: Sequence[ManifestEntry]) -> tuple[int, int, int]:
 
 
 def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping[Any, int]:
-    """The latest creation of a file that manifests still speak of, also of those taken out since."""
+    """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
     found: dict[Any, int] = {}
     metadata, head = access.metadata, access.metadata.head()
     for meta in metadata.data_manifests(head) if head else []:
@@ -368,9 +373,11 @@ def _java_text(type_: Any, value: Any) -> str:
 
 
 def _deleted_rows(access: TableAccess) -> dict[bytes, int]:
-    """Rows that deletion vectors mark, by partition."""
-    head = access.metadata.head()
+    """Rows that deletion vectors mark, by partition; none where vectors are switched off."""
     found: dict[bytes, int] = defaultdict(int)
+    if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
+        return found
+    head = access.metadata.head()
     for entry in index_entries(access, head) if head else []:
         found[entry.partition] += sum(r.cardinality or 0 for r in entry.ranges or ())
     return found
