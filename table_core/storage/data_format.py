@@ -93,7 +93,7 @@ WHOLE: Final = Part(0, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which rows of a file are wanted."""
+    """What is wanted of a file."""
 
     keep: Keep | None = None
     """Rows in ranges that it refuses may be left out."""
@@ -101,6 +101,8 @@ class Wanted:
     """Rows where it finds no match may be left out."""
     part: Part = WHOLE
     """All parts of a file, in order, give its rows in order."""
+    beside: bool = False
+    """Whether enough others read at the same time, so that more threads would be in their way."""
 
 
 ALL: Final = Wanted()

@@ -103,7 +103,10 @@ class ParquetFormat:
                 batches = span_batches(reader, spans, names)
             else:
                 batches = reader.iter_batches(
-                    size, row_groups=groups, columns=names, use_threads=reader is file
+                    size,
+                    row_groups=groups,
+                    columns=names,
+                    use_threads=reader is file and not wanted.beside,
                 )
             while True:
                 with decoding(storage, path):

@@ -74,6 +74,8 @@ class FileReader:
     batch_bytes: int | None = None
     large: bool = False
     """Whether rows whose bytes are known beforehand come in large batches, up to that."""
+    beside: bool = False
+    """See ``Wanted``."""
     probed: tuple[Field, ...] = ()
     matches: Callable[[pa.RecordBatch], Any] | None = None
     _constants: dict[str, Any] = field(init=False, default_factory=dict)
@@ -150,6 +152,7 @@ class FileReader:
                     keep=keep,
                     probe=None if counts else self._probe(file, file_schema),
                     part=part,
+                    beside=self.beside,
                 ),
             )
             first = 0

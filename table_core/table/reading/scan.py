@@ -94,6 +94,13 @@ class _Readers:
         schema = self.schema()
         return (table.cast(schema) for table in self.others[split.branch].read(split))
 
+    def beside(self) -> _Readers:
+        """The same where many splits are read at the same time."""
+        own = self.own
+        return (
+            replace(self, own=replace(own, beside=True)) if isinstance(own, SplitReader) else self
+        )
+
     def parts(self, split: Split) -> list[Iterator[pa.Table]]:
         """The rows of ``split``, in order, as parts that may be read beside one another."""
         if split.branch is None and isinstance(self.own, SplitReader):
@@ -172,7 +179,9 @@ class Scan:
         """All rows as one table."""
         if self._limit is not None:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
-        parts = [part for split in self._plan.splits for part in self._reader.parts(split)]
+        splits = self._plan.splits
+        reader = self._reader.beside() if len(splits) >= 2 * _THREADS else self._reader
+        parts = [part for split in splits for part in reader.parts(split)]
         if len(parts) < 2:
             tables = list(chain.from_iterable(parts))
         else:

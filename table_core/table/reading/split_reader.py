@@ -96,6 +96,8 @@ class SplitReader:
     """Whether options may have files left out that fail: not where rows are written again."""
     with_number: bool = False
     """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
+    beside: bool = False
+    """Whether enough other splits are read at the same time to keep all cores busy."""
     _needed: tuple[Field, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -270,6 +272,7 @@ class SplitReader:
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),
             large=large,
+            beside=self.beside,
             probed=() if points is None else self._stored_fields(points),
             matches=None if points is None else partial(mask, points),
         )
