@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from table_core.errors import DataError
 from table_core.merge.arrays import empty
-from table_core.merge.fold_value import Steady, present, refuse_retracts
+from table_core.merge.fold_value import OfColumn, present, refuse_retracts
 from table_core.merge.ordinal import ordinals, validity
 from table_core.merge.places import set_bits, taken
 
@@ -90,11 +90,10 @@ def _narrow_decimals(
     return pa.Array.from_buffers(type_, len(values), [set_bits(valid), pa.py_buffer(body)])
 
 
-@dataclass(frozen=True, slots=True)
-class Sum(Steady):
+class Sum(OfColumn):
     """``sum``: null counts nothing; what is taken away counts negative."""
 
-    column: str
+    __slots__ = ()
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
@@ -240,10 +239,9 @@ def _exact_sum(
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme(Steady):
+class Extreme(OfColumn):
     """``min`` and ``max`` in Paimon's order; null counts nothing."""
 
-    column: str
     greatest: bool
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
@@ -269,11 +267,10 @@ def _bools(column: pa.Array, groups: Groups, operation: Any, neutral: int) -> pa
     return pa.array(result.astype(np.bool_), mask=~some)
 
 
-@dataclass(frozen=True, slots=True)
-class Both(Steady):
+class Both(OfColumn):
     """``bool_and``: null counts nothing."""
 
-    column: str
+    __slots__ = ()
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
@@ -281,11 +278,10 @@ class Both(Steady):
         return _bools(column, groups, np.minimum, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Either(Steady):
+class Either(OfColumn):
     """``bool_or``: null counts nothing."""
 
-    column: str
+    __slots__ = ()
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""

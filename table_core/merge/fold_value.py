@@ -29,6 +29,7 @@ __all__ = [
     "KeyColumn",
     "LastNonNull",
     "LastValue",
+    "OfColumn",
     "Pick",
     "Steady",
     "picked",
@@ -91,10 +92,25 @@ class Steady(ABC):  # noqa: B024
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True)
+class OfColumn(
+    Steady
+):  # its kinds are no dataclasses of their own: to make one takes a millisecond
+    """A fold that names its column where it cannot do what is asked."""
+
+    column: str
+
+
 class Pick(Steady):
     """A fold whose result is one of the values, so that only it need be gathered."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
     @abstractmethod
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
@@ -108,18 +124,20 @@ class Pick(Steady):
         return taken(column, self.at(present(column), groups))
 
 
-@dataclass(frozen=True, slots=True)
 class KeyColumn(Pick):
     """A column of the primary key: the same in every version."""
+
+    __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """The newest version's value."""
         return np.where(groups.stops > groups.starts, groups.stops - 1, -1)
 
 
-@dataclass(frozen=True, slots=True)
 class LastValue(Pick):
     """``last_value``: the newest, also null; null after a retract."""
+
+    __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """See the class."""
@@ -130,9 +148,10 @@ class LastValue(Pick):
         return np.where(wanted, at, -1)
 
 
-@dataclass(frozen=True, slots=True)
 class LastNonNull(Pick):
     """``last_non_null_value``: the newest that is not null; a retract of a value clears it."""
+
+    __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
         """See the class."""
@@ -144,11 +163,10 @@ class LastNonNull(Pick):
         return at
 
 
-@dataclass(frozen=True, slots=True)
-class FirstValue(Pick):
+class FirstValue(OfColumn, Pick):
     """``first_value``: the oldest, also null."""
 
-    column: str
+    __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
         """See the class.  A removed row that starts a group gives way unless it was primed."""
@@ -158,11 +176,10 @@ class FirstValue(Pick):
         return np.where(groups.gives_way & (lengths > 1), at + 1, at)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstNonNull(Pick):
+class FirstNonNull(OfColumn, Pick):
     """``first_non_null_value``: the oldest that is not null."""
 
-    column: str
+    __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
         """See the class.  A removed row that starts a group gives way unless it was primed."""

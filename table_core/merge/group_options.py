@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import OptionError
 from table_core.merge.functions import LAST_NON_NULL, fold_of, function_of
-from table_core.merge.sequence_group import SequenceGroup
 from table_core.options import keys_merge, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.merge.fold_value import Fold
+    from table_core.merge.sequence_group import SequenceGroup
     from table_core.schema.table_schema import TableSchema
 
 __all__ = ["groups_of"]
@@ -55,6 +55,10 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
                 value=function,
             )
         folds[field.name] = fold_of(field, function, schema.options)
+    if not given:
+        return ()
+    from table_core.merge.sequence_group import SequenceGroup
+
     return tuple(
         SequenceGroup(
             fields,

@@ -7,7 +7,7 @@ Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +20,13 @@ from table_core.merge.fold_value import LastNonNull, picked
 from table_core.merge.inserts import all_inserts, folded_inserts
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined
-from table_core.merge.sequence_group import History, SequenceGroup, from_removal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from table_core.merge.sequence_group import History, SequenceGroup
     from table_core.merge.sort import KeyOrder
 
 __all__ = ["PartialUpdate"]
@@ -71,6 +71,8 @@ class PartialUpdate:
         folds = dict.fromkeys(rows.column_names, LastNonNull())
         if not self.groups and all_inserts(rows, folds):
             return folded_inserts(rows, runs, folds)
+        from table_core.merge.sequence_group import History
+
         versions = runs.versions_of(several)
         kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
         groups = Groups.of_lengths(runs.lengths[several], (kinds & 1).astype(np.bool_))
@@ -98,6 +100,8 @@ class PartialUpdate:
         kinds: npt.NDArray[np.int8],
     ) -> tuple[History, npt.NDArray[np.bool_]]:
         """What counts of each key's versions, and whether its last one removes the record."""
+        from table_core.merge.sequence_group import History, from_removal
+
         retract = ~groups.adds()
         seed = np.zeros(len(versions), np.bool_)
         seed[groups.starts] = retract[groups.starts]
@@ -127,9 +131,7 @@ class PartialUpdate:
         for group in self.groups:
             if here.issuperset(group.fields):
                 present = tuple(name for name in group.protected if name in here)
-                result |= SequenceGroup(group.fields, present, group.removes, group.folds).fold(
-                    history
-                )
+                result |= replace(group, protected=present).fold(history)
         free = _without_retracts(history) if history.retract.any() else history
         versions = Groups(free.groups.starts, free.groups.stops)
         for name in here - result.keys() - {KIND_COLUMN, SEQUENCE_COLUMN}:
@@ -142,11 +144,11 @@ def _without_retracts(history: History) -> History:
     """Only added versions and seeds."""
     kept = ~history.retract | history.seed
     lengths = np.bincount(history.groups.ids[kept], minlength=len(history.groups.starts))
-    return History(
-        history.rows,
-        history.versions[kept],
-        Groups.of_lengths(lengths.astype(np.int64)),
-        history.retract[kept],
-        history.seed[kept],
-        history.quiet_seed[kept],
+    return replace(
+        history,
+        versions=history.versions[kept],
+        groups=Groups.of_lengths(lengths.astype(np.int64)),
+        retract=history.retract[kept],
+        seed=history.seed[kept],
+        quiet_seed=history.quiet_seed[kept],
     )
