@@ -13,8 +13,8 @@ import pyarrow as pa
 
 __all__ = ["check_values"]
 
-_ROWS_AT_ONCE: Final = 1 << 16
-"""Few enough for temporary arrays to stay in the cache of a core."""
+_ROWS_AT_ONCE: Final = 1 << 13
+"""Few enough for temporary arrays to lie in memory that malloc keeps: more is mapped anew each time."""
 _DIGITS_MAX: Final = 18
 """Decimals of so many digits fit the lower of their two words."""
 _HIGH_BITS: Final = np.uint64(0x8080808080808080)
