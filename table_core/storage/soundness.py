@@ -13,8 +13,8 @@ import pyarrow as pa
 
 __all__ = ["check_values"]
 
-_ROWS_AT_ONCE: Final = 1 << 16
-"""Few enough for temporary arrays to stay in the cache of a core."""
+_ROWS_AT_ONCE: Final = 1 << 13
+"""Few enough for temporary arrays to lie in memory that malloc keeps: more is mapped anew each time."""
 _DIGITS_MAX: Final = 18
 """Decimals of so many digits fit the lower of their two words."""
 _HIGH_BITS: Final = np.uint64(0x8080808080808080)
@@ -60,10 +60,9 @@ def _is_within(column: Any, bound: int) -> bool:
     words = words[2 * column.offset : 2 * (column.offset + len(column))]
     for first in range(0, len(words), 2 * _ROWS_AT_ONCE):
         part = words[first : first + 2 * _ROWS_AT_ONCE]
-        low, high = part[::2].copy(), part[1::2]
-        if not -bound < low.min() <= low.max() < bound:
+        if not -bound < part.min() <= part.max() < bound:
             return False
-        low >>= 63  # the sign, in every bit: so is the upper word of a value that fits the lower
-        if (low != high).any():
+        # The upper word of a value that fits the lower one is its sign, in every bit.
+        if (part[::2] >> 63 != part[1::2]).any():
             return False
     return True

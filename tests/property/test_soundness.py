@@ -64,10 +64,11 @@ def test_it_finds_what_arrow_finds(column):
     assert passes(lambda: check_values(column)) == passes(lambda: column.validate(full=True))
 
 
-@pytest.mark.parametrize("wrong", [0, 70_000, 199_999])
-def test_it_looks_at_every_part_of_a_long_column(wrong):
+@pytest.mark.parametrize("at", [0, 70_000, 199_999])
+@pytest.mark.parametrize("wrong", [10**5, -(10**5), 1 << 64, -(1 << 64), (1 << 64) - 1])
+def test_it_looks_at_every_part_of_a_long_column(at, wrong):
     words = np.zeros(400_000, np.int64)
-    words[2 * wrong + 1] = -1
+    words[2 * at : 2 * at + 2] = np.frombuffer(wrong.to_bytes(16, "little", signed=True), np.int64)
     column = pa.Array.from_buffers(pa.decimal128(5, 0), 200_000, [None, pa.py_buffer(words)])
     with pytest.raises(pa.ArrowInvalid, match="does not fit in precision"):
         check_values(column)

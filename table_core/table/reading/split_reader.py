@@ -56,9 +56,9 @@ __all__ = ["RowForm", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
-_PART_ROWS: Final = 1 << 20
+_PART_ROWS: Final = 1 << 19
 _PART_BYTES: Final = 1 << 25
-"""A part of a file that is read by itself has at least so many rows or bytes."""
+"""A part of a file that is read by itself has at most so many rows and bytes."""
 _SPLITS_AT_ONCE: Final = 4
 """A scan that is read as a whole reads so many."""
 
@@ -139,7 +139,7 @@ class SplitReader:
         """Large files are cut, but not where there is a condition: it is looked at once a file."""
         if self.where is not None or self._forgives_any:
             return (WHOLE,)
-        count = max(1, file.row_count // _PART_ROWS, file.file_size // _PART_BYTES)
+        count = max(1, -(-file.row_count // _PART_ROWS), -(-file.file_size // _PART_BYTES))
         return [Part(number, count) for number in range(count)]
 
     def _shown(self, tables: Iterable[pa.Table], split: Split) -> Iterator[pa.Table]:
