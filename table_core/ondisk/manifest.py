@@ -130,19 +130,20 @@ def decode_manifest(
     body: bytes,
     *,
     path: str,
+    count: int | None = None,
     keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None,
     lean: bool = False,
 ) -> list[ManifestEntry]:
-    """The entries of the manifest file ``body``, in order.
+    """The entries of the manifest file ``body``, in order; ``count`` of them if that is known.
 
     ``keep`` is asked about many entries at a time, and leaves them out before they are made.
     ``lean``: files have no keys, bounds and statistics, for those who only count and delete.
 
     Raises:
-        CorruptFileError: damaged, or no manifest.
+        CorruptFileError: damaged, no manifest, or another one.
         UnsupportedFeatureError: a version other than 2.
     """
-    container, unknown = _opened(body, path)
+    container, unknown = _opened(body, path, count)
     if keep is not None:
         heads = find_heads(container)
         if heads is not None and _are_plain(heads):
@@ -186,13 +187,13 @@ def _kept(
     ]
 
 
-def decode_file_columns(body: bytes, *, path: str) -> FileColumns:
-    """The entries of the manifest file ``body`` as columns.
+def decode_file_columns(body: bytes, *, path: str, count: int | None = None) -> FileColumns:
+    """The entries of the manifest file ``body`` as columns; ``count`` of them if that is known.
 
     Raises:
         CorruptFileError, UnsupportedFeatureError: as ``decode_manifest``.
     """
-    container, _ = _opened(body, path)
+    container, _ = _opened(body, path, count)
     return FileColumns.gathered(_counted(container, path))
 
 
@@ -223,9 +224,11 @@ def _counted(container: Container, path: str) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def _opened(body: bytes, path: str) -> tuple[Container, tuple[str, ...]]:
+def _opened(body: bytes, path: str, count: int | None) -> tuple[Container, tuple[str, ...]]:
     """The container, and the members of ``_FILE`` that this release does not know."""
     container = open_container(body, path=path)
+    if count not in {None, container.count}:
+        raise corrupt(path, f"{container.count} entries, where its manifest list says {count}")
     problems, unknown = _judged(container.metadata["avro.schema"])
     if problems:
         raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=list(problems))
