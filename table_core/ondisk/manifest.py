@@ -130,20 +130,19 @@ def decode_manifest(
     body: bytes,
     *,
     path: str,
-    count: int | None = None,
     keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None,
     lean: bool = False,
 ) -> list[ManifestEntry]:
-    """The entries of the manifest file ``body``, in order; ``count`` of them if that is known.
+    """The entries of the manifest file ``body``, in order.
 
     ``keep`` is asked about many entries at a time, and leaves them out before they are made.
     ``lean``: files have no keys, bounds and statistics, for those who only count and delete.
 
     Raises:
-        CorruptFileError: damaged, no manifest, or another one.
+        CorruptFileError: damaged, or no manifest.
         UnsupportedFeatureError: a version other than 2.
     """
-    container, unknown = _opened(body, path, count)
+    container, unknown = _opened(body, path)
     if keep is not None:
         heads = find_heads(container)
         if heads is not None and _are_plain(heads):
@@ -187,13 +186,13 @@ def _kept(
     ]
 
 
-def decode_file_columns(body: bytes, *, path: str, count: int | None = None) -> FileColumns:
-    """The entries of the manifest file ``body`` as columns; ``count`` of them if that is known.
+def decode_file_columns(body: bytes, *, path: str) -> FileColumns:
+    """The entries of the manifest file ``body`` as columns.
 
     Raises:
         CorruptFileError, UnsupportedFeatureError: as ``decode_manifest``.
     """
-    container, _ = _opened(body, path, count)
+    container, _ = _opened(body, path)
     return FileColumns.gathered(_counted(container, path))
 
 
@@ -224,11 +223,9 @@ def _counted(container: Container, path: str) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def _opened(body: bytes, path: str, count: int | None) -> tuple[Container, tuple[str, ...]]:
+def _opened(body: bytes, path: str) -> tuple[Container, tuple[str, ...]]:
     """The container, and the members of ``_FILE`` that this release does not know."""
     container = open_container(body, path=path)
-    if count not in {None, container.count}:
-        raise corrupt(path, f"{container.count} entries, where its manifest list says {count}")
     problems, unknown = _judged(container.metadata["avro.schema"])
     if problems:
         raise CorruptFileError(f"{path}: {'; '.join(problems)}", path=path, problems=list(problems))

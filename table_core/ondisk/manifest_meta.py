@@ -34,8 +34,3 @@ class ManifestMeta:
     max_row_id: int | None = None
     extra: Mapping[str, object] = field(default_factory=dict, compare=False)
     """Members that this release does not know."""
-
-    @property
-    def num_entries(self) -> int:
-        """How many entries the manifest has."""
-        return self.num_added_files + self.num_deleted_files

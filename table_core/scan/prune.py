@@ -185,7 +185,7 @@ class Pruner:
             return False
         if self._where is None or not self._types:
             return True
-        rows = meta.num_entries
+        rows = meta.num_added_files + meta.num_deleted_files
         stats = decode_stats(
             meta.partition_stats, self._schema.partition_fields, path=meta.file_name
         )

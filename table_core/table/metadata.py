@@ -253,11 +253,11 @@ class Metadata:
         A manifest that is asked for again is decoded whole, and remembered.
         """
         path, size = layout.manifest_path(meta.file_name), meta.file_size
-        key, count = (self.storage.uri, path), meta.num_entries
+        key = (self.storage.uri, path)
         if keep is not None and _MANIFESTS.is_new(key):
-            return decode_manifest(self.named_file(path, size), path=path, count=count, keep=keep)
+            return decode_manifest(self.named_file(path, size), path=path, keep=keep)
         found: list[ManifestEntry] = _MANIFESTS.get(
-            key, lambda: decode_manifest(self.named_file(path, size), path=path, count=count)
+            key, lambda: decode_manifest(self.named_file(path, size), path=path)
         )
         return found
 
@@ -270,17 +270,14 @@ class Metadata:
         known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
         if known is not None:
             return known
-        body = self.named_file(path, meta.file_size)
-        return decode_manifest(body, path=path, count=meta.num_entries, lean=True)
+        return decode_manifest(self.named_file(path, meta.file_size), path=path, lean=True)
 
     def file_columns(self, meta: ManifestMeta) -> FileColumns:
         """The entries of a manifest as columns."""
         path, size = layout.manifest_path(meta.file_name), meta.file_size
         found: FileColumns = _COLUMNS.get(
             (self.storage.uri, path),
-            lambda: decode_file_columns(
-                self.named_file(path, size), path=path, count=meta.num_entries
-            ),
+            lambda: decode_file_columns(self.named_file(path, size), path=path),
         )
         return found
 
@@ -314,14 +311,15 @@ class Metadata:
 
         Raises:
             FilesExpiredError: it is gone, with its snapshot.
-            CorruptFileError: fewer than ``size`` bytes: Avro may be cut between blocks.
+            CorruptFileError: it has not ``size`` bytes: Avro may be cut between blocks, and another
+                file may lie in its place.
         """
         try:
             body = self.storage.read(path)
         except NotFoundError as error:
             raise FilesExpiredError.of(path) from error
-        if size is not None and len(body) < size:
-            problem = f"cut short: {len(body)} bytes of {size}"
+        if size not in {None, len(body)}:
+            problem = f"{len(body)} bytes instead of {size}"
             raise CorruptFileError(f"{path}: {problem}", path=path, problems=[problem])
         return body
 
@@ -334,6 +332,7 @@ class Metadata:
         return decode_hint(body)
 
     def _numbered(self, folder: str, prefix: str) -> list[int]:
-        names = (info.path.rpartition("/")[2] for info in self.storage.list(folder))
+        files = (info for info in self.storage.list(folder) if not info.is_dir)
+        names = (info.path.rpartition("/")[2] for info in files)
         found = (layout.numbered(name, prefix) for name in names)
         return sorted(id for id in found if id is not None)

@@ -137,7 +137,7 @@ class Performer:
         if self._held is not None and self._held[0] == name:
             return iter(self._held[1])
         metas = self.access.metadata.manifest_list(name)
-        if sum(m.num_entries for m in metas) <= _HELD_ENTRIES:
+        if sum(m.num_added_files + m.num_deleted_files for m in metas) <= _HELD_ENTRIES:
             self._held = (name, list(self._streamed(metas)))
             return iter(self._held[1])
         for _ in self._streamed(metas):

@@ -222,7 +222,7 @@ def _manifest_counts(access: TableAccess, head: Snapshot | None) -> dict[str, An
     return {
         "manifests": len(metas),
         "manifest_bytes": sum(meta.file_size for meta in metas),
-        "manifest_entries": sum(m.num_entries for m in metas),
+        "manifest_entries": sum(m.num_added_files + m.num_deleted_files for m in metas),
     }
 
 

@@ -56,8 +56,8 @@ def rewrite_manifests(access: TableAccess, *, dry_run: bool, commit: CommitAs) -
         details={
             "manifests_before": len(before),
             "manifests_after": len(after),
-            "entries_before": sum(m.num_entries for m in before),
-            "entries_after": sum(m.num_entries for m in after),
+            "entries_before": sum(m.num_added_files + m.num_deleted_files for m in before),
+            "entries_after": sum(m.num_added_files + m.num_deleted_files for m in after),
             "replayed": landed is not None,
         },
     )

@@ -16,7 +16,6 @@ import pytest
 import table_core as tc
 from table_core.ondisk.deletion_vector import decode_index_file, encode_index_file
 from table_core.ondisk.index_manifest import decode_index_manifest, encode_index_manifest
-from table_core.ondisk.manifest import decode_manifest
 
 SCHEMA = pa.schema([("n", pa.int64()), ("p", pa.string())])
 
@@ -109,8 +108,9 @@ def test_a_manifest_in_the_place_of_another() -> None:
     storage = table.access.storage
     one, three = sorted(
         (path for path in paths(table, "manifest/manifest-") if "list" not in path),
-        key=lambda path: len(decode_manifest(storage.read(path), path=path)),
+        key=lambda path: len(storage.read(path)),
     )
+    sizes = [str(len(storage.read(path))) for path in (three, one)]
     damaged = swapped(table, one, storage.read(three))
     reads = [
         lambda: damaged.read().to_arrow(),
@@ -119,7 +119,7 @@ def test_a_manifest_in_the_place_of_another() -> None:
         damaged.health,
     ]
     for read in reads:
-        assert blamed(read, one) == f"{one}: 3 entries, where its manifest list says 1"
+        assert blamed(read, one) == f"{one}: {' bytes instead of '.join(sizes)}"
 
 
 def deleting() -> tc.Table:
