@@ -97,8 +97,9 @@ class Snapshot:
                 known[attribute] = problems.need(document, key, want, want())
             else:
                 known[attribute] = problems.take(document, key, want)
-        if document.get("commitKind") not in set(CommitKind):
-            problems.add("commitKind", f"unknown value {document.get('commitKind')!r}")
+        kind = document.get("commitKind")
+        if isinstance(kind, str) and kind not in set(CommitKind):
+            problems.add("commitKind", f"unknown value {kind!r}")
         if type(document.get("id")) is int and known["id"] < FIRST_ID:
             problems.add("id", f"expected >= {FIRST_ID}, got {known['id']}")
         for prefix in ("snapshot-", "changelog-"):

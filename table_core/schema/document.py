@@ -64,6 +64,8 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
             f"{path}: schema version {version} is newer than {_VERSION}",
             feature=f"schema version {version}",
         )
+    if document.get("fields") == []:
+        problems.add("fields", "no columns")
     fields = []
     for at, member in enumerate(problems.need(document, "fields", list, [])):
         try:
