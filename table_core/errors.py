@@ -120,6 +120,15 @@ class FilesExpiredError(TableError):
 
     kind = ErrorKind.NOT_FOUND
 
+    @classmethod
+    def of(cls, path: str) -> FilesExpiredError:
+        """The error for the file ``path``, which the snapshot that is read names."""
+        return cls(
+            f"{path} is gone: its snapshot was expired while it was read; read a newer snapshot, "
+            "or raise 'snapshot.time-retained', or create a tag or a consumer",
+            path=path,
+        )
+
 
 class StorageUnavailableError(TableError):
     """The store did not answer, is full or failed.  Facts: ``path``, ``reason``."""

@@ -54,6 +54,13 @@ class Problems:
         value = self.take(document, key, want)
         return fallback if value is None else value
 
+    def as_named(self, document: Mapping[str, object], key: str, prefix: str) -> None:
+        """Record a fault if the file is ``<prefix><another number>``: then it is another's copy."""
+        number, name = document.get(key), self.path.rpartition("/")[2]
+        digits = name.removeprefix(prefix)
+        if name != digits and digits.isdigit() and type(number) is int and str(number) != digits:
+            self.add(key, f"{number} in the file of {digits}")
+
     def raise_if_any(self) -> None:
         """Raise ``CorruptFileError`` with every fault, or return if there is none."""
         if self.found:

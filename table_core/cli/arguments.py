@@ -82,8 +82,18 @@ def opened(
 
 
 def names(text: str | None) -> list[str] | None:
-    """A list that is separated by commas."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+    """A list that is separated by commas.
+
+    Raises:
+        ArgumentError: a name comes twice, which rows in text cannot show.
+    """
+    if text is None:
+        return None
+    found = [name.strip() for name in text.split(",")]
+    twice = sorted({name for name in found if found.count(name) > 1})
+    if twice:
+        raise ArgumentError(f"{', '.join(twice)} named twice", argument="columns", value=text)
+    return found
 
 
 def pairs(given: list[str] | None) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from table_core.cli import declare, output, rows, states, upkeep
 from table_core.cli.arguments import (
@@ -297,8 +298,8 @@ def main() -> None:
         if "--json" in sys.argv:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
         else:
-            console = Console(stderr=True, highlight=False)
-            console.print(f"[bold red]{error.kind}[/]: {error}", soft_wrap=True)
+            console = Console(stderr=True, highlight=False, emoji=False)
+            console.print(f"[bold red]{error.kind}[/]: {escape(str(error))}", soft_wrap=True)
             for key, value in error.facts.items():
                 console.print(f"  {key}: {value}", markup=False, soft_wrap=True)
         sys.exit(1)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import json
 import math
+import os
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -19,6 +21,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from table_core.errors import ArgumentError
+from table_core.storage.os_errors import table_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["show_changes", "show_records", "show_rows"]
 
 _SHOWN_ROWS: Final = 200
+_WIDE: Final = 100_000
 
 
 def show_records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
@@ -40,7 +44,7 @@ def show_records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row.values()))
-    Console().print(table if rows else "nothing")
+    _console(sys.stdout).print(table if rows else "nothing")
 
 
 def show_rows(scan: Scan, format: str, file: str | None) -> None:
@@ -52,7 +56,8 @@ def show_rows(scan: Scan, format: str, file: str | None) -> None:
     if format == "parquet":
         if file is None:
             raise ArgumentError("--format parquet needs -o FILE", argument="output")
-        _write_parquet(scan, file)
+        with _draft(Path(file)) as draft:
+            _write_parquet(scan, draft)
     elif format in _LINES:
         with _opened(file) as out:
             _LINES[format](scan.schema, scan.to_batches(), out)
@@ -76,8 +81,10 @@ def show_changes(tables: Iterable[pa.Table], format: str, limit: int | None) -> 
     """Tables as they come, each printed at once; ends after ``limit`` rows.
 
     Raises:
-        ArgumentError: a format that is no text.
+        ArgumentError: a format that is no text, or a negative limit.
     """
+    if limit is not None and limit < 0:
+        raise ArgumentError(f"--limit {limit} is negative", argument="limit", value=limit)
     if format not in {*_LINES, "table"}:
         raise ArgumentError(
             f"--format {format}: use table, json or csv", argument="format", value=format
@@ -102,10 +109,44 @@ def show_changes(tables: Iterable[pa.Table], format: str, limit: int | None) -> 
                 return
 
 
-def _opened(file: str | None) -> contextlib.AbstractContextManager[IO[str]]:
+@contextlib.contextmanager
+def _opened(file: str | None) -> Iterator[IO[str]]:
     if file is None:
-        return contextlib.nullcontext(sys.stdout)
-    return Path(file).open("w", encoding="utf-8", newline="")
+        yield sys.stdout
+        return
+    with _draft(Path(file)) as draft, draft.open("w", encoding="utf-8", newline="") as out:
+        yield out
+
+
+@contextlib.contextmanager
+def _draft(file: Path) -> Iterator[Path]:
+    """Where to write what becomes ``file`` when all of it is there; a pipe or device is written as it is.
+
+    Raises:
+        ArgumentError: there is no such folder, or ``file`` is one.
+        StorageUnavailableError, AccessDeniedError: it cannot be written.
+    """
+    target = file.resolve()
+    plain = target.is_file() or not target.exists()
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp") if plain else target
+    try:
+        yield draft
+        if plain:
+            draft.replace(target)
+    except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EISDIR}:
+            raise ArgumentError(
+                f"cannot write {file}: {os.strerror(error.errno)}",
+                argument="output",
+                value=str(file),
+            ) from error
+        raise table_error(
+            error, root=str(target.parent), path=target.name, action="write"
+        ) from error
+    finally:
+        if plain:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
 
 
 def _print_table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]], out: IO[str]) -> None:
@@ -114,10 +155,16 @@ def _print_table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]], out: IO[s
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*("" if value is None else _cell(value) for value in row.values()))
-    Console(file=out, markup=False).print(table)
+    _console(out).print(table)
 
 
-def _write_parquet(scan: Scan, file: str) -> None:
+def _console(out: IO[str]) -> Console:
+    """Shows texts as they are; lines are as long as they need to be where nobody looks."""
+    wide = None if out.isatty() or "COLUMNS" in os.environ else _WIDE
+    return Console(file=out, markup=False, emoji=False, highlight=False, width=wide)
+
+
+def _write_parquet(scan: Scan, file: Path) -> None:
     import pyarrow.parquet as pq  # noqa: TID251 - a file of the user's, not of the table
 
     with pq.ParquetWriter(file, scan.schema) as writer:

@@ -73,7 +73,7 @@ def from_text(array: pa.Array, target: Atomic) -> Any:
         except (ValueError, ArithmeticError) as error:
             row = encoded.indices.index(at).as_py()
             raise DataError(
-                f"{text!r} is no {target.root}: it was written while the column held text",
+                f"{text!r} cannot be read as {target.root}, though it is stored as text",
                 column="",
                 row=row,
                 value=text[:100],

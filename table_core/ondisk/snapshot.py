@@ -76,11 +76,11 @@ class Snapshot:
 
     @classmethod
     def from_json(cls, body: bytes, *, path: str) -> Snapshot:
-        """Decode ``body`` read from ``path`` (used only to say where a problem is).
+        """Decode ``body`` read from ``path``.
 
         Raises:
-            CorruptFileError: not JSON, or any member missing or of the wrong type.  All problems
-                are reported at once.
+            CorruptFileError: not JSON, any member missing or of the wrong type, or another number
+                than ``path`` has.  All problems are reported at once.
             UnsupportedFeatureError: a version newer than 3.
         """
         document = json_object(body, path=path)
@@ -97,10 +97,13 @@ class Snapshot:
                 known[attribute] = problems.need(document, key, want, want())
             else:
                 known[attribute] = problems.take(document, key, want)
-        if document.get("commitKind") not in set(CommitKind):
-            problems.add("commitKind", f"unknown value {document.get('commitKind')!r}")
+        kind = document.get("commitKind")
+        if isinstance(kind, str) and kind not in set(CommitKind):
+            problems.add("commitKind", f"unknown value {kind!r}")
         if type(document.get("id")) is int and known["id"] < FIRST_ID:
             problems.add("id", f"expected >= {FIRST_ID}, got {known['id']}")
+        for prefix in ("snapshot-", "changelog-"):
+            problems.as_named(document, "id", prefix)
         problems.raise_if_any()
         known["commit_kind"] = CommitKind(known["commit_kind"])
         extra = {k: v for k, v in document.items() if k not in _MEMBERS and k != "version"}

@@ -146,6 +146,11 @@ class _Binder:
             found = next((f for f in inside if f.name == step), None)
             if found is None:
                 names = [f.name for f in inside]
+                if not names:
+                    whole = ".".join(path[:at])
+                    raise PredicateError(
+                        f"{whole!r} is {_text(type_)}, which has no {step!r}", where=".".join(path)
+                    )
                 of = f" in {'.'.join(path[:at])!r}" if at else ""
                 raise PredicateError(
                     f"no column {step!r}{of}; there are {names}", where=".".join(path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
 from table_core.datatypes.text import parse_type
@@ -84,10 +84,23 @@ def _parsed(text: str) -> Any:
     try:
         return sqlglot.parse_one(text, dialect="spark")
     except (SqlglotError, RecursionError) as error:
-        what = re.sub(r"\x1b\[\d+m", "", str(error).splitlines()[0] if str(error) else "")
-        raise PredicateError(f"cannot read {text!r} as SQL: {what}", where=text) from error
+        raise PredicateError(f"cannot read {text!r} as SQL: {_fault(error)}", where=text) from error
     finally:
         logger.disabled = before
+
+
+def _fault(error: Exception) -> str:
+    """What the parser ran into, and where."""
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        what = str(first["description"])
+        if what.startswith("Required keyword"):
+            what = "something is missing"
+        return f"{what} at {first['highlight']!r} (line {first['line']}, column {first['col']})"
+    opened = re.search(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__))
+    if opened is not None:
+        return "{} is not closed (line {}, column {})".format(*opened.groups())
+    return "it ends too early" if isinstance(error, TokenError) else "it is nested too deep"
 
 
 class _Reader:
@@ -109,7 +122,7 @@ class _Reader:
         for kind, op in _COMPARISONS.items():
             if isinstance(node, kind):
                 return Compare(op, self.term(node.this), self.term(node.expression))
-        if isinstance(node, exp.Column | exp.Dot | exp.Boolean | exp.Null | exp.Cast | exp.Literal):
+        if isinstance(node, _TRUTHS):
             return Compare("=", self.term(node), Literal(value=True))
         raise self.refuse(node, "expected a condition such as a > 1")
 
@@ -190,7 +203,15 @@ class _Reader:
         for kind, op in _ARITHMETIC.items():
             if isinstance(node, kind):
                 return Arithmetic(op, self.term(node.this), self.term(node.expression))
+        if isinstance(node, (*_CONDITIONS, *_COMPARISONS)):
+            return self.truth(node)
         raise self.refuse(node)
+
+    def truth(self, node: Any) -> Term:
+        """A condition as a value: true, false or NULL."""
+        met = self.condition(node)
+        known = (met, Literal(value=True)), (Not(met), Literal(value=False))
+        return Case(known, Literal(None, _BOOLEAN))
 
     def column(self, node: Any) -> Term:
         path: list[str] = []
@@ -255,6 +276,10 @@ class _Reader:
         *values, last = [self.term(part) for part in (node.this, *node.expressions)]
         return Case(tuple((Not(IsNull(value)), value) for value in values), last)
 
+    def nullif(self, node: Any) -> Term:
+        value = self.term(node.this)
+        return Case(((Compare("=", value, self.term(node.expression)), Literal(None)),), value)
+
     def type(self, node: Any) -> DataType:
         name = node.this.name
         if name in _TEMPORAL:
@@ -296,4 +321,16 @@ _TERMS: Final[dict[Any, Callable[[_Reader, Any], Term]]] = {
     exp.Case: _Reader.case,
     exp.If: _Reader.case,
     exp.Coalesce: _Reader.coalesce,
+    exp.Nullif: _Reader.nullif,
 }
+_TRUTHS: Final = (
+    exp.Column,
+    exp.Dot,
+    exp.Boolean,
+    exp.Null,
+    exp.Cast,
+    exp.Case,
+    exp.If,
+    exp.Coalesce,
+)
+"""Values that may be conditions."""

@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-DeletionRef = tuple[str, int, int]
-"""Index file name, offset and length of the deletion vector of one data file."""
+DeletionRef = tuple[str, int, int, int | None]
+"""Index file name, and offset, length and count of the deletion vector of one data file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +101,8 @@ def deletion_refs(entries: Iterable[IndexEntry]) -> dict[str, DeletionRef]:
                 f"deletion vectors at {entry.external_path} lie outside the table",
                 feature="external index files",
             )
-        for reference in entry.ranges or ():
-            found[reference.file_name] = (entry.file_name, reference.offset, reference.length)
+        for r in entry.ranges or ():
+            found[r.file_name] = (entry.file_name, r.offset, r.length, r.cardinality)
     return found
 
 

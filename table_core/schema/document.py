@@ -49,10 +49,11 @@ def schema_to_json(schema: TableSchema) -> bytes:
 
 
 def schema_from_json(body: bytes, *, path: str) -> TableSchema:
-    """Decode ``body`` read from ``path`` (used only to say where a problem is).
+    """Decode ``body`` read from ``path``.
 
     Raises:
-        CorruptFileError: not JSON, or members missing or of the wrong type; all at once.
+        CorruptFileError: not JSON, members missing or of the wrong type, or another number than
+            ``path`` has; all at once.
         UnsupportedFeatureError: a version newer than 3.
     """
     document = json_object(body, path=path)
@@ -63,6 +64,8 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
             f"{path}: schema version {version} is newer than {_VERSION}",
             feature=f"schema version {version}",
         )
+    if document.get("fields") == []:
+        problems.add("fields", "no columns")
     fields = []
     for at, member in enumerate(problems.need(document, "fields", list, [])):
         try:
@@ -80,6 +83,7 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
         time_millis=problems.take(document, "timeMillis", int, 0) or 0,
         extra={k: v for k, v in document.items() if k not in _KNOWN},
     )
+    problems.as_named(document, "id", "schema-")
     for name in (*schema.partition_keys, *schema.primary_keys):
         if name not in schema.by_name:
             problems.add("fields", f"key column {name!r} is missing")
@@ -88,7 +92,7 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
 
 
 def _names(problems: Problems, document: dict[str, Any], key: str) -> tuple[str, ...]:
-    names = problems.take(document, key, list, []) or []
+    names: list[Any] = problems.need(document, key, list, [])
     if not all(isinstance(name, str) for name in names):
         problems.add(key, f"expected names, got {names!r}")
         return ()
@@ -97,7 +101,7 @@ def _names(problems: Problems, document: dict[str, Any], key: str) -> tuple[str,
 
 def _options(problems: Problems, document: dict[str, Any], version: int) -> dict[str, str]:
     """Stored options, with what old versions left out (spec 2.1)."""
-    options = dict(problems.take(document, "options", dict, {}) or {})
+    options: dict[str, Any] = dict(problems.need(document, "options", dict, {}))
     for key, value in options.items():
         if not isinstance(value, str):
             problems.add(f"options.{key}", f"expected text, got {value!r}")

@@ -107,11 +107,7 @@ def _carried_in(text: str) -> TableError | None:
 def _of_file(path: str, why: str, head: str) -> TableError:
     """What it means that Spark's own scan could not read the file at ``path``."""
     if "NOT_EXIST" in why or "NOT_FOUND" in why:
-        return FilesExpiredError(
-            f"{path} is gone: its snapshot was expired while it was read; read a newer snapshot, "
-            "or raise 'snapshot.time-retained', or create a tag or a consumer",
-            path=path,
-        )
+        return FilesExpiredError.of(path)
     problem = head[:_TAIL_MAX]
     return CorruptFileError(f"Spark cannot read {path}: {problem}", path=path, problems=[problem])
 

@@ -21,13 +21,13 @@ from table_core.ondisk.avro import (
     codec_named,
     container_blocks,
     container_head,
-    corrupt,
     open_blocks,
 )
 from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
 from table_core.storage.conform import misfit, missing_columns, written_table
 from table_core.storage.data_format import (
     ALL,
+    check_rows,
     close_quietly,
     decoding,
     encoding,
@@ -67,7 +67,7 @@ class AvroFormat:
         self,
         storage: Storage,
         path: str,
-        file_size: int,
+        row_count: int | None,
         fields: Sequence[Field],
         *,
         batch_rows: int,
@@ -76,14 +76,16 @@ class AvroFormat:
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``.  There are no statistics, and no parts.
 
-        A file that was cut between two blocks looks whole, so it must have ``file_size`` bytes.
+        A file that was cut between two blocks looks whole, so its rows are counted.
         """
         if wanted.part.number > 0:
             return
         with storage.open_input(path) as source, decoding(storage, path):
-            if (size := source.size()) < file_size:
-                raise corrupt(path, f"cut short: {size} bytes of {file_size}")
-            yield from _batches(source, path, fields, batch_rows, batch_bytes)
+            found = 0
+            for batch in _batches(source, path, fields, batch_rows, batch_bytes):
+                found += batch.num_rows
+                yield batch
+            check_rows(storage, path, found, row_count)
 
 
 def _batches(

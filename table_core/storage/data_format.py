@@ -37,6 +37,7 @@ __all__ = [
     "RangeStats",
     "Wanted",
     "WriterSettings",
+    "check_rows",
     "close_quietly",
     "decoding",
     "encoding",
@@ -206,7 +207,7 @@ class DataFormat(Protocol):
         self,
         storage: Storage,
         path: str,
-        file_size: int,
+        row_count: int | None,
         fields: Sequence[Field],
         *,
         batch_rows: int,
@@ -219,7 +220,8 @@ class DataFormat(Protocol):
         that cannot cut files gives all rows as the first part.
 
         Raises:
-            CorruptFileError: the file does not decode, or lacks a column.
+            CorruptFileError: the file does not decode, lacks a column, or has not ``row_count``
+                rows (where that is known): then it is cut, or another file.
             UnsupportedFeatureError: it holds what this release cannot represent.
         """
         ...
@@ -249,6 +251,13 @@ def rows_within(batch_bytes: int | None, rows: int, size: int, most: int) -> int
     if batch_bytes is None or not rows or not size:
         return most
     return max(1, min(most, batch_bytes * rows // size))
+
+
+def check_rows(storage: Storage, path: str, found: int, expected: int | None) -> None:
+    """Refuse ``found`` rows where the table, or the file's own footer, knows of ``expected``."""
+    if expected not in {None, found}:
+        what = f"{found} rows instead of {expected}"
+        raise CorruptFileError(f"{storage.uri}/{path}: {what}", path=path, problems=[what])
 
 
 @contextmanager

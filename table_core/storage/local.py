@@ -202,8 +202,14 @@ class LocalStorage:
 
     def open_input(self, path: str) -> Any:
         """An Arrow file for reading ``path``."""
+        target = self._at(path)
         with explained(self.uri, path, "read"):
-            return pa.OSFile(str(self._at(path)), "rb")
+            try:
+                return pa.OSFile(str(target), "rb")
+            except OSError as error:
+                if error.errno is None and target.is_dir():  # Arrow has its own words for it
+                    raise IsADirectoryError(errno.EISDIR, str(error)) from error
+                raise
 
     def open_output(self, path: str) -> Any:
         """An Arrow file for writing ``path``; durable after ``sync``."""

@@ -22,6 +22,7 @@ from table_core.options import parse
 from table_core.storage.conform import missing_columns, read_batch, written_table
 from table_core.storage.data_format import (
     ALL,
+    check_rows,
     close_quietly,
     decoding,
     encoding,
@@ -83,7 +84,7 @@ class OrcFormat:
         self,
         storage: Storage,
         path: str,
-        file_size: int,  # noqa: ARG002
+        row_count: int | None,
         fields: Sequence[Field],
         *,
         batch_rows: int,
@@ -96,6 +97,7 @@ class OrcFormat:
             with decoding(storage, path):
                 tail, file = _checked(source)
                 missing_columns(file.schema.names, fields, path=path)
+            check_rows(storage, path, file.nrows, row_count)
             if not fields:
                 yield from _bare_rows(file.nrows if wanted.part.number == 0 else 0, batch_rows)
                 return

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import misfit, missing_columns, read_batch
-from table_core.storage.data_format import ALL, decoding, row_bits, rows_within
+from table_core.storage.data_format import ALL, check_rows, decoding, row_bits, rows_within
 from table_core.storage.parquet_footer import read_chunk_stats
 from table_core.storage.parquet_spans import Span, find_spans, span_batches
 from table_core.storage.parquet_stats import row_group_ranges
@@ -70,7 +70,7 @@ class ParquetFormat:
         self,
         storage: Storage,
         path: str,
-        file_size: int,  # noqa: ARG002
+        row_count: int | None,
         fields: Sequence[Field],
         *,
         batch_rows: int,
@@ -81,6 +81,7 @@ class ParquetFormat:
         schema = arrow_schema(fields)
         names = schema.names
         with _opened(storage, path) as (source, file):
+            check_rows(storage, path, file.metadata.num_rows, row_count)
             with decoding(storage, path):
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
@@ -92,6 +93,7 @@ class ParquetFormat:
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
             size, reader, adapts = batch_rows, file, False
+            left = _rows(file, groups)
             if batch_bytes is not None:
                 with decoding(storage, path):
                     sizes = _stored_sizes(source, file, groups, names, batch_bytes)
@@ -112,12 +114,15 @@ class ParquetFormat:
                 with decoding(storage, path):
                     batch = next(batches, None)
                     if batch is None:
-                        return
+                        break
+                    left -= batch.num_rows
                     found = read_batch(batch, fields, schema, path=path)
                 if adapts and spans is None:
                     size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
                     reader.reader.set_batch_size(size)
                 yield found
+            if spans is None and left:  # Arrow ends where the first column does
+                check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
 
 
 @contextmanager
@@ -155,11 +160,15 @@ def _wanted_spans(
     file: Any, groups: Sequence[int], probe: Probe | None, columns: int, path: str
 ) -> list[Span] | None:
     """Where ``probe`` finds matches; None where looking does not pay."""
-    rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+    rows = _rows(file, groups)
     if probe is None or len(probe.fields) >= columns or rows < _PROBED_ROWS_MIN:
         return None
     spans = find_spans(file, groups, probe, path=path)
     return spans if sum(span.stop - span.first for span in spans) < rows // 2 else None
+
+
+def _rows(file: Any, groups: Sequence[int]) -> int:
+    return sum(file.metadata.row_group(group).num_rows for group in groups)
 
 
 def _stored_sizes(

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import missing_columns, read_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
 
     from table_core.storage.data_format import Probe
 
@@ -54,6 +53,7 @@ def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> 
                 first = first if stop else at + int(hits[0])
                 stop = at + int(hits[-1]) + 1
             at += rows.num_rows
+        _complete(at, file.metadata.row_group(group).num_rows)
         if stop:
             spans.append(Span(group, first, stop))
     return spans
@@ -72,3 +72,10 @@ def span_batches(
                 yield batch.slice(low, high - low)
             if at >= span.stop:
                 break
+        _complete(min(at, span.stop), span.stop)
+
+
+def _complete(found: int, expected: int) -> None:
+    """Refuse a column that ends early, as damage makes it: Arrow does not tell."""
+    if found != expected:
+        raise pa.ArrowInvalid(f"{found} rows instead of {expected}")

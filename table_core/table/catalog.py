@@ -106,8 +106,9 @@ class Catalog(CatalogUpkeep):
             NotFoundError: there is no such database.
         """
         if database not in (names := self.databases()):
+            known = f"there are {names}" if names else "it has none: is that the right warehouse?"
             raise NotFoundError(
-                f"no database {database!r} in {self.warehouse}; there are {names}",
+                f"no database {database!r} in {self.warehouse}; {known}",
                 name=database,
                 available=names,
             )

@@ -241,7 +241,7 @@ class Metadata:
         path = layout.manifest_path(name)
         found: list[ManifestMeta] = _MANIFESTS.get(
             (self.storage.uri, path),
-            lambda: decode_manifest_list(self._read(path, size), path=path),
+            lambda: decode_manifest_list(self.named_file(path, size), path=path),
         )
         return found
 
@@ -255,9 +255,9 @@ class Metadata:
         path, size = layout.manifest_path(meta.file_name), meta.file_size
         key = (self.storage.uri, path)
         if keep is not None and _MANIFESTS.is_new(key):
-            return decode_manifest(self._read(path, size), path=path, keep=keep)
+            return decode_manifest(self.named_file(path, size), path=path, keep=keep)
         found: list[ManifestEntry] = _MANIFESTS.get(
-            key, lambda: decode_manifest(self._read(path, size), path=path)
+            key, lambda: decode_manifest(self.named_file(path, size), path=path)
         )
         return found
 
@@ -270,13 +270,14 @@ class Metadata:
         known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
         if known is not None:
             return known
-        return decode_manifest(self._read(path, meta.file_size), path=path, lean=True)
+        return decode_manifest(self.named_file(path, meta.file_size), path=path, lean=True)
 
     def file_columns(self, meta: ManifestMeta) -> FileColumns:
         """The entries of a manifest as columns."""
         path, size = layout.manifest_path(meta.file_name), meta.file_size
         found: FileColumns = _COLUMNS.get(
-            (self.storage.uri, path), lambda: decode_file_columns(self._read(path, size), path=path)
+            (self.storage.uri, path),
+            lambda: decode_file_columns(self.named_file(path, size), path=path),
         )
         return found
 
@@ -305,22 +306,24 @@ class Metadata:
         for meta in self.manifest_list(name, size):
             yield from self.manifest(meta)
 
-    # --------------------------------------------------------------------------------- parts
-    def _read(self, path: str, size: int | None = None) -> bytes:
-        """The bytes of ``path``, of which there must be ``size``: Avro may be cut between blocks."""
+    def named_file(self, path: str, size: int | None = None) -> bytes:
+        """The bytes of ``path``, a file that a snapshot names.
+
+        Raises:
+            FilesExpiredError: it is gone, with its snapshot.
+            CorruptFileError: it has not ``size`` bytes: Avro may be cut between blocks, and another
+                file may lie in its place.
+        """
         try:
             body = self.storage.read(path)
         except NotFoundError as error:
-            raise FilesExpiredError(
-                f"{path} is gone: the snapshot that names it was expired while it was read; read "
-                "a newer snapshot, or raise 'snapshot.time-retained' or create a tag",
-                path=path,
-            ) from error
-        if size is not None and len(body) < size:
-            problem = f"cut short: {len(body)} bytes of {size}"
+            raise FilesExpiredError.of(path) from error
+        if size not in {None, len(body)}:
+            problem = f"{len(body)} bytes instead of {size}"
             raise CorruptFileError(f"{path}: {problem}", path=path, problems=[problem])
         return body
 
+    # --------------------------------------------------------------------------------- parts
     def _hint(self, which: str) -> int | None:
         try:
             body = self.storage.read(layout.hint_path("snapshot", which, self.branch))
@@ -329,6 +332,7 @@ class Metadata:
         return decode_hint(body)
 
     def _numbered(self, folder: str, prefix: str) -> list[int]:
-        names = (info.path.rpartition("/")[2] for info in self.storage.list(folder))
+        files = (info for info in self.storage.list(folder) if not info.is_dir)
+        names = (info.path.rpartition("/")[2] for info in files)
         found = (layout.numbered(name, prefix) for name in names)
         return sorted(id for id in found if id is not None)

@@ -48,7 +48,7 @@ def open_handle(
     """
     from table_core.options.table import refuse_unknown
 
-    metadata = Metadata(storage, branch or layout.MAIN)
+    metadata = Metadata(storage)
     access = TableAccess(
         name=name,
         storage=storage,
@@ -57,6 +57,10 @@ def open_handle(
         clock=clock,
         ids=ids,
     )
+    if branch not in {None, layout.MAIN}:
+        from table_core.table.states.branches import branch_access
+
+        access = branch_access(access, branch)
     if options:
         refuse_unknown(options)
         access = access.with_options(options)

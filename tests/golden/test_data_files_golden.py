@@ -33,9 +33,7 @@ def test_scalars_of_every_type_and_year(name):
     batches = [
         batch
         for path in sorted(HERE.glob(f"java-scalar-*.{name}"))
-        for batch in format_for(name).read(
-            storage, path.name, path.stat().st_size, fields, batch_rows=5
-        )
+        for batch in format_for(name).read(storage, path.name, None, fields, batch_rows=5)
     ]
     found = pa.Table.from_batches(batches)
     expected = pq.read_table(HERE / "expected.parquet")
@@ -53,7 +51,7 @@ def test_int96_before_1970_has_a_negative_time_of_day():
     fields = [f for f in fields_of("timestamps-schema-0") if f.name in {"t9", "l9", "tm"}]
     storage = LocalStorage(HERE)
     found = pa.Table.from_batches(
-        format_for("parquet").read(storage, "java-timestamps.parquet", 0, fields, batch_rows=100)
+        format_for("parquet").read(storage, "java-timestamps.parquet", None, fields, batch_rows=100)
     )
     nanos = found["t9"].cast(pa.int64())
     assert pc.min(nanos).as_py() == -2_208_988_799_999_999_995  # 1900-01-01 00:00:00.000000005

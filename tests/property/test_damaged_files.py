@@ -23,6 +23,9 @@ from table_core.ondisk.deletion_vector import (
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.manifest import decode_manifest, encode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list, encode_manifest_list
+from table_core.ondisk.snapshot import Snapshot
+from table_core.ondisk.tag import Tag
+from table_core.schema.document import schema_from_json
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "documents"
 
@@ -84,6 +87,32 @@ def test_damaged_manifest_lists(body: bytes) -> None:
 @given(damaged(INDEXES))
 def test_damaged_index_manifests(body: bytes) -> None:
     read_or_blame(decode_index_manifest, body)
+
+
+ODD = (None, -1, 1 << 70, "x", [], {}, [None], {"x": None}, 1.5, True)
+JSON_DOCUMENTS = [
+    *((Snapshot.from_json, body) for body in bodies("*/snapshot/snapshot-*")),
+    *((Tag.from_json, body) for body in bodies("*/snapshot/snapshot-*")),
+    *((schema_from_json, body) for body in bodies("*/schema/schema-*")),
+]
+
+
+def test_members_of_json_documents_of_any_kind() -> None:
+    """Found by trying: a list for the kind of a commit."""
+    assert JSON_DOCUMENTS
+    for decode, body in JSON_DOCUMENTS:
+        document = json.loads(body)
+        times = {"tagCreateTime": None, "tagTimeRetained": None}
+        for member in {**document, **times}:
+            for value in ODD:
+                read_or_blame(decode, json.dumps({**document, member: value}).encode())
+        for field in document.get("fields", []):
+            for member in field:
+                for value in ODD:
+                    changed = [
+                        {**f, member: value} if f is field else f for f in document["fields"]
+                    ]
+                    read_or_blame(decode, json.dumps({**document, "fields": changed}).encode())
 
 
 @given(st.binary(max_size=64))

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import table_core as tc
-from table_core.cli.main import app
+from table_core.cli.main import app, main
 
 ROWS = pa.table(
     {
@@ -106,3 +106,88 @@ def test_states_have_a_time(warehouse: str) -> None:
 def test_follow_prints_what_comes(warehouse: str, format: str) -> None:
     words = ("follow", "d.t", "--consumer", "c", "--limit", "2", "--format", format)
     assert run(warehouse, *words).stdout.count("+I") == 2
+
+
+def test_a_file_that_cannot_be_written_is_misuse(warehouse: str, tmp_path: Path) -> None:
+    for file in (str(tmp_path / "no" / "rows"), str(tmp_path), "/dev/null/rows"):
+        for format in ("json", "csv", "parquet"):
+            with pytest.raises(tc.errors.ArgumentError, match=f"cannot write {file}: "):
+                run(warehouse, "read", "d.t", "--format", format, "-o", file)
+
+
+def test_a_device_that_is_full_is_no_traceback(warehouse: str) -> None:
+    for format in ("json", "csv", "parquet"):
+        with pytest.raises(tc.errors.StorageUnavailableError, match="the disk is full"):
+            run(warehouse, "read", "d.t", "--format", format, "-o", "/dev/full")
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_a_read_that_fails_leaves_the_file_as_it_was(
+    warehouse: str, tmp_path: Path, format: str
+) -> None:
+    file = tmp_path / "rows"
+    file.write_text("of yesterday")
+    table = tc.open_catalog(warehouse).table("d.t")
+    with table.write() as writer:
+        writer.write(ROWS.slice(0, 1))
+        writer.commit()
+    storage = table.access.storage
+    newest = max((i for i in storage.walk("bucket-0")), key=lambda info: info.modified_ms)
+    storage.write(newest.path, storage.read(newest.path)[:-100])
+    with pytest.raises(tc.errors.CorruptFileError):
+        run(warehouse, "read", "d.t", "--format", format, "-o", str(file))
+    assert file.read_text() == "of yesterday"
+    assert {path.name for path in tmp_path.iterdir()} == {"rows", "d.db"}
+
+
+def test_a_link_stays_a_link(warehouse: str, tmp_path: Path) -> None:
+    link, file = tmp_path / "link", tmp_path / "rows"
+    link.symlink_to(file)
+    run(warehouse, "read", "d.t", "--json", "-o", str(link))
+    assert link.is_symlink()
+    assert len(file.read_text().splitlines()) == 3
+
+
+def test_tables_show_texts_as_they_are(tmp_path: Path) -> None:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table("d.s", pa.schema([("s", pa.string())]), options={"bucket": "-1"})
+    text = ":smile: [bold]x[/] [/a] " + "word " * 40
+    with table.write() as writer:
+        writer.write(pa.table({"s": [text]}))
+        writer.commit()
+    assert f"│ {text.strip()} " in run(str(tmp_path), "read", "d.s").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("read", "d.t", "--columns", "k,k"),
+        ("read", "d.t", "--limit", "-1"),
+        ("follow", "d.t", "--limit", "-1"),
+        ("follow", "d.t", "--poll-seconds", "-1"),
+        ("follow", "d.t", "--poll-seconds", "nan"),
+    ],
+)
+def test_misuse_is_refused(warehouse: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(tc.errors.ArgumentError):
+        run(warehouse, *words)
+
+
+def test_what_is_not_there_is_named(warehouse: str, tmp_path: Path) -> None:
+    for words in (("read", "d.t", "--branch", "b"), ("read", "d.t$branch_b")):
+        with pytest.raises(tc.errors.NotFoundError, match=r"d\.t has no branch 'b'; there are"):
+            run(warehouse, *words)
+    with pytest.raises(tc.errors.NotFoundError, match="is that the right warehouse"):
+        run(str(tmp_path / "elsewhere"), "read", "d.t")
+
+
+def test_errors_are_shown_as_they_are(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wish = "k = '[/x] :smile:' OR ["
+    monkeypatch.setattr("sys.argv", ["table-core", "read", "-w", warehouse, "d.t", "--where", wish])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 1
+    assert wish in capsys.readouterr().err

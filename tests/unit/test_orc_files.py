@@ -64,7 +64,7 @@ def test_blanks_that_pad_char_are_no_part_of_it():
     sink = pa.BufferOutputStream()
     orc.write_table(rows(pad=True), sink)
     storage.write("f", sink.getvalue().to_pybytes())
-    found = list(format_for("orc").read(storage, "f", 0, FIELDS, batch_rows=2))
+    found = list(format_for("orc").read(storage, "f", None, FIELDS, batch_rows=2))
     assert [r for b in found for r in b.to_pylist()] == rows(pad=False).to_pylist()
 
 

@@ -46,7 +46,7 @@ def stored_by_others(table, **options):
 
 
 def read(storage, fields, **options):
-    batches = FORMAT.read(storage, "f", 0, fields, **({"batch_rows": 100} | options))
+    batches = FORMAT.read(storage, "f", None, fields, **({"batch_rows": 100} | options))
     return pa.Table.from_batches(list(batches))
 
 
@@ -181,7 +181,7 @@ def test_refused_row_groups_are_not_read():
     assert found[-1] == 2999
     assert 500 <= len(found) < 1500
     assert not list(
-        FORMAT.read(storage, "f", 0, fields, batch_rows=9, wanted=Wanted(keep=lambda _: False))
+        FORMAT.read(storage, "f", None, fields, batch_rows=9, wanted=Wanted(keep=lambda _: False))
     )
 
 

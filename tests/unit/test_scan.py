@@ -139,7 +139,7 @@ def test_deletion_vectors_travel_with_their_files() -> None:
         IndexEntry(partition=bytes(12), bucket=0, index_type="HASH", file_name="h", file_size=9, row_count=1),
     ]  # fmt: skip
     refs = deletion_refs(index)
-    assert refs == {"a": ("i", 1, 24)}
+    assert refs == {"a": ("i", 1, 24, None)}
     schema = keyed(**{"deletion-vectors.enabled": "true"})
     found = batch_splits(schema, schema.options, [entry(file("a", 0, 1, 5)), entry(file("b", 2, 3, 5))], snapshot_id=1, bounds=bounds, deletions=refs)  # fmt: skip
     assert [dict(s.deletions) for s in found] == [refs]

@@ -148,7 +148,7 @@ class AppendVectors:
                 entry.file_name,
                 entry.external_path,
             )
-            body = self.access.storage.read(path)
+            body = self.access.metadata.named_file(path)
             found = decode_index_file(body, entry.ranges or (), path=path)
             self._read[entry.file_name] = found
         return found

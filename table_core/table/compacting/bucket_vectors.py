@@ -44,7 +44,7 @@ class BucketVectors:
                 path = layout.index_file_path(
                     access.schema, *bucket, entry.file_name, entry.external_path
                 )
-                body = access.storage.read(path)
+                body = access.metadata.named_file(path)
                 found = decode_index_file(body, entry.ranges or (), path=path)
                 return cls(access, bucket, entry, dict(found))
         if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):

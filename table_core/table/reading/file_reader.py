@@ -137,6 +137,9 @@ class FileReader:
         fields = (*(_SYSTEM if self.system else ()), *projection.file_fields)
         path = layout.data_file_path(access.schema, self.partition, self.bucket, file)
         deleted = self.deletions(file.file_name) if self.deletions else None
+        if deleted is not None and len(deleted) and deleted[-1] >= file.row_count:
+            what = f"its deletion vector marks row {deleted[-1]} of {file.row_count}"
+            raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
         counts = deleted is not None or self.positions
         keep = self.prunes(file.schema_id) if self.prunes and not counts else None
         number = self._number(file)
@@ -144,7 +147,7 @@ class FileReader:
             batches = format_for(file.format).read(
                 access.storage,
                 path,
-                file.file_size,
+                file.row_count,
                 fields,
                 batch_rows=self._batch_rows(fields),
                 batch_bytes=self.batch_bytes,
@@ -165,11 +168,7 @@ class FileReader:
                 first += batch.num_rows
                 yield rows if kept is None else rows.filter(kept)
         except NotFoundError as error:
-            raise FilesExpiredError(
-                f"{path} is gone: its snapshot was expired while it was read; read a newer "
-                "snapshot, or raise 'snapshot.time-retained', or create a tag or a consumer",
-                path=path,
-            ) from error
+            raise FilesExpiredError.of(path) from error
 
     def _batch_rows(self, fields: tuple[Field, ...]) -> int:
         large = self.large and row_bits(arrow_schema(fields)) is not None

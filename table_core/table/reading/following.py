@@ -6,11 +6,13 @@ when everything of a snapshot has been taken, which is when the next table is as
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from table_core.errors import ArgumentError
 from table_core.scan.follow import Deliver, Ended, Wait
 from table_core.table.reading.scan import Scan
 from table_core.table.reading.split_reader import RowForm, SplitReader
@@ -45,10 +47,17 @@ def follow(
 
     Raises:
         OptionError: ``scan.mode`` cannot be followed.
+        ArgumentError: ``poll_seconds`` is negative or no number.
         NotFoundError: the next snapshot has expired.
     """
     planner = StreamPlanner.of(access, consumer)
-    poll_ms = max(int(poll_seconds * 1000), 0)
+    if not 0 <= poll_seconds < math.inf:
+        raise ArgumentError(
+            f"poll_seconds={poll_seconds}: expected seconds, 0 or more",
+            argument="poll_seconds",
+            value=poll_seconds,
+        )
+    poll_ms = int(poll_seconds * 1000)
     following = _Following(planner, poll_ms, shown, with_number, begins)
     return following.tables(planner.begin(after))
 

@@ -330,17 +330,13 @@ class SplitReader:
             reference = split.deletions.get(file_name)
             if reference is None:
                 return None
-            name, offset, length = reference
-            if name not in bodies:
-                path = layout.index_file_path(
-                    self.access.schema, split.partition, split.bucket, name
-                )
+            name, offset, length, count = reference
+            path = layout.index_file_path(self.access.schema, split.partition, split.bucket, name)
+            if path not in bodies:
                 bodies.clear()
-                bodies[name] = self.access.storage.read(path)
-            body = bodies[name]
-            return decode_index_file(body, [DeletionRange(file_name, offset, length)], path=name)[
-                file_name
-            ]
+                bodies[path] = self.access.metadata.named_file(path)
+            range_ = DeletionRange(file_name, offset, length, count)
+            return decode_index_file(bodies[path], [range_], path=path)[file_name]
 
         return find
 

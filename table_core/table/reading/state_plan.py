@@ -124,7 +124,7 @@ def index_entries(access: TableAccess, snapshot: Snapshot) -> list[IndexEntry]:
     if snapshot.index_manifest is None:
         return []
     path = layout.manifest_path(snapshot.index_manifest)
-    return decode_index_manifest(access.storage.read(path), path=path)
+    return decode_index_manifest(access.metadata.named_file(path), path=path)
 
 
 def deletions_of(access: TableAccess, snapshot: Snapshot) -> dict[str, DeletionRef] | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from table_core.datatypes.text import field_to_json, type_text
 from table_core.ondisk import layout
-from table_core.problems import json_object
+from table_core.problems import Problems, json_object
 from table_core.table.states.branches import branch_names
 from table_core.table.states.tags import tag_names, tagged
 from table_core.table.upkeep.consumers import consumers as known_consumers
@@ -196,14 +196,16 @@ def statistics(access: TableAccess) -> pa.Table:
     if head is None or head.statistics is None:
         return rows_table(columns, [])
     path = layout.statistics_path(head.statistics)
-    found = json_object(access.storage.read(path), path=path)
+    found = json_object(access.metadata.named_file(path), path=path)
+    problems = Problems(path)
     row = (
-        found.get("snapshotId"),
-        found.get("schemaId"),
-        found.get("mergedRecordCount"),
-        found.get("mergedRecordSize"),
-        _json(found.get("colStats") or {}),
+        problems.need(found, "snapshotId", int, 0),
+        problems.need(found, "schemaId", int, 0),
+        problems.take(found, "mergedRecordCount", int),
+        problems.take(found, "mergedRecordSize", int),
+        _json(problems.take(found, "colStats", dict) or {}),
     )
+    problems.raise_if_any()
     return rows_table(columns, [row])
 
 
