@@ -16,7 +16,7 @@ import pyarrow as pa
 from table_core.errors import DataError
 from table_core.merge.ordinal import validity
 from table_core.merge.places import taken
-from table_core.merge.runs import Groups, where_there
+from table_core.merge.runs import Groups
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -66,7 +66,11 @@ def picked(
     valid = validity(column)
     here = np.ones(len(versions), np.bool_) if valid is None else valid[versions]
     at = fold.at(here, groups)
-    return where_there(versions[at], at >= 0) if len(versions) else at
+    if not len(versions):
+        return at
+    found = versions[at]
+    found[at < 0] = -1
+    return found
 
 
 def refuse_retracts(groups: Groups, function: str, column: str) -> None:

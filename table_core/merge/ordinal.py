@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "comparable",
     "in_order",
+    "is_varied",
     "ordinals",
     "packed",
     "plain_ordinals",
@@ -179,14 +180,18 @@ def in_order(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArr
     return order, values[order]
 
 
-def _is_text(type_: pa.DataType) -> bool:
+def is_varied(type_: pa.DataType) -> bool:
+    """Whether values are texts or bytes, each as long as it is."""
     return bool(
         pa.types.is_string(type_)
         or pa.types.is_large_string(type_)
         or pa.types.is_binary(type_)
         or pa.types.is_large_binary(type_)
-        or pa.types.is_fixed_size_binary(type_)
     )
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return is_varied(type_) or bool(pa.types.is_fixed_size_binary(type_))
 
 
 def slots(array: pa.Array, dtype: str, per_slot: int = 1) -> npt.NDArray[Any]:

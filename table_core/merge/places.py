@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.merge.arrays import at, empty
-from table_core.merge.ordinal import single_chunk, slots, validity
+from table_core.merge.ordinal import is_varied, single_chunk, slots, validity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -62,7 +62,7 @@ class Places:
             values = at(slots(column, dtype), self._some_rows)
             buffers = [self._bits(valid), pa.py_buffer(values)]
             return pa.Array.from_buffers(column.type, len(values), buffers)
-        if valid is not None and _is_bytes(column.type):
+        if valid is not None and is_varied(column.type):
             return self._of_bytes(column, valid)
         bits = None if self._there is None else set_bits(self._there)
         rows = pa.py_buffer(np.ascontiguousarray(self.rows))
@@ -99,15 +99,6 @@ def _slot_type(type_: pa.DataType) -> str | None:
     if pa.types.is_primitive(type_) or pa.types.is_decimal(type_):
         return _BY_WIDTH.get(type_.bit_width)
     return None
-
-
-def _is_bytes(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type_)
-        or pa.types.is_binary(type_)
-        or pa.types.is_large_string(type_)
-        or pa.types.is_large_binary(type_)
-    )
 
 
 def set_bits(mask: npt.NDArray[np.bool_]) -> pa.Buffer | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Groups", "Runs", "joined", "spans", "where_there"]
+__all__ = ["Groups", "Runs", "joined", "spans"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,15 +86,8 @@ def spans(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.
     """``starts[i] … starts[i] + lengths[i] - 1`` one span after the other."""
     total = int(lengths.sum())
     begins = np.cumsum(lengths) - lengths
-    at: npt.NDArray[np.int64] = np.arange(total) + np.repeat(starts - begins, lengths)
-    return at
-
-
-def where_there(
-    positions: npt.NDArray[np.int64], there: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
-    """``positions``, or -1 where nothing is ``there``; ``np.where`` would take twice as long."""
-    return (positions + 1) * there - 1
+    found: npt.NDArray[np.int64] = np.arange(total) + np.repeat(starts - begins, lengths)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
