@@ -20,7 +20,7 @@ from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
 from table_core.scan.time_travel import resolve
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.split_reader import PartReader, RowForm, SplitReader
 from table_core.table.reading.state_plan import (
     StatePlanner,
     fallback_of,
@@ -94,18 +94,11 @@ class _Readers:
         schema = self.schema()
         return (table.cast(schema) for table in self.others[split.branch].read(split))
 
-    def beside(self) -> _Readers:
-        """The same where many splits are read at the same time."""
-        own = self.own
-        return (
-            replace(self, own=replace(own, beside=True)) if isinstance(own, SplitReader) else self
-        )
-
-    def parts(self, split: Split) -> list[Iterator[pa.Table]]:
+    def parts(self, split: Split) -> list[PartReader]:
         """The rows of ``split``, in order, as parts that may be read beside one another."""
         if split.branch is None and isinstance(self.own, SplitReader):
             return self.own.parts(split)
-        return [self.read(split)]
+        return [lambda _: self.read(split)]
 
 
 class Scan:
@@ -179,14 +172,14 @@ class Scan:
         """All rows as one table."""
         if self._limit is not None:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
-        splits = self._plan.splits
-        reader = self._reader.beside() if len(splits) >= 2 * _THREADS else self._reader
-        parts = [part for split in splits for part in reader.parts(split)]
+        parts = [part for split in self._plan.splits for part in self._reader.parts(split)]
+        beside = len(parts) >= 2 * _THREADS
         if len(parts) < 2:
-            tables = list(chain.from_iterable(parts))
+            tables = [table for part in parts for table in part(beside)]
         else:
             with ThreadPoolExecutor(_THREADS) as pool:
-                tables = list(chain.from_iterable(pool.map(_read, parts)))
+                read = pool.map(lambda part: list(part(beside)), parts)
+                tables = list(chain.from_iterable(read))
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -195,10 +188,6 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
-
-
-def _read(part: Iterator[pa.Table]) -> list[pa.Table]:
-    return list(part)
 
 
 def _inserting(reader: RowReader) -> SplitReader:

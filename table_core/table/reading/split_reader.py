@@ -6,10 +6,10 @@ is runs times batch.  Rows whose merged kind is a retract are gone (spec 7.6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["RowForm", "SplitReader"]
+__all__ = ["PartReader", "RowForm", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -61,6 +61,10 @@ _PART_BYTES: Final = 1 << 25
 """A part of a file that is read by itself has at most so many rows and bytes."""
 _SPLITS_AT_ONCE: Final = 4
 """A scan that is read as a whole reads so many."""
+
+
+PartReader: TypeAlias = "Callable[[bool], Iterator[pa.Table]]"
+"""Reads a part of a split; told whether enough others read at the same time to keep all cores busy."""
 
 
 class RowForm(StrEnum):
@@ -97,7 +101,7 @@ class SplitReader:
     with_number: bool = False
     """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
     beside: bool = False
-    """Whether enough other splits are read at the same time to keep all cores busy."""
+    """Whether enough others read at the same time to keep all cores busy."""
     _needed: tuple[Field, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,16 +128,19 @@ class SplitReader:
         """The rows of ``split``."""
         return self._shown(self._rows(split), split)
 
-    def parts(self, split: Split) -> list[Iterator[pa.Table]]:
+    def parts(self, split: Split) -> list[PartReader]:
         """Parts of what ``read`` gives, in order, to be read beside one another, and as a whole."""
         if split.deletions or not self._is_plain(split):
-            return [self.read(split)]
-        reader = self._reader(split, self._needed, prunes=self.where, large=True)
+            return [lambda beside: replace(self, beside=beside).read(split)]
         return [
-            self._shown(_tables(reader.read(file, part)), split)
+            partial(self._part, split, file, part)
             for file in split.files
             for part in self._parts_of(file)
         ]
+
+    def _part(self, split: Split, file: DataFile, part: Part, beside: bool) -> Iterator[pa.Table]:
+        reader = self._reader(split, self._needed, prunes=self.where, large=True)
+        return self._shown(_tables(replace(reader, beside=beside).read(file, part)), split)
 
     def _parts_of(self, file: DataFile) -> Sequence[Part]:
         """Large files are cut, but not where there is a condition: it is looked at once a file."""

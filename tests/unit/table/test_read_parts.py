@@ -43,7 +43,7 @@ def made(folder, key, options) -> tc.Table:
 def parts_of(scan) -> list[list[int]]:
     """The keys of each part of the only split."""
     (split,) = scan.splits()
-    tables = [list(part) for part in scan.reader.parts(split)]
+    tables = [list(part(True)) for part in scan.reader.parts(split)]
     return [[key for table in part for key in table["k"].to_pylist()] for part in tables]
 
 
@@ -171,7 +171,7 @@ def test_a_read_in_parts_keeps_within_its_memory(append):
     for columns in (["k"], ["k", "s"]):
         scan = small.read(columns=columns)
         (split,) = scan.splits()
-        tables = [table for part in scan.reader.parts(split) for table in part]
+        tables = [table for part in scan.reader.parts(split) for table in part(False)]
         assert max(table.nbytes for table in tables) <= 256 << 8, "a quarter: four are read at once"
 
 
