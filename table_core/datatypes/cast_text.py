@@ -240,6 +240,10 @@ def java_float_text(value: float, *, single: bool = False) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     shortest = str(np.float32(value)) if single else repr(float(value))
     sign, digits, exponent = decimal.Decimal(shortest).as_tuple()
+    if len(digits) == 1:  # Java gives two, and of two the nearest: 4.9E-324, where 5E-324 would do
+        nearest = f"{value:.1e}"
+        if (np.float32(nearest) if single else float(nearest)) == value:
+            sign, digits, exponent = decimal.Decimal(nearest).as_tuple()
     assert isinstance(exponent, int)
     minus = "-" if sign else ""
     if not any(digits):

@@ -102,8 +102,10 @@ def date_text(days: int) -> str:
 
 
 def time_text(millis: int, precision: int = 0) -> str:
-    """``12:30:15``, with ``precision`` digits of the second."""
-    return _clock_text(millis * 1_000_000, precision)
+    """``12:30:15``; with ``precision`` up to so many digits of the second, no zeros after the first."""
+    text = _clock_text(millis * 1_000_000, 0)
+    fraction = f"{millis % 1000:03d}".rstrip("0") or "0"
+    return f"{text}.{fraction[:precision]}" if precision else text
 
 
 def timestamp_text(nanos: int, precision: int) -> str:

@@ -9,13 +9,12 @@ Source: ``org.apache.paimon.utils.InternalRowPartitionComputer``; spec section 1
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from table_core.datatypes.cast_text import java_float_text
 from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.temporal_text import time_text
 from table_core.errors import UnsupportedFeatureError
 from table_core.ondisk.binary_row import decode_row
 from table_core.options import keys_files
@@ -72,13 +71,13 @@ def value_text(type_: DataType, value: Value, *, legacy: bool) -> str:
         case Decimal():
             return f"{value:f}"
         case float():
-            return _java_float(value, single=root is Root.FLOAT)
+            return java_float_text(value, single=root is Root.FLOAT)
         case int() if root in {Root.TIMESTAMP, Root.TIMESTAMP_LTZ} and isinstance(type_, Atomic):
             return _legacy_timestamp(value) if legacy else _timestamp(value, type_.precision)
         case int() if root is Root.DATE and not legacy:
             return _date(value)
         case int() if root is Root.TIME and not legacy and isinstance(type_, Atomic):
-            return _clock(value * 1_000_000, type_.precision)
+            return time_text(value, type_.precision)
         case int():
             return str(value)
         case bytes() if not legacy:
@@ -127,19 +126,3 @@ def _legacy_timestamp(nanos: int) -> str:
         precision = 3 if fraction % 1_000_000 == 0 else 6 if fraction % 1000 == 0 else 9
     clock = _clock(of_day, precision)
     return f"{_date(days)}T{clock.removesuffix(':00') if len(clock) == 8 else clock}"
-
-
-def _java_float(value: float, *, single: bool) -> str:
-    """Java's ``Double.toString`` or ``Float.toString`` (the shortest digits, JDK 19 and later)."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
-    shortest = np.format_float_scientific(np.float32(value) if single else np.float64(value))
-    mantissa, _, exponent = shortest.partition("e")
-    if -3 <= int(exponent) < 7:
-        digits = f"{Decimal(shortest):f}"
-        return digits if "." in digits else f"{digits}.0"
-    return f"{mantissa}{'0' if mantissa.endswith('.') else ''}E{int(exponent)}"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.storage.orc_messages import decode_message, nested, one, packed
-from table_core.storage.orc_numbers import decode_integers
+from table_core.storage.orc_numbers import decode_booleans, decode_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +34,9 @@ __all__ = [
 
 _CODECS: Final[Mapping[int, str | None]] = {0: None, 1: "zlib", 2: "snappy", 4: "lz4", 5: "zstd"}
 _INDEX_KINDS: Final = frozenset({6, 7, 8})
-_DATA, _LENGTH, _DICTIONARY_DATA = 1, 2, 3
+_PRESENT, _DATA, _LENGTH, _DICTIONARY_DATA = 0, 1, 2, 3
 _VERSION_2: Final = frozenset({2, 3})
+_MAP: Final = 11
 _DECIMAL: Final = 14
 _DIGITS_MAX: Final = 38
 _LONGEST: Final = 2**31 - 1
@@ -139,10 +140,12 @@ def read_stripe_streams(file: Any, tail: OrcTail, stripe: int, column: int) -> S
 def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -> None:
     """Check that texts and lists of the columns ``names`` can be as long as one stripe says.
 
-    Arrow's reader takes lengths for granted and ends the process when there is not the memory.
+    Arrow's reader takes lengths for granted and ends the process when there is not the memory; and
+    when a key of a map is NULL, which Java writes.
 
     Raises:
         ValueError, LookupError: a length is impossible.
+        UnsupportedFeatureError: a key of a map is NULL.
     """
     footer = stripe_footer(file, tail, stripe)
     wanted = {number for name in names for number in tail.subtree(tail.column(name)[0])}
@@ -159,6 +162,15 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
         most = _LONGEST if texts is None else _unpacked_most(file, tail, *texts)
         if len(lengths) and (lengths.min() < 0 or float(lengths.sum(dtype=float)) > most):
             raise ValueError(f"column {owner} holds more than its stripe")
+        held = tail.types[owner]
+        present = room.get((held.children[0], _PRESENT)) if held.kind == _MAP else None
+        if present is not None:
+            keys = unpacked(read_part(file, *present), tail.codec, tail.block_size)
+            if not decode_booleans(keys, int(lengths.sum())).all():
+                raise UnsupportedFeatureError(
+                    f"a map in the columns {list(names)} has NULL as a key, which Arrow cannot hold",
+                    feature="NULL as the key of a map",
+                )
 
 
 def stripe_footer(file: Any, tail: OrcTail, stripe: int) -> Message:
