@@ -81,15 +81,16 @@ def decode_deletion_vector(block: bytes, *, path: str) -> Positions:
 
     Raises:
         CorruptFileError: no block, or a damaged one.
+        UnsupportedFeatureError: a whole block of a kind that this release does not know.
     """
     try:
-        return _decode_block(memoryview(block))
+        return _decode_block(memoryview(block), path)
     except (ValueError, struct.error) as error:
         what = f"damaged deletion vector: {error}"
         raise CorruptFileError(f"{path}: {what}", path=path, problems=[what]) from error
 
 
-def _decode_block(block: memoryview) -> Positions:
+def _decode_block(block: memoryview, path: str) -> Positions:
     (size,) = struct.unpack_from(">i", block)
     if not 4 <= size <= len(block) - _FRAME:
         raise ValueError(f"a size of {size} in {len(block)} bytes")
@@ -102,7 +103,8 @@ def _decode_block(block: memoryview) -> Positions:
     elif body[:4] == _MAGIC64:
         positions, end = decode64(body[4:])
     else:
-        raise ValueError(f"it begins with {bytes(body[:4]).hex()}")
+        kind = f"deletion vector of kind {bytes(body[:4]).hex()}"
+        raise UnsupportedFeatureError(f"{path}: a {kind} is not supported", feature=kind)
     if end != size - 4:
         raise ValueError(f"{size - 4 - end} bytes behind the bitmap")
     return positions

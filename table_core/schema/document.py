@@ -72,6 +72,10 @@ def schema_from_json(body: bytes, *, path: str) -> TableSchema:
             fields.append(field_from_json(member))
         except SchemaError as error:
             problems.add(f"fields[{at}]", str(error))
+        except UnsupportedFeatureError as error:
+            raise UnsupportedFeatureError(
+                f"{path}: fields[{at}]: {error}", **error.facts
+            ) from error
     schema = TableSchema(
         id=problems.need(document, "id", int, 0),
         fields=tuple(fields),

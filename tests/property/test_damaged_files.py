@@ -222,6 +222,14 @@ def test_a_changed_position_and_bytes_behind_a_bitmap_are_noticed() -> None:
         decode_deletion_vector(block, path="there")
 
 
+def test_a_whole_bitmap_of_another_kind_is_refused_by_name() -> None:
+    body, (range_,) = encode_index_file({"f": VECTORS[0]})
+    inner = bytes.fromhex("0badf00d") + body[9:-4]
+    later = body[:5] + inner + struct.pack(">I", zlib.crc32(inner))
+    with pytest.raises(UnsupportedFeatureError, match=r"^there: .*0badf00d"):
+        decode_index_file(later, [range_], path="there")
+
+
 def test_ranges_that_do_not_fit_are_blamed() -> None:
     body, (range_,) = encode_index_file({"f": VECTORS[0]})
     bad = [DeletionRange("f", 0, 24), DeletionRange("f", -5, 24), DeletionRange("f", 1, -9)]

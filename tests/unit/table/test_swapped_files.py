@@ -90,6 +90,15 @@ def test_a_schema_that_lost_a_member(name: str) -> None:
         swapped(table, "schema/schema-0", body)
 
 
+def test_a_type_of_a_later_release_is_refused_with_its_place() -> None:
+    table = make(rows(10))
+    body = table.access.storage.read("schema/schema-0").replace(b'"BIGINT"', b'"GEOMETRY"')
+    with pytest.raises(
+        tc.errors.UnsupportedFeatureError, match=r"schema-0: fields\[0\]: .*GEOMETRY"
+    ):
+        swapped(table, "schema/schema-0", body)
+
+
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 @pytest.mark.parametrize("where", [None, "n = 5", "n IN (3, 7)"])
 def test_a_data_file_in_the_place_of_another(name: str, where: str | None) -> None:
