@@ -41,6 +41,7 @@ __all__ = [
     "corrupt",
     "open_container",
     "read_records",
+    "read_schema",
     "write_container",
 ]
 
@@ -205,7 +206,7 @@ def _opened(cursor: _Cursor, path: str) -> Blocks:
             raise ValueError("it does not begin like an Avro file")
         metadata = _metadata(cursor)
         sync = cursor.take(_SYNC_BYTES)
-        schema, plain = _schemas(metadata["avro.schema"])
+        schema, plain = read_schema(metadata["avro.schema"])
         codec = metadata.get("avro.codec", b"null").decode()
     return Blocks(schema, plain, metadata, _unpacked_blocks(cursor, codec, sync, path))
 
@@ -236,8 +237,12 @@ def _damage(path: str) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=64)
-def _schemas(text: bytes) -> tuple[Mapping[str, Any], Plain]:
-    """A schema as written and as read; files of one table mostly have the same."""
+def read_schema(text: bytes) -> tuple[Mapping[str, Any], Plain]:
+    """A schema as written and as read; files of one table mostly have the same.
+
+    Raises:
+        ValueError: no schema, or one that is not safe to decode with.
+    """
     schema = json.loads(text)
     return schema, plain_schema(schema)
 

@@ -6,7 +6,6 @@ Source: ``org.apache.paimon.manifest.ManifestFile``; spec sections 4.3 and 4.6.
 from __future__ import annotations
 
 import functools
-import json
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -18,6 +17,7 @@ from table_core.ondisk.avro import (
     corrupt,
     open_container,
     read_records,
+    read_schema,
     write_container,
 )
 from table_core.ondisk.avro_schemas import (
@@ -26,7 +26,7 @@ from table_core.ondisk.avro_schemas import (
     schema_of_values,
     with_fields,
 )
-from table_core.ondisk.avro_shape import mismatches, plain_schema
+from table_core.ondisk.avro_shape import mismatches
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
 from table_core.ondisk.file_columns import FileColumns
 from table_core.ondisk.manifest_heads import find_heads
@@ -244,7 +244,7 @@ def _kind(record: Mapping[str, Any], path: str) -> EntryKind:
 @functools.lru_cache(maxsize=64)
 def _judged(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is wrong with a schema as written, and the members of ``_FILE`` that are unknown."""
-    schema = plain_schema(json.loads(text)).schema
+    schema = read_schema(text)[1].schema
     problems = tuple(mismatches(schema, MANIFEST))
     found = [f["type"] for f in schema["fields"] if f["name"] == "_FILE"] if not problems else []
     members = [f["name"] for type_ in found for f in type_["fields"]]
