@@ -16,7 +16,7 @@ from table_core.errors import CorruptFileError, DataError, UnsupportedFeatureErr
 from table_core.storage.soundness import check_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from table_core.datatypes.kinds import Field
 
@@ -173,9 +173,14 @@ def _lacking(given: Any, wanted: Any, at: str = "") -> str | None:
 
 
 def read_batch(
-    batch: pa.RecordBatch, fields: Sequence[Field], schema: pa.Schema, *, path: str
+    batch: pa.RecordBatch,
+    fields: Sequence[Field],
+    schema: pa.Schema,
+    *,
+    path: str,
+    integers: Collection[str] = (),
 ) -> pa.RecordBatch:
-    """The columns ``fields`` of a decoded ``batch``.
+    """The columns ``fields`` of a decoded ``batch``; the file stores ``integers`` as such.
 
     Shape: ``batch`` with any columns to ``schema`` (which is ``arrow_schema(fields)``).
 
@@ -190,7 +195,8 @@ def read_batch(
         column = batch.column(batch.schema.get_field_index(field.name))
         try:
             found = conformed(column, target.type)
-            check_values(found)
+            was_integer = found is column and field.name in integers
+            check_values(found, was_integer=was_integer)
             columns.append(found)
         except pa.ArrowException as error:
             raise misfit(field, error, path=path) from error

@@ -44,6 +44,7 @@ _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
 _PROBED_ROWS_MIN: Final = 1 << 12
 _PIECE_BYTES: Final = 1 << 18
+_INTEGERS: Final = frozenset({"INT32", "INT64"})
 _US_MIN: Final = -(2**63) // 1000
 _US_MAX: Final = 2**64 // 1000
 
@@ -89,7 +90,9 @@ class ParquetFormat:
                 groups = _wanted_groups(source, file, groups, stored, names, wanted.keep)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
-                legacy = _int96_columns(file.metadata, stored, fields)
+                physical = _physical_types(file.metadata, stored)
+                legacy = [field for field in fields if "INT96" in physical[field.name]]
+                integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
             size, reader, adapts = batch_rows, file, False
@@ -116,7 +119,7 @@ class ParquetFormat:
                     if batch is None:
                         break
                     left -= batch.num_rows
-                    found = read_batch(batch, fields, schema, path=path)
+                    found = read_batch(batch, fields, schema, path=path, integers=integers)
                 if adapts and spans is None:
                     size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
                     reader.reader.set_batch_size(size)
@@ -214,15 +217,12 @@ def _in_pieces(source: Any, file: Any) -> Any:
     )
 
 
-def _int96_columns(metadata: Any, stored: pa.Schema, fields: Sequence[Field]) -> list[Field]:
-    """Those of ``fields`` that are stored as INT96, or hold members that are."""
-    wanted = {field.name: field for field in fields}
-    found = []
+def _physical_types(metadata: Any, stored: pa.Schema) -> dict[str, set[str]]:
+    """How each column is stored, or all its members."""
+    found = {}
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
-        columns = [metadata.schema.column(leaf + i) for i in range(leaves)]
-        if name in wanted and any(column.physical_type == "INT96" for column in columns):
-            found.append(wanted[name])
+        found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
         leaf += leaves
     return found
 

@@ -20,23 +20,25 @@ _DIGITS_MAX: Final = 18
 _HIGH_BITS: Final = np.uint64(0x8080808080808080)
 
 
-def check_values(column: Any) -> None:
+def check_values(column: Any, *, was_integer: bool = False) -> None:
     """Check every value of the decoded ``column``: a damaged file may give text that is no UTF-8.
+
+    ``was_integer``: each value, if a decimal, was made of an integer of at most 64 bits.
 
     Raises:
         pa.ArrowException: a value, or the layout, is not as the type of ``column`` says.
     """
     column.validate()  # now its buffers are as long as they must be
-    if not (len(column) and _is_surely_sound(column)):
+    if not (len(column) and _is_surely_sound(column, was_integer=was_integer)):
         column.validate(full=True)
 
 
-def _is_surely_sound(column: Any) -> bool:
+def _is_surely_sound(column: Any, *, was_integer: bool) -> bool:
     type_ = column.type
     if pa.types.is_string(type_):
         return _is_ascii(column)
     if pa.types.is_decimal128(type_) and type_.precision <= _DIGITS_MAX:
-        return _is_within(column, 10**type_.precision)
+        return _is_within(column, 10**type_.precision, was_integer=was_integer)
     return False
 
 
@@ -54,7 +56,7 @@ def _is_ascii(column: Any) -> bool:
     return not (np.bitwise_or.reduce(words) & _HIGH_BITS or (rest >= 0x80).any())
 
 
-def _is_within(column: Any, bound: int) -> bool:
+def _is_within(column: Any, bound: int, *, was_integer: bool) -> bool:
     """Whether decimals, those of missing values too, are within ``-bound`` and ``bound``."""
     words = np.frombuffer(column.buffers()[1], np.int64)
     words = words[2 * column.offset : 2 * (column.offset + len(column))]
@@ -63,6 +65,6 @@ def _is_within(column: Any, bound: int) -> bool:
         if not -bound < part.min() <= part.max() < bound:
             return False
         # The upper word of a value that fits the lower one is its sign, in every bit.
-        if (part[::2] >> 63 != part[1::2]).any():
+        if not was_integer and (part[::2] >> 63 != part[1::2]).any():
             return False
     return True

@@ -106,6 +106,23 @@ def test_an_orc_decimal_of_too_many_digits_does_not_end_the_process():
     assert verdict("orc", body.replace(twelve, many)) == "corrupt"
 
 
+@pytest.mark.parametrize("as_integer", [True, False])
+@pytest.mark.parametrize("value", [100_000, -100_000, 8_000_000, -8_000_000])
+def test_a_decimal_of_more_digits_than_its_type_has_is_corrupt(as_integer, value):
+    """Arrow writes it as it is."""
+    body = pa.py_buffer(value.to_bytes(16, "little", signed=True))
+    column = pa.Array.from_buffers(pa.decimal128(5, 0), 1, [None, body])
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"d": column}), sink, store_decimal_as_integer=as_integer)
+    stored = pq.ParquetFile(pa.BufferReader(sink.getvalue())).schema.column(0).physical_type
+    assert stored == ("INT32" if as_integer else "FIXED_LEN_BYTE_ARRAY")
+    storage = MemoryStorage()
+    storage.write("f", sink.getvalue().to_pybytes())
+    field = Field(0, "d", Atomic(Root.DECIMAL, precision=5, scale=0))
+    with pytest.raises(CorruptFileError, match="column 'd' does not fit its type"):
+        list(format_for("parquet").read(storage, "f", 1, [field], batch_rows=10))
+
+
 def test_flipped_bits_in_parquet_pages_are_found_by_checksum():
     """A value that decodes to another one would be a wrong answer."""
     body = body_of("parquet")
