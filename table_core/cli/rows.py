@@ -126,8 +126,8 @@ def _draft(file: Path) -> Iterator[Path]:
         ArgumentError: there is no such folder, or ``file`` is one.
         StorageUnavailableError, AccessDeniedError: it cannot be written.
     """
-    target = file.resolve()
-    plain = target.is_file() or not target.exists()
+    plain = file.is_file() or not file.exists()
+    target = file.resolve() if plain else file
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp") if plain else target
     try:
         yield draft

@@ -14,6 +14,7 @@ from typing import Final
 __all__ = [
     "NANOS_OF_DAY",
     "date_text",
+    "has_offset",
     "parse_date",
     "parse_time",
     "parse_timestamp",
@@ -64,6 +65,12 @@ def parse_timestamp(text: str) -> int:
             raise ValueError(f"no zone is that far from UTC: {text!r}")
         nanos -= (1 if match["zs"] == "+" else -1) * minutes * 60_000_000_000
     return nanos
+
+
+def has_offset(text: str) -> bool:
+    """Whether ``text`` is a timestamp with an offset from UTC that is not zero, such as ``+02:00``."""
+    match = _TIMESTAMP.fullmatch(text)
+    return match is not None and any(int(match[part] or 0) for part in ("zh", "zm"))
 
 
 def _days(match: re.Match[str], text: str) -> int:

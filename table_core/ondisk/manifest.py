@@ -337,7 +337,7 @@ class FoldedEntries:
     """Deletions of files that no entry added: theirs is in an older manifest, or they conflict."""
 
 
-def fold_entries(entries: Iterable[ManifestEntry], *, path: str = "") -> FoldedEntries:
+def fold_entries(entries: Iterable[ManifestEntry]) -> FoldedEntries:
     """Let additions and deletions of one file cancel out (spec 4.6).
 
     Raises:
@@ -349,7 +349,8 @@ def fold_entries(entries: Iterable[ManifestEntry], *, path: str = "") -> FoldedE
         identity = entry.identity
         if entry.kind is EntryKind.ADD:
             if identity in live:
-                raise corrupt(path or "manifests", f"file {entry.file.file_name} is added twice")
+                name = entry.file.file_name
+                raise corrupt("manifest", f"manifests of one snapshot add {name} twice")
             live[identity] = entry
         elif live.pop(identity, None) is None:
             deletes[identity] = entry

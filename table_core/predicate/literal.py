@@ -20,6 +20,7 @@ from table_core.datatypes.domain import Value, unit_nanos
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Root
 from table_core.datatypes.temporal_text import (
     NANOS_OF_DAY,
+    has_offset,
     parse_date,
     parse_time,
     parse_timestamp,
@@ -145,6 +146,8 @@ def _parsed(text: str, type_: Atomic) -> Value:
     if type_.root is Root.DATE:
         return parse_date(text)
     if type_.root in TIMESTAMPS:
+        if type_.root is Root.TIMESTAMP and has_offset(text):
+            raise ValueError(f"a TIMESTAMP without zone has no offset: leave it out of {text!r}")
         return parse_timestamp(text)
     if type_.root is Root.TIME:
         return parse_time(text)

@@ -7,6 +7,8 @@ import datetime as dt
 import io
 import json
 import math
+import os
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -191,3 +193,20 @@ def test_errors_are_shown_as_they_are(
         main()
     assert caught.value.code == 1
     assert wish in capsys.readouterr().err
+
+
+def test_a_pipe_is_written_as_it_is(warehouse: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(pipe.read_text)
+        run(warehouse, "read", "d.t", "--json", "-o", str(pipe))
+        assert len(taken.result().splitlines()) == 3
+    assert pipe.is_fifo()
+
+
+def test_a_condition_that_does_not_fit_is_shown_as_it_was_written(warehouse: str) -> None:
+    with pytest.raises(tc.errors.PredicateError) as caught:
+        run(warehouse, "read", "d.t", "--where", "s = 'a' AND k = 'x'")
+    assert str(caught.value).endswith("""in "s = 'a' AND k = 'x'\"""")
+    assert caught.value.facts["where"] == "s = 'a' AND k = 'x'"

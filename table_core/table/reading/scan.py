@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, PredicateError
 from table_core.options import keys_scan
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
@@ -298,7 +298,11 @@ def bound_where(schema: TableSchema, where: str | Expression | None) -> Bound | 
     if isinstance(where, str):
         from table_core.predicate.sql import parse_where  # brings an SQL parser along
 
-        return bind(parse_where(where), schema.fields)
+        condition = parse_where(where)
+        try:
+            return bind(condition, schema.fields)
+        except PredicateError as error:
+            raise PredicateError(f"{error}, in {where!r}", where=where) from error
     if not isinstance(where, Condition):
         raise ArgumentError(
             f"where={where!r}: give SQL text or a condition such as col('x') > 1",
