@@ -90,7 +90,10 @@ class SequenceGroup:
         in_time = np.lexsort((turn, run))
         column = history.column(name)
         seed = np.arange(len(at)) < len(seeds)
-        events = Events(at[in_time], retract[in_time], late[in_time], lengths, seed[in_time])
+        primed = history.primed(self.fields, name, skips_nulls=_of(fold, FirstNonNull))
+        events = Events(
+            at[in_time], retract[in_time], late[in_time], lengths, seed[in_time], primed
+        )
         return events.after_seeds(column, events.result(column, fold, name), fold)
 
 
@@ -99,7 +102,7 @@ class Events:
     """What happens to an aggregated column, key by key, in the order of the versions.
 
     ``at`` is the version that each event comes from.  ``late`` adds go before the value so far;
-    a ``seed`` is the value so far.
+    a ``seed`` is the value so far.  ``primed`` keys had a first value before they were removed.
     """
 
     at: npt.NDArray[np.int64]
@@ -107,6 +110,7 @@ class Events:
     late: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int64]
     seed: npt.NDArray[np.bool_]
+    primed: npt.NDArray[np.bool_]
 
     def result(self, column: pa.Array, fold: Fold, name: str) -> pa.Array:
         """What ``fold`` makes of ``column``, called ``name``."""
@@ -152,7 +156,7 @@ class Events:
         """
         starts = np.cumsum(self.lengths) - self.lengths
         state = np.full(len(starts), -1, np.int64)
-        settled = np.zeros(len(starts), np.bool_)
+        settled = self.primed.copy()
         for wave in range(int(self.lengths.max(initial=0))):
             active = np.flatnonzero(self.lengths > wave)
             event = starts[active] + wave
@@ -201,6 +205,26 @@ class History:
     retract: npt.NDArray[np.bool_]
     seed: npt.NDArray[np.bool_]
     quiet_seed: npt.NDArray[np.bool_]
+    whole: History | None = None
+    """With the versions that were cut off, which are those before ``starts``."""
+    starts: npt.NDArray[np.int64] | None = None
+
+    def primed(
+        self, fields: Sequence[str], name: str, *, skips_nulls: bool
+    ) -> npt.NDArray[np.bool_]:
+        """Keys that were given a first value of ``name`` before what was cut off, which stays so.
+
+        Source: ``FieldFirstValueAgg``, whose ``initialized`` outlives a removal.
+        """
+        if self.whole is None or self.starts is None:
+            return np.zeros(len(self.groups.starts), np.bool_)
+        past = self.whole
+        gave = (np.arange(past.groups.count) < self.starts[past.groups.ids]) & ~past.retract
+        gave &= np.logical_or.reduce([present(past.column(field)) for field in fields])
+        if skips_nulls:
+            gave &= present(past.column(name))
+        found: npt.NDArray[np.bool_] = past.groups.reduce(np.logical_or, gave, False)
+        return found
 
     def column(self, name: str) -> pa.Array:
         """The column ``name`` of every version."""
@@ -225,6 +249,8 @@ class History:
             self.retract[kept],
             seed[kept],
             quiet[kept],
+            self,
+            starts,
         )
 
 
@@ -255,6 +281,10 @@ def from_removal(
         if not found.any():
             return current, removed
         removed[found] = kept[at[found]]
+
+
+def _of(fold: Fold, kind: type[Fold]) -> bool:
+    return isinstance(fold.inner if isinstance(fold, IgnoreRetract) else fold, kind)
 
 
 def _ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:

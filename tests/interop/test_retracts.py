@@ -97,3 +97,35 @@ def _rows(chance: random.Random) -> pa.Table:
     data = [row() for _ in range(chance.randrange(1, 14))]
     kinds = [chance.choice(["+I", "+I", "+U", "-U", "-D"]) for _ in data]
     return pa.Table.from_pylist(data, schema=SCHEMA).append_column(KIND, pa.array(kinds))
+
+
+@pytest.mark.parametrize("function", ["first_value", "first_non_null_value"])
+def test_a_first_value_outlives_a_removal_by_another_group(
+    function: str, paimon: Judge, tmp_path: Path
+) -> None:
+    theirs = paimon.table(tmp_path, "default.t")
+    options = {
+        "bucket": "1",
+        "write-only": "true",
+        "merge-engine": "partial-update",
+        "fields.g.sequence-group": "v",
+        "fields.v.aggregate-function": function,
+        "fields.v.ignore-retract": "true",
+        "fields.h.sequence-group": "w",
+        "partial-update.remove-record-on-sequence-group": "h",
+    }
+    columns = [("k", "INT NOT NULL"), ("g", "INT"), ("v", "INT"), ("h", "INT"), ("w", "INT")]
+    theirs.create(columns, primary_key=["k"], **options)
+    chance = random.Random(function)
+    for _ in range(7):
+        rows = [
+            [
+                chance.choice(["+I", "+I", "-D"]),
+                k,
+                *(chance.choice([None, 1, 2, 3]) for _ in "gvhw"),
+            ]
+            for k in range(60)
+        ]
+        theirs.write(rows)
+        table = tc.open_catalog(tmp_path.as_uri()).table("default.t")
+        agree(table.read().to_arrow(), [["+I", *row[1:]] for row in theirs.read()])
