@@ -12,7 +12,6 @@ Source: Avro 1.11 specification, "Object container files"; spec section 4.1.
 from __future__ import annotations
 
 import bz2
-import functools
 import hashlib
 import io
 import json
@@ -28,7 +27,7 @@ import fastavro
 import pyarrow as pa
 
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
-from table_core.ondisk.avro_shape import Plain, plain_schema
+from table_core.ondisk.avro_shape import Plain, read_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,7 +40,6 @@ __all__ = [
     "corrupt",
     "open_container",
     "read_records",
-    "read_schema",
     "write_container",
 ]
 
@@ -234,17 +232,6 @@ def _damage(path: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise corrupt(path, _reason(error)) from error
-
-
-@functools.lru_cache(maxsize=64)
-def read_schema(text: bytes) -> tuple[Mapping[str, Any], Plain]:
-    """A schema as written and as read; files of one table mostly have the same.
-
-    Raises:
-        ValueError: no schema, or one that is not safe to decode with.
-    """
-    schema = json.loads(text)
-    return schema, plain_schema(schema)
 
 
 def _reason(error: BaseException) -> str:

@@ -8,6 +8,8 @@ Source: Avro 1.11 specification, "Schema Resolution"; spec section 4.1.
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,7 +18,7 @@ import fastavro
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Plain", "mismatches", "plain_schema"]
+__all__ = ["Plain", "mismatches", "read_schema"]
 
 _DEPTH_MAX: Final = 32
 _PRIMITIVES: Final = frozenset(
@@ -33,7 +35,18 @@ class Plain:
     parsed: Any
 
 
-def plain_schema(schema: object) -> Plain:
+@functools.lru_cache(maxsize=64)
+def read_schema(text: bytes) -> tuple[Mapping[str, Any], Plain]:
+    """A schema as written and as read; files of one table mostly have the same.
+
+    Raises:
+        ValueError: no schema, or one that is not safe to decode with.
+    """
+    schema = json.loads(text)
+    return schema, _plain_schema(schema)
+
+
+def _plain_schema(schema: object) -> Plain:
     """Check the schema that a file carries.
 
     Raises:

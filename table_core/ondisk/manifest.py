@@ -17,7 +17,6 @@ from table_core.ondisk.avro import (
     corrupt,
     open_container,
     read_records,
-    read_schema,
     write_container,
 )
 from table_core.ondisk.avro_schemas import (
@@ -26,7 +25,7 @@ from table_core.ondisk.avro_schemas import (
     schema_of_values,
     with_fields,
 )
-from table_core.ondisk.avro_shape import mismatches
+from table_core.ondisk.avro_shape import mismatches, read_schema
 from table_core.ondisk.data_file import DataFile, EntryKind, FileSource, ManifestEntry, SimpleStats
 from table_core.ondisk.file_columns import FileColumns
 from table_core.ondisk.manifest_heads import find_heads
