@@ -21,7 +21,7 @@ from table_core.commit.request import CommitPart, CommitRequest
 from table_core.expire.plan import Expired, HeldBy, Retention
 from table_core.expire.protocol import expire_snapshots
 from table_core.ondisk.properties import WRITER_PREFIX
-from table_core.ondisk.snapshot import CommitKind
+from table_core.ondisk.snapshot import CommitKind, Snapshot
 from tests.simulation.fake_table import FakeTable
 
 KEEP_TWO = Retention(retained_min=2, retained_max=2, time_retained_ms=0)
@@ -75,8 +75,7 @@ def files_of(table: FakeTable) -> tuple[set[str], set[str], set[str], set[int]]:
 def named(table: FakeTable) -> tuple[set[str], set[str], set[str]]:
     """What snapshots and tags name: data, manifests, lists."""
     documents = [table.snapshot(id) for id in table.snapshots]
-    with_tag = FakeTable(snapshots=dict(enumerate(table.tags.values(), start=1)))
-    documents += [with_tag.snapshot(id) for id in with_tag.snapshots]
+    documents += [Snapshot.from_json(body, path=f"tag-{n}") for n, body in table.tags.items()]
     data, manifests, lists = set(), set(), set()
     for snapshot in documents:
         assert snapshot is not None

@@ -150,7 +150,8 @@ def test_a_link_stays_a_link(warehouse: str, tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) == 3
 
 
-def test_tables_show_texts_as_they_are(tmp_path: Path) -> None:
+def test_tables_show_texts_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # the width that somebody asks for
     catalog = tc.open_catalog(tmp_path.as_uri())
     catalog.create_database("d")
     table = catalog.create_table("d.s", pa.schema([("s", pa.string())]), options={"bucket": "-1"})
