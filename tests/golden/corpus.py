@@ -105,7 +105,8 @@ class Case:
 def unpack(name: str, into: Path) -> Case:
     """Unpack a case."""
     with tarfile.open(ARCHIVES / f"{name}.tar.xz") as archive:
-        archive.extractall(into, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # from 3.11.4 on
+        archive.extractall(into)
     folder = into / name
     return Case(folder, describe(name), digest(folder / "warehouse"))
 
