@@ -2,6 +2,8 @@
 
 Source: ``org.apache.paimon.operation.ManifestFileMerger``; spec section 4.7.  Merging is optional for
 correctness; what is not: an ADD stays before its DELETE (T19), so groups are neighbours in order.
+Beyond Paimon, a commit that deletes most files, as a full compaction does, merges what small manifests
+there are: they are no more than it has to write anyway, and every reader opens fewer.
 """
 
 from __future__ import annotations
@@ -94,15 +96,20 @@ def must_change(meta: ManifestMeta, target_bytes: int) -> bool:
     return meta.num_deleted_files > 0 or meta.file_size < target_bytes
 
 
-def plan(metas: Sequence[ManifestMeta], sizes: MergeSizes) -> FullMerge | MinorMerge:
-    """What to do with base and delta manifests of the head, given in list order."""
+def plan(
+    metas: Sequence[ManifestMeta], sizes: MergeSizes, *, deletes: int = 0
+) -> FullMerge | MinorMerge:
+    """What to do with base and delta manifests of the head, given in list order.
+
+    ``deletes``: how many files the commit deletes.
+    """
     changing = sum(m.file_size for m in metas if must_change(m, sizes.target_bytes))
     if changing >= sizes.full_bytes and len(metas) > 1:
         return FullMerge(tuple(metas), sizes.target_bytes)
-    return MinorMerge(tuple(_groups(metas, sizes)))
+    return MinorMerge(tuple(_groups(metas, sizes, deletes)))
 
 
-def _groups(metas: Sequence[ManifestMeta], sizes: MergeSizes) -> Iterator[Group]:
+def _groups(metas: Sequence[ManifestMeta], sizes: MergeSizes, deletes: int) -> Iterator[Group]:
     waiting: list[ManifestMeta] = []
     size = 0
     for meta in metas:
@@ -111,7 +118,9 @@ def _groups(metas: Sequence[ManifestMeta], sizes: MergeSizes) -> Iterator[Group]
         if size >= sizes.target_bytes:
             yield Group(tuple(waiting), rewrite=len(waiting) > 1)
             waiting, size = [], 0
-    if len(waiting) >= max(sizes.count_min, 2):
+    live = sum(m.num_added_files - m.num_deleted_files for m in waiting)
+    due = len(waiting) >= sizes.count_min or 2 * deletes >= max(live, 1)
+    if due and len(waiting) > 1:
         yield Group(tuple(waiting), rewrite=True)
     else:
         yield from (Group((meta,), rewrite=False) for meta in waiting)

@@ -61,7 +61,8 @@ class ManifestWriter:
 
     def _write(self, effect: fx.WriteManifests) -> fx.Written:
         previous = effect.previous
-        base, base_size = self._list(self.base(effect.head))
+        deletes = sum(entry.kind is EntryKind.DELETE for entry in effect.delta)
+        base, base_size = self._list(self.base(effect.head, deletes=deletes))
         if previous is not None and effect.same_delta:
             delta, delta_size = previous.delta_manifest_list, previous.delta_manifest_list_size
             log, log_size = previous.changelog_manifest_list, previous.changelog_manifest_list_size
@@ -88,13 +89,13 @@ class ManifestWriter:
             uuid=self.access.ids.uuid(),
         )
 
-    def base(self, head: fx.Head | None) -> list[ManifestMeta]:
-        """The manifests of ``head``, those merged that are due (spec 4.7)."""
+    def base(self, head: fx.Head | None, *, deletes: int = 0) -> list[ManifestMeta]:
+        """The manifests of ``head``, those merged that are due (spec 4.7); see ``plan``."""
         if head is None:
             return []
         order = self._order()
         metas = self.access.metadata.data_manifests(head.snapshot)
-        plan = manifest_merge.plan(metas, self._sizes())
+        plan = manifest_merge.plan(metas, self._sizes(), deletes=deletes)
         if isinstance(plan, manifest_merge.FullMerge):
             return self._full(plan, order)
         merged: list[ManifestMeta] = []

@@ -173,13 +173,7 @@ class Scan:
         if self._limit is not None:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
         parts = [part for split in self._plan.splits for part in self._reader.parts(split)]
-        beside = len(parts) >= 2 * _THREADS
-        if len(parts) < 2:
-            tables = [table for part in parts for table in part(beside)]
-        else:
-            with ThreadPoolExecutor(_THREADS) as pool:
-                read = pool.map(lambda part: list(part(beside)), parts)
-                tables = list(chain.from_iterable(read))
+        tables = _read(parts)
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -188,6 +182,28 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _read(parts: Sequence[PartReader]) -> list[pa.Table]:
+    """What ``parts`` give, in order, read by this thread and others beside it."""
+    found: list[list[pa.Table]] = [[] for _ in parts]
+    beside, left = len(parts) >= 2 * _THREADS, iter(range(len(parts)))
+
+    def work() -> None:
+        try:
+            for number in left:
+                found[number] = list(parts[number](beside))
+        finally:
+            for _ in left:  # after an error nobody begins another part
+                pass
+
+    others = min(_THREADS, len(parts)) - 1
+    with ThreadPoolExecutor(max(others, 1)) as pool:
+        busy = [pool.submit(work) for _ in range(others)]
+        work()
+        for other in busy:
+            other.result()
+    return list(chain.from_iterable(found))
 
 
 def _inserting(reader: RowReader) -> SplitReader:
