@@ -46,6 +46,7 @@ _ALIASES: Final = {
     "DEC": "DECIMAL",
     "NUMERIC": "DECIMAL",
 }
+_SUFFIX: Final = re.compile(r"NOT\s+NULL|NULL|ARRAY|MULTISET")
 _PLAIN: Final = {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"}
 _LENGTHS: Final = {"CHAR", "VARCHAR", "BINARY", "VARBINARY"}
 
@@ -68,7 +69,7 @@ def parse_type(text: str) -> DataType:
 
 def _suffixes(parsed: DataType, rest: str) -> DataType:
     """Apply what follows the name: nullability, then ARRAY or MULTISET around it."""
-    for word in re.findall(r"NOT\s+NULL|NULL|ARRAY|MULTISET", rest):
+    for word in _SUFFIX.findall(rest):
         if word == "ARRAY":
             parsed = Array(parsed)
         elif word == "MULTISET":

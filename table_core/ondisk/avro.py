@@ -50,6 +50,7 @@ _BLOCK_MAX: Final = 1 << 28
 _UNPACKED_MAX: Final = 1 << 30
 """More than this from one file is none of ours: Paimon's manifests are 8 MB, packed."""
 _BLOCK_BYTES: Final = 64_000
+_ROOM_BYTES: Final = 4 * _BLOCK_BYTES
 _ZSTD_LEVEL: Final = 1
 _CODECS: Final[Mapping[str, str]] = {
     "zstd": "zstandard",
@@ -261,8 +262,7 @@ def _unpack(block: bytes, codec: str, path: str) -> bytes:
     if codec == "null":
         unpacked = block
     elif codec == "zstandard":
-        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
-            unpacked = stream.read(limit + 1)
+        unpacked = _unpack_zstd(block, limit)
     elif codec == "deflate":
         unpacked = zlib.decompressobj(-15).decompress(block, limit + 1)
     elif codec == "snappy":
@@ -282,6 +282,17 @@ def _unpack(block: bytes, codec: str, path: str) -> bytes:
     if len(unpacked) > limit:
         raise ValueError("a block that unpacks without bounds")
     return bytes(unpacked)
+
+
+def _unpack_zstd(block: bytes, limit: int) -> bytes:
+    room = bytearray(min(limit, _ROOM_BYTES))
+    try:
+        return bytes(memoryview(room)[: cramjam.zstd.decompress_into(block, room)])
+    except (
+        cramjam.DecompressionError
+    ):  # damaged, or more than usual: Arrow's stream knows, but starts slowly
+        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
+            return bytes(stream.read(limit + 1))
 
 
 def read_records(container: Container, *, path: str) -> Iterator[dict[str, Any]]:

@@ -40,6 +40,7 @@ _BYTES: Final = {
     **dict.fromkeys(("g", "gb", "gibibytes"), 1 << 30),
     **dict.fromkeys(("t", "tb", "tebibytes"), 1 << 40),
 }
+_INTEGER: Final = re.compile(r"\s*[+-]?\d+\s*")
 _AMOUNT: Final = re.compile(r"^\s*(\d+)\s*([^\d\s]*)\s*$")
 
 
@@ -50,7 +51,7 @@ def text(value: str) -> str:
 
 def integer(value: str) -> int:
     """A whole number."""
-    if not re.fullmatch(r"\s*[+-]?\d+\s*", value):
+    if not _INTEGER.fullmatch(value):
         raise ValueError("expected a whole number")
     return int(value)
 

@@ -60,11 +60,12 @@ def _is_within(column: Any, bound: int, *, was_integer: bool) -> bool:
     """Whether decimals, those of missing values too, are within ``-bound`` and ``bound``."""
     words = np.frombuffer(column.buffers()[1], np.int64)
     words = words[2 * column.offset : 2 * (column.offset + len(column))]
-    for first in range(0, len(words), 2 * _ROWS_AT_ONCE):
-        part = words[first : first + 2 * _ROWS_AT_ONCE]
-        if not -bound < part.min() <= part.max() < bound:
-            return False
-        # The upper word of a value that fits the lower one is its sign, in every bit.
-        if not was_integer and (part[::2] >> 63 != part[1::2]).any():
-            return False
-    return True
+    if not -bound < words.min() <= words.max() < bound:
+        return False
+    # The upper word of a value that fits the lower one is its sign, in every bit.
+    return was_integer or not any(
+        (part[::2] >> 63 != part[1::2]).any()
+        for part in (
+            words[i : i + 2 * _ROWS_AT_ONCE] for i in range(0, len(words), 2 * _ROWS_AT_ONCE)
+        )
+    )
