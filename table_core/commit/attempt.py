@@ -105,6 +105,7 @@ class Attempt:
             index=ready.index,
             previous=previous,
             same_delta=same_delta,
+            rewrites=ready.kind is CommitKind.COMPACT and self.request.append is None,
         )
         assert isinstance(written, fx.Written)
         return written

@@ -203,7 +203,8 @@ class WriteManifests:
     """Write the metadata of the snapshot after ``head``; reply ``Written``.
 
     1. Base list: base and delta manifests of ``head``, after ``manifest_merge.plan``; a valid empty
-       list for the first snapshot (spec T14).
+       list for the first snapshot (spec T14).  ``rewrites``: the delta is a compaction on its own, and
+       the plan is told how many files it deletes.
     2. Delta manifests and list from ``delta``, an empty list if there is none; changelog list only if
        ``changelog``.
     3. Index manifest with exactly ``index``; None: keep the head's.
@@ -221,6 +222,7 @@ class WriteManifests:
     index: tuple[IndexFile, ...] | None
     previous: Written | None = None
     same_delta: bool = False
+    rewrites: bool = False
 
 
 class Created(Enum):

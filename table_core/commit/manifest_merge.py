@@ -2,8 +2,8 @@
 
 Source: ``org.apache.paimon.operation.ManifestFileMerger``; spec section 4.7.  Merging is optional for
 correctness; what is not: an ADD stays before its DELETE (T19), so groups are neighbours in order.
-Beyond Paimon, a commit that deletes most files, as a full compaction does, merges what small manifests
-there are: they are no more than it has to write anyway, and every reader opens fewer.
+Beyond Paimon, a compaction on its own that replaces most files merges what small manifests there are:
+they are no more than it has to write anyway, and every reader opens fewer.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def plan(
 ) -> FullMerge | MinorMerge:
     """What to do with base and delta manifests of the head, given in list order.
 
-    ``deletes``: how many files the commit deletes.
+    ``deletes``: how many files the commit deletes, if it is a compaction on its own.
     """
     changing = sum(m.file_size for m in metas if must_change(m, sizes.target_bytes))
     if changing >= sizes.full_bytes and len(metas) > 1:

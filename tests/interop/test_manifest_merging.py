@@ -67,3 +67,25 @@ def test_the_same_commits_leave_the_same_manifests(
             writer.commit()
     assert shape(ours) == shape(catalog.table("d.theirs"))
     assert paimon.table(tmp_path, "d.ours").read() == theirs.read()
+
+
+def test_a_full_compaction_leaves_few_manifests_that_paimon_goes_on_with(
+    paimon: Judge, tmp_path: Path
+) -> None:
+    catalog = tc.open_catalog(str(tmp_path))
+    catalog.create_database("d")
+    options = {"bucket": "2", "write-only": "true"}
+    catalog.create_table("d.t", SCHEMA, primary_key=("k",), options=options)
+    ours, theirs = catalog.table("d.t"), paimon.table(tmp_path, "d.t")
+    theirs.rounds([[["+I", n, n], ["+I", n + 1, n]] for n in range(5)])
+    ours.compact(strategy="full")
+    *before, compacted = shape(ours)
+    assert [base for base, *_ in before] == [0, 1, 2, 3, 4]
+    base, _, added, deleted = compacted
+    assert base == 1, "those of the five commits, merged"
+    assert added - deleted == len(ours.read().splits()), "one file a bucket is left"
+    rows = [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 4]]
+    assert sorted(row[1:] for row in theirs.read()) == rows
+    theirs.rounds([[["-D", 5, 4], ["+U", 0, 9]]])
+    assert sorted(row[1:] for row in theirs.read()) == [[0, 9], *rows[1:5]]
+    assert catalog.table("d.t").read().to_arrow().sort_by("k")["v"].to_pylist() == [9, 1, 2, 3, 4]

@@ -133,8 +133,8 @@ class FakeTable:
         self.lists[name] = tuple(metas)
         return name
 
-    def merged(self, metas: tuple[ManifestMeta, ...]) -> list[ManifestMeta]:
-        decided = plan(metas, SIZES)
+    def merged(self, metas: tuple[ManifestMeta, ...], deletes: int) -> list[ManifestMeta]:
+        decided = plan(metas, SIZES, deletes=deletes)
         out: list[ManifestMeta] = []
         if isinstance(decided, FullMerge):
             deletes = {
@@ -223,7 +223,10 @@ class FakeTable:
         try:
             metas = self.metas(effect.head.snapshot) if effect.head else ()
             before = set(self.manifests)
-            base = self.write_list(self.merged(metas))
+            gone = (
+                [e for e in effect.delta if e.kind is EntryKind.DELETE] if effect.rewrites else []
+            )
+            base = self.write_list(self.merged(metas, deletes=len(gone)))
         except KeyError as gone:
             raise StorageUnavailableError(
                 "expired under us", path=str(gone), reason="gone"

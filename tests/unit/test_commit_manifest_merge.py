@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from table_core.commit.manifest_merge import FullMerge, MergeSizes, MinorMerge, plan, rewrite_full
+from dataclasses import replace
+
+from table_core.commit.manifest_merge import (
+    FullMerge,
+    Group,
+    MergeSizes,
+    MinorMerge,
+    plan,
+    rewrite_full,
+)
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.manifest_meta import ManifestMeta
 
@@ -26,6 +35,19 @@ def groups(*sizes: int) -> list[tuple[int, bool]]:
 def test_small_ones_wait_until_they_are_many() -> None:
     assert groups(1, 1) == [(1, False), (1, False)]
     assert groups(1, 1, 1) == [(3, True)]
+
+
+def test_small_ones_are_merged_where_half_of_their_files_go() -> None:
+    small = [meta("a", 1), meta("b", 1)]
+    assert plan(small, SIZES, deletes=1) == MinorMerge((Group(tuple(small), rewrite=True),))
+    more = replace(small[0], num_added_files=2)
+    assert plan([more, small[1]], SIZES, deletes=1) == plan([more, small[1]], SIZES)
+    emptied = [replace(small[0], num_deleted_files=1), replace(small[1], num_deleted_files=1)]
+    assert plan(emptied, SIZES) == MinorMerge(tuple(Group((m,), rewrite=False) for m in emptied))
+    assert plan(small[:1], SIZES, deletes=9) == plan(small[:1], SIZES), "one is as few as can be"
+    assert plan([meta("large", 10), *small], SIZES, deletes=2) == MinorMerge(
+        (Group((meta("large", 10),), rewrite=False), Group(tuple(small), rewrite=True))
+    )
 
 
 def test_neighbours_that_reach_the_target_are_merged() -> None:

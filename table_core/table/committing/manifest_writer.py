@@ -61,7 +61,8 @@ class ManifestWriter:
 
     def _write(self, effect: fx.WriteManifests) -> fx.Written:
         previous = effect.previous
-        deletes = sum(entry.kind is EntryKind.DELETE for entry in effect.delta)
+        rewritten = effect.delta if effect.rewrites else ()
+        deletes = sum(entry.kind is EntryKind.DELETE for entry in rewritten)
         base, base_size = self._list(self.base(effect.head, deletes=deletes))
         if previous is not None and effect.same_delta:
             delta, delta_size = previous.delta_manifest_list, previous.delta_manifest_list_size

@@ -92,6 +92,20 @@ def test_large_files_are_read_in_parts(append, monkeypatch, size):
     assert append.read(limit=3).to_arrow() == rows().slice(0, 3)
 
 
+def test_after_an_error_no_other_part_is_begun(append, monkeypatch):
+    monkeypatch.setattr(split_reader, "_PART_ROWS", 100)
+    scan, begun = append.read(), []
+
+    def part(self, split, file, part, beside):
+        begun.append(part)
+        raise CorruptFileError("damaged", path="f", problems=["damaged"])
+
+    monkeypatch.setattr(split_reader.SplitReader, "_part", part)
+    with pytest.raises(CorruptFileError, match="damaged"):
+        scan.to_arrow()
+    assert 0 < len(begun) <= 4, "one a thread"
+
+
 def test_a_condition_is_looked_at_once_a_file(append, monkeypatch):
     monkeypatch.setattr(split_reader, "_PART_ROWS", 1_000)
     scan = append.read(where=f"k >= {ROWS - 2} AND k < {ROWS + 2}")
