@@ -104,6 +104,7 @@ class ParquetFormat:
                 size, adapts = _first_size(sizes, bits, batch_rows, batch_bytes), bits is None
                 if max((stored_bytes for _, stored_bytes in sizes), default=0) > batch_bytes:
                     reader = _in_pieces(source, file)
+            size = min(size, max(left, 1))  # Arrow makes room for so many at once
             if spans is not None:
                 batches = span_batches(reader, spans, names)
             else:
