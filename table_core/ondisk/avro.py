@@ -11,7 +11,6 @@ Source: Avro 1.11 specification, "Object container files"; spec section 4.1.
 
 from __future__ import annotations
 
-import bz2
 import hashlib
 import io
 import json
@@ -24,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import cramjam
 import fastavro
-import pyarrow as pa
 
-from table_core.errors import CorruptFileError, UnsupportedFeatureError
+from table_core.errors import CorruptFileError
+from table_core.ondisk.avro_codecs import codec_named, pack, unpack
 from table_core.ondisk.avro_shape import Plain, read_schema
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Container",
-    "codec_named",
     "container_blocks",
     "container_head",
     "corrupt",
@@ -45,23 +43,9 @@ __all__ = [
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
-_BLOCK_MAX: Final = 1 << 28
-"""More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
 _UNPACKED_MAX: Final = 1 << 30
 """More than this from one file is none of ours: Paimon's manifests are 8 MB, packed."""
 _BLOCK_BYTES: Final = 64_000
-_ROOM_BYTES: Final = 4 * _BLOCK_BYTES
-_ZSTD_LEVEL: Final = 1
-_CODECS: Final[Mapping[str, str]] = {
-    "zstd": "zstandard",
-    "zstandard": "zstandard",
-    "none": "null",
-    "null": "null",
-    "uncompressed": "null",
-    "snappy": "snappy",
-    "deflate": "deflate",
-    "bzip2": "bzip2",
-}
 _DAMAGE: Final = (
     EOFError,
     ValueError,  # includes ArrowInvalid and UnicodeDecodeError
@@ -81,22 +65,6 @@ _DAMAGE: Final = (
 def corrupt(path: str, what: str) -> CorruptFileError:
     """The error that says ``what`` is wrong with the file at ``path``."""
     return CorruptFileError(f"{path}: {what}", path=path, problems=[what])
-
-
-def codec_named(compression: str) -> str:
-    """The Avro codec of a Paimon ``compression`` option.
-
-    Raises:
-        UnsupportedFeatureError: none that this release writes.
-    """
-    codec = _CODECS.get(compression.lower())
-    if codec is None:
-        raise UnsupportedFeatureError(
-            f"Avro files cannot be written with compression {compression!r}; "
-            f"use one of {sorted(_CODECS)}",
-            feature=f"Avro compression {compression}",
-        )
-    return codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +184,7 @@ def _unpacked_blocks(
     while cursor.left:
         with _damage(path):
             count = _length(cursor.long())
-            block = _unpack(cursor.take(_length(cursor.long())), codec, path)
+            block = unpack(cursor.take(_length(cursor.long())), codec, path)
             if cursor.take(_SYNC_BYTES) != sync:
                 raise ValueError(f"no sync marker at {cursor.at - _SYNC_BYTES}")
         yield count, block
@@ -254,45 +222,6 @@ def _metadata(cursor: _Cursor) -> dict[str, bytes]:
             key = cursor.take(_length(cursor.long())).decode()
             found[key] = cursor.take(_length(cursor.long()))
     return found
-
-
-def _unpack(block: bytes, codec: str, path: str) -> bytes:
-    """The bytes of one block, at most ``_BLOCK_MAX`` of them."""
-    limit = _BLOCK_MAX
-    if codec == "null":
-        unpacked = block
-    elif codec == "zstandard":
-        unpacked = _unpack_zstd(block, limit)
-    elif codec == "deflate":
-        unpacked = zlib.decompressobj(-15).decompress(block, limit + 1)
-    elif codec == "snappy":
-        if _Cursor(block).long() > limit:
-            raise ValueError("a block that unpacks without bounds")
-        unpacked = bytes(cramjam.snappy.decompress_raw(block[:-4]))
-        if zlib.crc32(unpacked) != int.from_bytes(block[-4:], "big"):
-            raise ValueError("a block's checksum does not fit")
-    elif codec == "bzip2":
-        unpacked = bz2.BZ2Decompressor().decompress(block, limit + 1)
-    elif codec == "xz":
-        unpacked = lzma.LZMADecompressor().decompress(block, limit + 1)
-    else:
-        raise UnsupportedFeatureError(
-            f"{path}: Avro codec {codec!r} is not supported", feature=f"Avro codec {codec}"
-        )
-    if len(unpacked) > limit:
-        raise ValueError("a block that unpacks without bounds")
-    return bytes(unpacked)
-
-
-def _unpack_zstd(block: bytes, limit: int) -> bytes:
-    room = bytearray(min(limit, _ROOM_BYTES))
-    try:
-        return bytes(memoryview(room)[: cramjam.zstd.decompress_into(block, room)])
-    except (
-        cramjam.DecompressionError
-    ):  # damaged, or more than usual: Arrow's stream knows, but starts slowly
-        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
-            return bytes(stream.read(limit + 1))
 
 
 def read_records(container: Container, *, path: str) -> Iterator[dict[str, Any]]:
@@ -372,7 +301,7 @@ def _blocks(parsed: Any, records: Iterable[Mapping[str, Any]]) -> Iterator[tuple
 
 
 def _packed(count: int, block: bytes, codec: str, sync: bytes) -> bytes:
-    packed = _pack(block, codec)
+    packed = pack(block, codec)
     return _long(count) + _long(len(packed)) + packed + sync
 
 
@@ -389,15 +318,3 @@ def _long(value: int) -> bytes:
         out.append(zigzag & 0x7F | 0x80)
         zigzag >>= 7
     return bytes(out) + bytes([zigzag])
-
-
-def _pack(block: bytes, codec: str) -> bytes:
-    if codec == "zstandard":
-        return bytes(cramjam.zstd.compress(block, level=_ZSTD_LEVEL))
-    if codec == "snappy":
-        raw = bytes(cramjam.snappy.compress_raw(block))
-        return raw + zlib.crc32(block).to_bytes(4, "big")
-    if codec == "deflate":
-        deflate = zlib.compressobj(wbits=-15)
-        return deflate.compress(block) + deflate.flush()
-    return bz2.compress(block) if codec == "bzip2" else block

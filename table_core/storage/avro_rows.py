@@ -18,11 +18,11 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import CorruptFileError
 from table_core.ondisk.avro import (
     block_records,
-    codec_named,
     container_blocks,
     container_head,
     open_blocks,
 )
+from table_core.ondisk.avro_codecs import codec_named
 from table_core.storage.avro_types import arrow_values, avro_schema, avro_values
 from table_core.storage.conform import misfit, missing_columns, written_table
 from table_core.storage.data_format import (

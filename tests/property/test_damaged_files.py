@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
-from table_core.ondisk.avro import _header, _long, _pack, open_container, read_records
+from table_core.ondisk.avro import _header, _long, open_container, read_records
+from table_core.ondisk.avro_codecs import pack
 from table_core.ondisk.deletion_vector import (
     DeletionRange,
     decode_deletion_vector,
@@ -121,9 +122,11 @@ def test_noise(body: bytes) -> None:
         read_or_blame(decode, body)
 
 
-def container(schema, payload: bytes, count: int, codec: str = "null") -> bytes:
+def container(
+    schema, payload: bytes, count: int, codec: str = "null", packed: bytes | None = None
+) -> bytes:
     header = _header({"avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()})
-    packed = _pack(payload, codec)
+    packed = packed or pack(payload, codec)
     block = _long(count) + _long(len(packed)) + packed
     return b"Obj\x01" + header + bytes(16) + block + bytes(16)
 
@@ -144,6 +147,9 @@ BOMBS = {
     "a record in itself": container(record(["null", "r"]), b"\x02" * 100_000, 1),
     "a deep schema": container(record(*[json.loads("[" * 50 + '"int"' + "]" * 50)]), b"\0", 1),
     "a zip bomb": container(record("bytes"), bytes((1 << 28) + 100), 1, "zstandard"),
+    "a snappy bomb": container(
+        record("bytes"), b"", 1, "snappy", packed=b"\xff\xff\xff\xff\x0f" + bytes(8)
+    ),
     "a block beyond the end": b"Obj\x01"
     + _header({"avro.schema": json.dumps(record("int")).encode()})
     + bytes(16)

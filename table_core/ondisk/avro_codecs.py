@@ -1,0 +1,108 @@
+"""How the blocks of Avro object containers are packed.
+
+Source: Avro 1.11 specification, "Required Codecs" and "Optional Codecs".
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from typing import TYPE_CHECKING, Final
+
+import cramjam
+import pyarrow as pa
+
+from table_core.errors import UnsupportedFeatureError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["codec_named", "pack", "unpack"]
+
+_BLOCK_MAX: Final = 1 << 28
+"""More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
+_ROOM_BYTES: Final = 1 << 18
+"""Enough for what most blocks hold."""
+_ZSTD_LEVEL: Final = 1
+_CODECS: Final[Mapping[str, str]] = {
+    "zstd": "zstandard",
+    "zstandard": "zstandard",
+    "none": "null",
+    "null": "null",
+    "uncompressed": "null",
+    "snappy": "snappy",
+    "deflate": "deflate",
+    "bzip2": "bzip2",
+}
+
+
+def codec_named(compression: str) -> str:
+    """The Avro codec of a Paimon ``compression`` option.
+
+    Raises:
+        UnsupportedFeatureError: none that this release writes.
+    """
+    codec = _CODECS.get(compression.lower())
+    if codec is None:
+        raise UnsupportedFeatureError(
+            f"Avro files cannot be written with compression {compression!r}; "
+            f"use one of {sorted(_CODECS)}",
+            feature=f"Avro compression {compression}",
+        )
+    return codec
+
+
+def unpack(block: bytes, codec: str, path: str) -> bytes:
+    """The bytes of one block, at most ``_BLOCK_MAX`` of them.
+
+    Raises:
+        UnsupportedFeatureError: a codec that this release does not know.
+        ValueError: it does not unpack; a library may also raise an error of its own.
+    """
+    if codec == "null":
+        unpacked = block
+    elif codec == "zstandard":
+        unpacked = _unpack_zstd(block)
+    elif codec == "deflate":
+        unpacked = zlib.decompressobj(-15).decompress(block, _BLOCK_MAX + 1)
+    elif codec == "snappy":
+        if cramjam.snappy.decompress_raw_len(block) > _BLOCK_MAX:
+            raise ValueError("a block that unpacks without bounds")
+        unpacked = bytes(cramjam.snappy.decompress_raw(block[:-4]))
+        if zlib.crc32(unpacked) != int.from_bytes(block[-4:], "big"):
+            raise ValueError("a block's checksum does not fit")
+    elif codec == "bzip2":
+        unpacked = bz2.BZ2Decompressor().decompress(block, _BLOCK_MAX + 1)
+    elif codec == "xz":
+        unpacked = lzma.LZMADecompressor().decompress(block, _BLOCK_MAX + 1)
+    else:
+        raise UnsupportedFeatureError(
+            f"{path}: Avro codec {codec!r} is not supported", feature=f"Avro codec {codec}"
+        )
+    if len(unpacked) > _BLOCK_MAX:
+        raise ValueError("a block that unpacks without bounds")
+    return bytes(unpacked)
+
+
+def _unpack_zstd(block: bytes) -> bytes:
+    room = bytearray(_ROOM_BYTES)
+    try:
+        return bytes(memoryview(room)[: cramjam.zstd.decompress_into(block, room)])
+    except cramjam.DecompressionError:
+        # Damaged, or more than usual.  Arrow's stream knows, but takes five times as long to start.
+        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
+            return bytes(stream.read(_BLOCK_MAX + 1))
+
+
+def pack(block: bytes, codec: str) -> bytes:
+    """``block`` as ``codec`` (see ``codec_named``) packs it."""
+    if codec == "zstandard":
+        return bytes(cramjam.zstd.compress(block, level=_ZSTD_LEVEL))
+    if codec == "snappy":
+        raw = bytes(cramjam.snappy.compress_raw(block))
+        return raw + zlib.crc32(block).to_bytes(4, "big")
+    if codec == "deflate":
+        deflate = zlib.compressobj(wbits=-15)
+        return deflate.compress(block) + deflate.flush()
+    return bz2.compress(block) if codec == "bzip2" else block
