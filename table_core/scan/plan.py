@@ -37,7 +37,7 @@ class ScanPlan:
 def live_entries(
     pruner: Pruner,
     manifests: Iterable[ManifestMeta],
-    read: Callable[[ManifestMeta, KeepHeads | None], Sequence[ManifestEntry]],
+    read: Callable[[Iterable[ManifestMeta], KeepHeads | None], Iterable[Sequence[ManifestEntry]]],
 ) -> list[ManifestEntry]:
     """The live files of ``manifests`` (oldest first) that ``pruner`` lets through.
 
@@ -47,11 +47,9 @@ def live_entries(
     keep = pruner.keep_heads if pruner.decides_by_head else None
 
     def kept() -> Iterator[ManifestEntry]:
-        for meta in manifests:
-            if pruner.keep_manifest(meta):
-                entries = read(meta, keep)
-                pruner.foresee(entry.partition for entry in entries)
-                yield from filter(pruner.keep_entry, entries)
+        for entries in read(filter(pruner.keep_manifest, manifests), keep):
+            pruner.foresee(entry.partition for entry in entries)
+            yield from filter(pruner.keep_entry, entries)
 
     return list(fold_entries(kept()).live.values())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table_core.errors import ArgumentError
 
-__all__ = ["inside", "joined"]
+__all__ = ["inside", "is_local", "joined"]
 
 
 def inside(path: str) -> str:
@@ -20,6 +20,11 @@ def inside(path: str) -> str:
             f"path {path!r} is not a plain path below its root", argument="path", value=path
         )
     return clean
+
+
+def is_local(uri: str) -> bool:
+    """Whether reading from the store at ``uri`` takes no round trip."""
+    return uri.startswith(("file:", "memory:"))
 
 
 def joined(prefix: str, path: str) -> str:

@@ -79,9 +79,10 @@ class TableAccess:
         metas = self.metadata.data_manifests(snapshot)
         entries = (
             entry
-            for meta in metas
-            if keep_manifest is None or keep_manifest(meta)
-            for entry in self.metadata.manifest(meta)
+            for found in self.metadata.manifests(
+                meta for meta in metas if keep_manifest is None or keep_manifest(meta)
+            )
+            for entry in found
             if keep is None or keep(entry)
         )
         return list(fold_entries(entries).live.values())

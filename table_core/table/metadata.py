@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
@@ -20,9 +23,11 @@ from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.schema.document import schema_from_json
+from table_core.storage.paths import is_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+    from concurrent.futures import Executor
 
     from table_core.commit.readback import Seen
     from table_core.ondisk.data_file import ManifestEntry
@@ -34,8 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Metadata"]
 
+Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
+"""Which entries are wanted, by their heads."""
 
 _ASKED_MAX: Final = 10_000
+_AT_ONCE: Final = 8
+"""So many manifests are on their way from a remote store."""
 _STEPS_MAX: Final = 8
 """So many snapshots past the hint are read one after the other; then the folder is listed."""
 
@@ -246,20 +255,51 @@ class Metadata:
         return found
 
     def manifest(
-        self, meta: ManifestMeta, keep: Callable[[Sequence[Head]], Iterable[bool]] | None = None
+        self,
+        meta: ManifestMeta,
+        keep: Keep | None = None,
+        *,
+        load: Callable[[], bytes] | None = None,
     ) -> list[ManifestEntry]:
         """The entries of a manifest; with ``keep`` perhaps only those.
 
-        A manifest that is asked for again is decoded whole, and remembered.
+        A manifest that is asked for again is decoded whole, and remembered.  ``load`` gives the bytes
+        that ``manifest_body`` would.
         """
-        path, size = layout.manifest_path(meta.file_name), meta.file_size
+        load = load or partial(self.manifest_body, meta)
+        path = layout.manifest_path(meta.file_name)
         key = (self.storage.uri, path)
         if keep is not None and _MANIFESTS.is_new(key):
-            return decode_manifest(self.named_file(path, size), path=path, keep=keep)
-        found: list[ManifestEntry] = _MANIFESTS.get(
-            key, lambda: decode_manifest(self.named_file(path, size), path=path)
-        )
+            return decode_manifest(load(), path=path, keep=keep)
+        found: list[ManifestEntry] = _MANIFESTS.get(key, lambda: decode_manifest(load(), path=path))
         return found
+
+    def manifest_body(self, meta: ManifestMeta) -> bytes:
+        """The bytes of a manifest."""
+        return self.named_file(layout.manifest_path(meta.file_name), meta.file_size)
+
+    def manifests(
+        self, metas: Iterable[ManifestMeta], keep: Keep | None = None
+    ) -> Iterator[list[ManifestEntry]]:
+        """The entries of each of ``metas``, in order; see ``manifest``.
+
+        A store that is not on this machine is asked for several at a time.
+        """
+        if is_local(self.storage.uri):
+            yield from (self.manifest(meta, keep) for meta in metas)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            rest = ((meta, self._on_its_way(meta, pool)) for meta in metas)
+            coming = deque(islice(rest, _AT_ONCE))
+            while coming:
+                meta, load = coming.popleft()
+                yield self.manifest(meta, keep, load=load)
+                coming.extend(islice(rest, 1))
+
+    def _on_its_way(self, meta: ManifestMeta, pool: Executor) -> Callable[[], bytes] | None:
+        if _MANIFESTS.peek((self.storage.uri, layout.manifest_path(meta.file_name))) is not None:
+            return None
+        return pool.submit(self.manifest_body, meta).result
 
     def read_manifest(self, meta: ManifestMeta) -> list[ManifestEntry]:
         """The entries of a manifest that nobody will ask for again, so it is not remembered.

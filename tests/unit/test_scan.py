@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -173,9 +174,10 @@ def test_manifests_outside_the_partitions_are_never_opened() -> None:
 
     opened = []
 
-    def read(m: ManifestMeta, keep: object) -> list[ManifestEntry]:
-        opened.append(m.file_name)
-        return [entry(file("f" + m.file_name), 2), entry(file("g" + m.file_name), 1)]
+    def read(metas: Iterable[ManifestMeta], keep: object) -> Iterator[list[ManifestEntry]]:
+        for m in metas:
+            opened.append(m.file_name)
+            yield [entry(file("f" + m.file_name), 2), entry(file("g" + m.file_name), 1)]
 
     bound = bind(parse_where("p = 2"), APPEND.fields)
     pruner = Pruner(APPEND, APPEND.options, bound, schema_of=lambda _: APPEND)

@@ -20,6 +20,7 @@ from table_core.bucketing.key_filter import KeyFilter
 from table_core.merge.ordinal import single_chunk
 from table_core.ondisk.binary_row import sort_key, values_of
 from table_core.options import keys_write
+from table_core.storage.paths import is_local
 from table_core.storage.spill import Spill
 from table_core.table.writing.uncommitted import undone_by
 
@@ -164,7 +165,7 @@ class LookupCache:
             self._seen.move_to_end(name)
             while len(self._seen) > _NAMES_MAX:
                 self._seen.popitem(last=False)
-            local = reader.access.storage.uri.startswith(("file:", "memory:"))
+            local = is_local(reader.access.storage.uri)
             if looks <= (_LOOKS_LOCAL if local else _LOOKS_REMOTE):
                 return None
         made = CachedFile.of(reader, file, now_ms)

@@ -133,7 +133,7 @@ class _Planner:
             for entry in live_entries(
                 pruner,
                 metadata.data_manifests(snapshot),
-                metadata.manifest,
+                metadata.manifests,
             )
             if entry.kind is EntryKind.ADD and entry.bucket >= 0
         ]

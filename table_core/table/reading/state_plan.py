@@ -91,7 +91,7 @@ class StatePlanner:
             manifests = metadata.delta_manifests(snapshot)
         else:
             manifests = metadata.data_manifests(snapshot)
-        found = live_entries(pruner, manifests, metadata.manifest)
+        found = live_entries(pruner, manifests, metadata.manifests)
         return [e for e in found if e.kind is EntryKind.ADD and self._wants(e)]
 
     def _index_of(self, entry: ManifestEntry) -> bytes | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.storage.local import LocalStorage
+from table_core.table.metadata import Metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,3 +85,26 @@ def test_a_manifest_is_read_again_whole_once_and_then_remembered(
         counts.append(opened["manifest"] - before)
     assert counts[1] >= 1
     assert counts[2:] == [0, 0]
+
+
+class Remote(LocalStorage):
+    """The same files, told to be elsewhere; a manifest comes once eight are asked for at a time."""
+
+    together = Barrier(8)
+
+    @property
+    def uri(self) -> str:
+        return f"far://{self.root}"
+
+    def read(self, path: str) -> bytes:
+        if path.startswith("manifest/manifest-") and "list" not in path:
+            self.together.wait(30)
+        return super().read(path)
+
+
+def test_a_remote_store_is_asked_for_several_manifests_at_once(days: tc.Table) -> None:
+    storage = Remote(days.access.storage.root)
+    access = replace(days.access, storage=storage, metadata=Metadata(storage))
+    scan = tc.Table(access).read(where="day >= 'd00040'")
+    assert scan.to_arrow() == days.read(where="day >= 'd00040'").to_arrow()
+    assert scan.explain().manifests - scan.explain().manifests_pruned == 8
