@@ -4,8 +4,8 @@
 
 Every workload runs in a fresh process on the same rows; engines take turns within a round, so what
 else the machine does hits all alike.  A workload and the one it is held against, where that follows
-it, take turns too, several times: the first to read what was just written has the worse place.  Shown is the fastest run, ours as a multiple of the others', and
-what it is to reach.
+it, take turns too, several times: the first to read what was just written has the worse place.  Shown
+is the fastest run, ours as a multiple of the others', and what it is to reach.
 Checksums must agree, else the exit status is 1.
 """
 

@@ -63,9 +63,5 @@ def _is_within(column: Any, bound: int, *, was_integer: bool) -> bool:
     if not -bound < words.min() <= words.max() < bound:
         return False
     # The upper word of a value that fits the lower one is its sign, in every bit.
-    return was_integer or not any(
-        (part[::2] >> 63 != part[1::2]).any()
-        for part in (
-            words[i : i + 2 * _ROWS_AT_ONCE] for i in range(0, len(words), 2 * _ROWS_AT_ONCE)
-        )
-    )
+    parts = (words[i : i + 2 * _ROWS_AT_ONCE] for i in range(0, len(words), 2 * _ROWS_AT_ONCE))
+    return was_integer or all((part[::2] >> 63 == part[1::2]).all() for part in parts)

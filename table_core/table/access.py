@@ -77,15 +77,9 @@ class TableAccess:
         if snapshot is None:
             return []
         metas = self.metadata.data_manifests(snapshot)
-        entries = (
-            entry
-            for found in self.metadata.manifests(
-                meta for meta in metas if keep_manifest is None or keep_manifest(meta)
-            )
-            for entry in found
-            if keep is None or keep(entry)
-        )
-        return list(fold_entries(entries).live.values())
+        entries = self.metadata.entries(filter(keep_manifest, metas) if keep_manifest else metas)
+        kept = filter(keep, entries) if keep else entries
+        return list(fold_entries(kept).live.values())
 
     def files_by_bucket(
         self, snapshot: Snapshot | None, *, keep: Callable[[ManifestEntry], bool] | None = None

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
@@ -254,52 +254,47 @@ class Metadata:
         )
         return found
 
-    def manifest(
-        self,
-        meta: ManifestMeta,
-        keep: Keep | None = None,
-        *,
-        load: Callable[[], bytes] | None = None,
-    ) -> list[ManifestEntry]:
-        """The entries of a manifest; with ``keep`` perhaps only those.
-
-        A manifest that is asked for again is decoded whole, and remembered.  ``load`` gives the bytes
-        that ``manifest_body`` would.
-        """
-        load = load or partial(self.manifest_body, meta)
-        path = layout.manifest_path(meta.file_name)
-        key = (self.storage.uri, path)
-        if keep is not None and _MANIFESTS.is_new(key):
-            return decode_manifest(load(), path=path, keep=keep)
-        found: list[ManifestEntry] = _MANIFESTS.get(key, lambda: decode_manifest(load(), path=path))
-        return found
-
-    def manifest_body(self, meta: ManifestMeta) -> bytes:
-        """The bytes of a manifest."""
-        return self.named_file(layout.manifest_path(meta.file_name), meta.file_size)
-
     def manifests(
         self, metas: Iterable[ManifestMeta], keep: Keep | None = None
     ) -> Iterator[list[ManifestEntry]]:
-        """The entries of each of ``metas``, in order; see ``manifest``.
+        """The entries of each of ``metas``, in order; with ``keep`` perhaps only those.
 
-        A store that is not on this machine is asked for several at a time.
+        A manifest that is asked for again is decoded whole, and remembered.  A store that is not on
+        this machine is asked for several at a time.
         """
         if is_local(self.storage.uri):
-            yield from (self.manifest(meta, keep) for meta in metas)
+            yield from (self._manifest(m, keep, partial(self._manifest_body, m)) for m in metas)
             return
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             rest = ((meta, self._on_its_way(meta, pool)) for meta in metas)
             coming = deque(islice(rest, _AT_ONCE))
             while coming:
                 meta, load = coming.popleft()
-                yield self.manifest(meta, keep, load=load)
+                yield self._manifest(meta, keep, load)
                 coming.extend(islice(rest, 1))
 
-    def _on_its_way(self, meta: ManifestMeta, pool: Executor) -> Callable[[], bytes] | None:
+    def entries(self, metas: Iterable[ManifestMeta]) -> Iterator[ManifestEntry]:
+        """The entries of all ``metas``, in order."""
+        return chain.from_iterable(self.manifests(metas))
+
+    def _on_its_way(self, meta: ManifestMeta, pool: Executor) -> Callable[[], bytes]:
+        load = partial(self._manifest_body, meta)
         if _MANIFESTS.peek((self.storage.uri, layout.manifest_path(meta.file_name))) is not None:
-            return None
-        return pool.submit(self.manifest_body, meta).result
+            return load  # perhaps forgotten by then
+        return pool.submit(load).result
+
+    def _manifest_body(self, meta: ManifestMeta) -> bytes:
+        return self.named_file(layout.manifest_path(meta.file_name), meta.file_size)
+
+    def _manifest(
+        self, meta: ManifestMeta, keep: Keep | None, load: Callable[[], bytes]
+    ) -> list[ManifestEntry]:
+        path = layout.manifest_path(meta.file_name)
+        key = (self.storage.uri, path)
+        if keep is not None and _MANIFESTS.is_new(key):
+            return decode_manifest(load(), path=path, keep=keep)
+        found: list[ManifestEntry] = _MANIFESTS.get(key, lambda: decode_manifest(load(), path=path))
+        return found
 
     def read_manifest(self, meta: ManifestMeta) -> list[ManifestEntry]:
         """The entries of a manifest that nobody will ask for again, so it is not remembered.
@@ -337,14 +332,12 @@ class Metadata:
 
     def delta(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
         """What ``snapshot`` itself adds and deletes."""
-        for meta in self.delta_manifests(snapshot):
-            yield from self.manifest(meta)
+        return self.entries(self.delta_manifests(snapshot))
 
     def changelog(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
         """The changelog files of ``snapshot``."""
         name, size = snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
-        for meta in self.manifest_list(name, size):
-            yield from self.manifest(meta)
+        return self.entries(self.manifest_list(name, size))
 
     def named_file(self, path: str, size: int | None = None) -> bytes:
         """The bytes of ``path``, a file that a snapshot names.

@@ -155,7 +155,7 @@ def files_of(metadata: Metadata, snapshot: Snapshot, lists: Sequence[str | None]
         yield name
         for meta in metadata.manifest_list(name):
             yield meta.file_name
-            yield from (entry.file.file_name for entry in metadata.manifest(meta))
+            yield from (entry.file.file_name for entry in metadata.entries([meta]))
 
 
 def unnamed(catalog: Catalog) -> set[str]:

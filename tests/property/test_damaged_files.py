@@ -167,6 +167,14 @@ def test_files_that_would_cost_everything_cost_nothing(body: bytes) -> None:
         list(read_records(open_container(body, path="bomb"), path="bomb"))
 
 
+@pytest.mark.parametrize("codec", ["null", "zstandard", "deflate", "snappy", "bzip2"])
+@pytest.mark.parametrize("size", [0, 1, 1 << 18, (1 << 18) + 1, 1 << 22])
+def test_a_block_may_be_larger_than_most(codec: str, size: int) -> None:
+    text = bytes(size)
+    body = container(record("bytes"), _long(size) + text, 1, codec)
+    assert list(read_records(open_container(body, path="b"), path="b")) == [{"f0": text}]
+
+
 def test_a_codec_that_nobody_knows_is_refused_by_name() -> None:
     body = container(record("int"), b"\0", 1).replace(b"\x08null", b"\x08lz99")
     with pytest.raises(UnsupportedFeatureError, match="lz99"):

@@ -104,7 +104,7 @@ class ManifestWriter:
             if not group.rewrite:
                 merged.extend(group.metas)
                 continue
-            folded = fold_entries(entry for meta in group.metas for entry in self._entries(meta))
+            folded = fold_entries(self.access.metadata.entries(group.metas))
             merged.extend(self._manifests((*folded.live.values(), *folded.deletes.values())))
         return merged
 
@@ -114,8 +114,7 @@ class ManifestWriter:
         """Drop every DELETE and what it cancels; untouched full-size manifests stay unread."""
         deletes = [
             entry
-            for meta in plan.with_deletes
-            for entry in self._entries(meta)
+            for entry in self.access.metadata.entries(plan.with_deletes)
             if entry.kind is EntryKind.DELETE
         ]
         partitions = {entry.partition for entry in deletes}
@@ -124,9 +123,9 @@ class ManifestWriter:
             return list(plan.metas)
         deleted = {entry.identity for entry in deletes}
         merged, left = list(kept), []
-        for meta in to_read:
+        for meta, found in zip(to_read, self.access.metadata.manifests(to_read), strict=True):
             entries = manifest_merge.rewrite_full(
-                meta, self._entries(meta), deleted=deleted, target_bytes=plan.target_bytes
+                meta, found, deleted=deleted, target_bytes=plan.target_bytes
             )
             if entries is None:
                 merged.append(meta)
@@ -184,9 +183,6 @@ class ManifestWriter:
             if all(inside):
                 return True
         return False
-
-    def _entries(self, meta: ManifestMeta) -> list[ManifestEntry]:
-        return self.access.metadata.manifest(meta)
 
     def _sizes(self) -> manifest_merge.MergeSizes:
         return manifest_merge.MergeSizes.of(self.access.options)

@@ -206,9 +206,7 @@ class ChangePlanner:
     ) -> list[Split]:
         entries = [
             entry
-            for meta in metas
-            if pruner.keep_manifest(meta)
-            for entry in self.access.metadata.manifest(meta)
+            for entry in self.access.metadata.entries(filter(pruner.keep_manifest, metas))
             if pruner.keep_entry(entry)
         ]
         return change_splits(entries, snapshot_id=id, with_deleted=with_deleted)

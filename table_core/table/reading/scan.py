@@ -173,7 +173,7 @@ class Scan:
         if self._limit is not None:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
         parts = [part for split in self._plan.splits for part in self._reader.parts(split)]
-        tables = _read(parts)
+        tables = _read_parts(parts)
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -184,7 +184,7 @@ class Scan:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
 
-def _read(parts: Sequence[PartReader]) -> list[pa.Table]:
+def _read_parts(parts: Sequence[PartReader]) -> list[pa.Table]:
     """What ``parts`` give, in order, read by this thread and others beside it."""
     found: list[list[pa.Table]] = [[] for _ in parts]
     beside, left = len(parts) >= 2 * _THREADS, iter(range(len(parts)))

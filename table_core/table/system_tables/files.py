@@ -256,11 +256,10 @@ def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping
     """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
     found: dict[Any, int] = {}
     metadata, head = access.metadata, access.metadata.head()
-    for meta in metadata.data_manifests(head) if head else []:
-        for entry in metadata.manifest(meta):
-            made = entry.file.creation_time_ms
-            if made is not None:
-                found[key(entry)] = max(found.get(key(entry), made), made)
+    for entry in metadata.entries(metadata.data_manifests(head) if head else ()):
+        made = entry.file.creation_time_ms
+        if made is not None:
+            found[key(entry)] = max(found.get(key(entry), made), made)
     return found
 
 

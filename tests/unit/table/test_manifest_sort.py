@@ -35,7 +35,7 @@ def partitions_in_base(table: tc.Table) -> list[tuple[str, str]]:
     entries = [
         entry
         for meta in metadata.manifest_list(head.base_manifest_list)
-        for entry in metadata.manifest(meta)
+        for entry in metadata.entries([meta])
     ]
     texts = (partition_text(table.definition, entry.partition) for entry in entries)
     return [(text["dt"], text["shop"]) for text in texts]
