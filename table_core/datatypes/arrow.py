@@ -29,7 +29,14 @@ from table_core.errors import SchemaError, UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["arrow_field", "arrow_schema", "arrow_type", "from_arrow", "timestamp_unit"]
+__all__ = [
+    "arrow_field",
+    "arrow_schema",
+    "arrow_type",
+    "from_arrow",
+    "is_varied",
+    "timestamp_unit",
+]
 
 _PLAIN: Final[dict[Root, Any]] = {
     Root.BOOLEAN: pa.bool_(),
@@ -81,6 +88,16 @@ def arrow_type(type_: DataType) -> pa.DataType:
             )
         case Row(fields):
             return pa.struct([arrow_field(field) for field in fields])
+
+
+def is_varied(type_: pa.DataType) -> bool:
+    """Whether values are texts or bytes, each as long as it is."""
+    return bool(
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_binary(type_)
+        or pa.types.is_large_binary(type_)
+    )
 
 
 def arrow_field(field: Field) -> pa.Field:

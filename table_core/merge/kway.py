@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["merge_runs"]
 
-_WINDOW_ROWS: Final = 1 << 15
+_WINDOW_ROWS: Final = 1 << 16
 """So many keep what merging allocates small enough to be used again, window after window."""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.datatypes.arrow import is_varied
 from table_core.errors import UnsupportedFeatureError
 from table_core.merge.arrays import empty, numbers
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "comparable",
     "in_order",
-    "is_varied",
     "ordinals",
     "packed",
     "plain_ordinals",
@@ -178,16 +178,6 @@ def in_order(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArr
             return order, placed
     order = np.argsort(values, kind="stable")
     return order, values[order]
-
-
-def is_varied(type_: pa.DataType) -> bool:
-    """Whether values are texts or bytes, each as long as it is."""
-    return bool(
-        pa.types.is_string(type_)
-        or pa.types.is_large_string(type_)
-        or pa.types.is_binary(type_)
-        or pa.types.is_large_binary(type_)
-    )
 
 
 def _is_text(type_: pa.DataType) -> bool:

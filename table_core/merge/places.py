@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from table_core.datatypes.arrow import is_varied
 from table_core.merge.arrays import at, empty
-from table_core.merge.ordinal import is_varied, single_chunk, slots, validity
+from table_core.merge.ordinal import single_chunk, slots, validity
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,15 +18,16 @@ import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import misfit, missing_columns, read_batch
-from table_core.storage.data_format import ALL, check_rows, decoding, row_bits, rows_within
+from table_core.storage.data_format import ALL, check_rows, decoding, rows_within
 from table_core.storage.parquet_footer import read_chunk_stats
+from table_core.storage.parquet_room import batch_room
 from table_core.storage.parquet_spans import Span, find_spans, span_batches
 from table_core.storage.parquet_stats import row_group_ranges
 from table_core.storage.parquet_writer import ParquetFileWriter
 from table_core.storage.stored_schema import leaf_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetFormat"]
 
-_FIRST_ROWS: Final = 1 << 14
-"""Dictionaries may stand for far longer values than the sizes in the footer tell."""
 _PROBED_ROWS_MIN: Final = 1 << 12
 _PIECE_BYTES: Final = 1 << 18
 _INTEGERS: Final = frozenset({"INT32", "INT64"})
@@ -90,7 +90,8 @@ class ParquetFormat:
                 groups = _wanted_groups(source, file, groups, stored, names, wanted.keep)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
-                physical = _physical_types(file.metadata, stored)
+                leaves = _leaves(stored)
+                physical = _physical_types(file.metadata, leaves)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
@@ -98,11 +99,18 @@ class ParquetFormat:
             size, reader, adapts = batch_rows, file, False
             left = _rows(file, groups)
             if batch_bytes is not None:
+                columns = {name: (stored.field(name).type, leaves[name].start) for name in names}
                 with decoding(storage, path):
-                    sizes = _stored_sizes(source, file, groups, names, batch_bytes)
-                bits = row_bits(pa.schema([stored.field(name) for name in names]))
-                size, adapts = _first_size(sizes, bits, batch_rows, batch_bytes), bits is None
-                if max((stored_bytes for _, stored_bytes in sizes), default=0) > batch_bytes:
+                    room = batch_room(
+                        file,
+                        groups,
+                        columns,
+                        partial(_chunks, source, file),
+                        batch_rows,
+                        batch_bytes,
+                    )
+                size, adapts = room.rows, room.adapts
+                if room.group_bytes > batch_bytes:
                     reader = _in_pieces(source, file)
             size = min(size, max(left, 1))  # Arrow makes room for so many at once
             if spans is not None:
@@ -175,34 +183,6 @@ def _rows(file: Any, groups: Sequence[int]) -> int:
     return sum(file.metadata.row_group(group).num_rows for group in groups)
 
 
-def _stored_sizes(
-    source: Any, file: Any, groups: Sequence[int], names: Sequence[str], enough: int
-) -> list[tuple[int, int]]:
-    """Rows of each of ``groups``, and bytes of their columns ``names`` before compression.
-
-    The bytes of all columns will do where they are at most ``enough``.
-    """
-    found = [file.metadata.row_group(number) for number in groups]
-    sizes = [(group.num_rows, group.total_byte_size) for group in found]
-    if all(size <= enough for _, size in sizes):
-        return sizes
-    chunks, wanted = _chunks(source, file), frozenset(names)
-    return [
-        (group.num_rows, sum(c.stored_bytes for c in chunks[number] if c.column in wanted))
-        for number, group in zip(groups, found, strict=True)
-    ]
-
-
-def _first_size(
-    sizes: Sequence[tuple[int, int]], bits: int | None, batch_rows: int, batch_bytes: int
-) -> int:
-    """Rows of the first batch; of all, where the bits of a row are known."""
-    if bits is not None:
-        return rows_within(batch_bytes, 8, bits, batch_rows)
-    rows, stored_bytes = (sum(each) for each in zip(*sizes, strict=True)) if sizes else (0, 0)
-    return rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
-
-
 def _chunks(source: Any, file: Any) -> list[list[ChunkStats]]:
     """The column chunks of each row group."""
     chunks = read_chunk_stats(source, source.seek(0, 2))
@@ -218,14 +198,19 @@ def _in_pieces(source: Any, file: Any) -> Any:
     )
 
 
-def _physical_types(metadata: Any, stored: pa.Schema) -> dict[str, set[str]]:
-    """How each column is stored, or all its members."""
-    found = {}
-    leaf = 0
-    for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
-        found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
-        leaf += leaves
+def _leaves(stored: pa.Schema) -> dict[str, range]:
+    """Numbers of the leaf columns of each column."""
+    found, first = {}, 0
+    for name, count in zip(stored.names, leaf_counts(stored), strict=True):
+        found[name] = range(first, first + count)
+        first += count
     return found
+
+
+def _physical_types(metadata: Any, leaves: Mapping[str, range]) -> dict[str, set[str]]:
+    """How each column is stored, or all its members."""
+    column = metadata.schema.column
+    return {name: {column(leaf).physical_type for leaf in of} for name, of in leaves.items()}
 
 
 def _check_instants(
