@@ -67,6 +67,7 @@ class Aggregation:
             return passed(rows, runs)
         if all_inserts(rows, self.folds):
             return folded_inserts(rows, runs, self.folds)
+        rows = rows.combine_chunks()
         versions, lengths = runs.versions_of(several), runs.lengths[several]
         kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
         groups, removed = Groups.of_lengths(lengths, (kinds & 1).astype(np.bool_)), None

@@ -6,6 +6,8 @@ from the others.  Columns with the same gaps have the same rows picked.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,12 +24,15 @@ from table_core.merge.fold_value import (
     Steady,
     present,
 )
+from table_core.merge.newest import Newest
 from table_core.merge.ordinal import single_chunk, validity
 from table_core.merge.places import Places
 from table_core.merge.runs import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy.typing as npt
 
     from table_core.merge.fold_value import Fold
     from table_core.merge.runs import Runs
@@ -52,32 +57,69 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.
     Shape: KV ``rows[n]`` in any order, all ``+I``, to ``result[r]``, same columns.
     """
     groups = Groups(runs.starts, np.add(runs.ends, 1, out=empty(len(runs.ends))))
-    in_order = Places(numbers(rows.num_rows) if runs.order is None else runs.order)
-    newest = Places(at(in_order.rows, runs.ends))
-    padded = empty(rows.num_rows + 1)
-    padded[:-1], padded[-1] = in_order.rows, -1  # where -1 finds -1
-    chosen: dict[tuple[Pick, bytes], Places] = {}
-
-    def places(fold: Pick, column: pa.Array) -> Places:
-        valid = validity(column)
-        if valid is None and isinstance(fold, _NEWEST):
-            return newest
-        same = fold, b"" if valid is None else valid.tobytes()
-        if same not in chosen:
-            here = at(present(column), in_order.rows)
-            chosen[same] = Places(at(padded, fold.at(here, groups), mode="wrap"))
-        return chosen[same]
-
+    newest = Newest.of(runs, groups) if runs.steady else None
+    versions = _Versions(rows.num_rows, runs, groups)
     columns = []
     for name in rows.column_names:
-        column = single_chunk(rows[name])
-        if name == KIND_COLUMN:
-            columns.append(column.slice(0, len(runs.ends)))  # one is like another
+        column, fold = rows[name], folds.get(name)
+        if name == KIND_COLUMN:  # one is like another
+            columns.append(pa.array(np.zeros(len(runs.ends), np.int8)))
+        elif newest is not None and (name == SEQUENCE_COLUMN or _is_newest(fold, column)):
+            columns.append(newest.in_column(column))
         elif name == SEQUENCE_COLUMN:
-            columns.append(newest.of(column))
-        elif isinstance(fold := folds[name], Pick):
-            columns.append(places(fold, column).of(column))
+            columns.append(versions.newest.of(single_chunk(column)))
+        elif isinstance(fold, Pick):
+            columns.append(versions.picked(fold, single_chunk(column)))
         else:
-            values = column if runs.order is None else in_order.of(column)
-            columns.append(fold.fold(values, groups))
+            assert fold is not None, name
+            columns.append(fold.fold(versions.values(single_chunk(column)), groups))
     return pa.table(columns, schema=rows.schema)
+
+
+def _is_newest(fold: Fold | None, column: pa.ChunkedArray) -> bool:
+    """Whether ``fold`` gives the newest value of ``column`` that is not null."""
+    if isinstance(fold, LastValue):
+        return not column.null_count
+    return isinstance(fold, KeyColumn | LastNonNull)
+
+
+@dataclass(frozen=True, eq=False)
+class _Versions:
+    """The versions of all keys, in any order."""
+
+    count: int
+    runs: Runs
+    groups: Groups
+    _chosen: dict[tuple[Pick, bytes], Places] = field(init=False, default_factory=dict)
+
+    @cached_property
+    def _in_order(self) -> Places:
+        order = self.runs.order
+        return Places(numbers(self.count) if order is None else order)
+
+    @cached_property
+    def newest(self) -> Places:
+        """The rows that come last of each key."""
+        return Places(at(self._in_order.rows, self.runs.ends))
+
+    @cached_property
+    def _padded(self) -> npt.NDArray[np.int64]:
+        """The rows in order, and -1 where -1 finds it."""
+        padded = empty(self.count + 1)
+        padded[:-1], padded[-1] = self._in_order.rows, -1
+        return padded
+
+    def values(self, column: pa.Array) -> pa.Array:
+        """The values of ``column`` in order."""
+        return column if self.runs.order is None else self._in_order.of(column)
+
+    def picked(self, fold: Pick, column: pa.Array) -> pa.Array:
+        """The value of each key that ``fold`` picks."""
+        valid = validity(column)
+        if valid is None and isinstance(fold, _NEWEST):
+            return self.newest.of(column)
+        same = fold, b"" if valid is None else valid.tobytes()
+        if same not in self._chosen:
+            here = at(present(column), self._in_order.rows)
+            self._chosen[same] = Places(at(self._padded, fold.at(here, self.groups), mode="wrap"))
+        return self._chosen[same].of(column)

@@ -54,8 +54,6 @@ def merge_runs(
         window = [part for hand in hands for part in hand.take_to(bound)]
         hands = [hand for hand in hands if hand.rows is not None]
         table = pa.Table.from_batches(window)
-        if len(window) > 1:
-            table = table.combine_chunks()
         found = runs_of(table, engine.order)
         yield engine.fold(table.drop_columns(list(without)), found)
 

@@ -73,6 +73,7 @@ class PartialUpdate:
             return folded_inserts(rows, runs, folds)
         from table_core.merge.sequence_group import History
 
+        rows = rows.combine_chunks()
         versions = runs.versions_of(several)
         kinds = single_chunk(rows[KIND_COLUMN]).to_numpy()[versions]
         groups = Groups.of_lengths(runs.lengths[several], (kinds & 1).astype(np.bool_))

@@ -19,7 +19,7 @@ from table_core.merge.ordinal import single_chunk, slots, validity
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Places", "set_bits", "taken"]
+__all__ = ["Places", "set_bits", "slot_type", "taken"]
 
 _BY_WIDTH: Final = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
 """What numpy takes for values of so many bits, whatever they mean."""
@@ -57,7 +57,7 @@ class Places:
         """
         if self._last >= len(column):
             raise IndexError(f"row {self._last} of {len(column)}")
-        dtype = _slot_type(column.type) if len(column) else None
+        dtype = slot_type(column.type) if len(column) else None
         valid = validity(column)
         if dtype is not None:
             values = at(slots(column, dtype), self._some_rows)
@@ -95,7 +95,7 @@ class Places:
         return pa.table(columns, schema=rows.schema)
 
 
-def _slot_type(type_: pa.DataType) -> str | None:
+def slot_type(type_: pa.DataType) -> str | None:
     """The numpy type of as many bits; None where values are not of one width in whole bytes."""
     if pa.types.is_primitive(type_) or pa.types.is_decimal(type_):
         return _BY_WIDTH.get(type_.bit_width)

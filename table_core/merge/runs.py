@@ -36,6 +36,8 @@ class Runs:
     order: npt.NDArray[np.int64] | None
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
+    steady: bool = False
+    """Whether it is known that a key's versions stand among the rows oldest first."""
 
     @classmethod
     def of(cls, rows: pa.Table, key: Sequence[str]) -> Runs:
@@ -50,15 +52,15 @@ class Runs:
     def between(
         cls, order: npt.NDArray[np.int64] | None, changed: npt.NDArray[np.bool_], count: int
     ) -> Runs:
-        """Runs of ``count`` rows; ``changed[i]``: the key differs from row ``i`` to ``i + 1``."""
+        """Steady runs of ``count`` rows; ``changed[i]``: the key differs from row ``i`` to ``i + 1``."""
         if count == 0:
-            return cls(order, np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return cls(order, np.zeros(0, np.int64), np.zeros(0, np.int64), steady=True)
         last = np.flatnonzero(changed)
         starts, ends = empty(len(last) + 1), empty(len(last) + 1)
         starts[0], ends[-1] = 0, count - 1
         np.add(last, 1, out=starts[1:])
         ends[:-1] = last
-        return cls(order, starts, ends)
+        return cls(order, starts, ends, steady=True)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
