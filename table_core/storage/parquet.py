@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from table_core.ports import Storage
     from table_core.storage.data_format import (
         FileWriter,
-        Keep,
         Probe,
         Wanted,
         WriterSettings,
@@ -87,7 +85,7 @@ class ParquetFormat:
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
                 groups = list(wanted.part.of(file.num_row_groups))
-                groups = _wanted_groups(source, file, groups, stored, names, wanted.keep)
+                groups = _wanted_groups(source, file, groups, stored, names, wanted)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
                 leaves = _leaves(stored)
@@ -99,22 +97,15 @@ class ParquetFormat:
             size, reader, adapts = batch_rows, file, False
             left = _rows(file, groups)
             if batch_bytes is not None:
-                columns = {name: (stored.field(name).type, leaves[name].start) for name in names}
+                columns = [(stored.field(name).type, leaves[name]) for name in names]
                 with decoding(storage, path):
-                    room = batch_room(
-                        file,
-                        groups,
-                        columns,
-                        partial(_chunks, source, file),
-                        batch_rows,
-                        batch_bytes,
-                    )
+                    room = batch_room(file, groups, columns, batch_rows, batch_bytes)
                 size, adapts = room.rows, room.adapts
                 if room.group_bytes > batch_bytes:
                     reader = _in_pieces(source, file)
             size = min(size, max(left, 1))  # Arrow makes room for so many at once
             if spans is not None:
-                batches = span_batches(reader, spans, names)
+                batches = span_batches(reader, spans, names, size, batch_bytes)
             else:
                 batches = reader.iter_batches(
                     size,
@@ -159,9 +150,14 @@ def _wanted_groups(
     groups: list[int],
     stored: pa.Schema,
     names: Sequence[str],
-    keep: Keep | None,
+    wanted: Wanted,
 ) -> list[int]:
-    if keep is None or not groups:
+    """Those of ``groups`` whose statistics allow for matches.
+
+    Of a single one they say what the manifest said, and looking into it takes less than reading them.
+    """
+    keep = wanted.keep
+    if keep is None or len(groups) <= (wanted.probe is not None):
         return groups
     chunks = _chunks(source, file)
     rows = {g: file.metadata.row_group(g).num_rows for g in groups}

@@ -18,7 +18,7 @@ __all__ = ["ChunkStats", "read_chunk_stats"]
 
 _MAGIC: Final = b"PAR1"
 _TAIL_BYTES: Final = 8
-_ROW_GROUPS, _COLUMNS, _META, _TYPE, _PATH, _BYTES, _STATS = 4, 1, 3, 1, 3, 6, 12
+_ROW_GROUPS, _COLUMNS, _META, _TYPE, _PATH, _STATS = 4, 1, 3, 1, 3, 12
 _NULL_COUNT, _MAX, _MIN = 3, 5, 6
 _STOP, _TRUE, _FALSE = 0, 1, 2
 
@@ -29,8 +29,6 @@ class ChunkStats:
 
     column: str
     """The top-level column that this is, or is a member of."""
-    stored_bytes: int
-    """How long it is before compression."""
     physical_type: int
     """``parquet.thrift`` ``Type``: 0 BOOLEAN, 1 INT32, 2 INT64, 3 INT96, 4 FLOAT, 5 DOUBLE ..."""
     min: bytes | None
@@ -67,7 +65,6 @@ def _chunk(meta: dict[int, Any]) -> ChunkStats:
         low = high = None
     return ChunkStats(
         column=meta[_PATH][0].decode(),
-        stored_bytes=int(meta[_BYTES]),
         physical_type=int(meta[_TYPE]),
         min=low,
         max=high,

@@ -14,9 +14,7 @@ from table_core.datatypes.arrow import is_varied
 from table_core.storage.data_format import row_bits, rows_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from table_core.storage.parquet_footer import ChunkStats
+    from collections.abc import Sequence
 
 __all__ = ["BatchRoom", "batch_room"]
 
@@ -43,60 +41,44 @@ class BatchRoom:
 def batch_room(
     file: Any,
     groups: Sequence[int],
-    columns: Mapping[str, tuple[pa.DataType, int]],
-    chunks: Callable[[], list[list[ChunkStats]]],
+    columns: Sequence[tuple[pa.DataType, range]],
     batch_rows: int,
     batch_bytes: int,
 ) -> BatchRoom:
     """Batches of ``groups`` of ``file`` with ``batch_rows`` or less, and about ``batch_bytes``.
 
-    ``columns``: type and first leaf by name; ``chunks``: what the footer says of them.
+    ``columns``: types of those to read, and their leaves in the file.
     """
-    sizes = _stored_sizes(file, groups, frozenset(columns), chunks, batch_bytes)
-    rows, stored_bytes = sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
-    largest = max((size for _, size in sizes), default=0)
-    texts = [leaf for type_, leaf in columns.values() if is_varied(type_)]
-    others = [(name, type_) for name, (type_, _) in columns.items() if not is_varied(type_)]
-    bits = row_bits(pa.schema(others))
+    found = [file.metadata.row_group(number) for number in groups]
+    sizes = [_stored_bytes(group, columns, batch_bytes) for group in found]
+    rows, largest = sum(group.num_rows for group in found), max(sizes, default=0)
+    texts = [leaves.start for type_, leaves in columns if is_varied(type_)]
+    others = pa.schema([("", type_) for type_, _ in columns if not is_varied(type_)])
+    bits = row_bits(others)
     if bits is not None and not texts:
         return BatchRoom(rows_within(batch_bytes, 8, bits, batch_rows), False, largest)
     if bits is not None:
         many = min(rows, batch_rows)
-        most = _most_bytes(file, groups, texts, many)
+        most = sum(_most_bytes(group, texts, many) for group in found)
         if most + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
             return BatchRoom(batch_rows, False, largest)
-    first = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
+    first = rows_within(batch_bytes, rows, sum(sizes), min(batch_rows, _FIRST_ROWS))
     return BatchRoom(first, True, largest)
 
 
-def _most_bytes(file: Any, groups: Sequence[int], texts: Sequence[int], rows: int) -> int:
-    """Bytes that the texts of so many ``rows`` may have at most, wherever they are."""
+def _most_bytes(group: Any, texts: Sequence[int], rows: int) -> int:
+    """Bytes that the ``texts`` of so many ``rows`` of a row group may have at most."""
     most = 0
-    for group in groups:
-        for leaf in texts:
-            chunk = file.metadata.row_group(group).column(leaf)
-            repeats = 1 if _AS_LONG_AS_THEY_ARE.issuperset(chunk.encodings) else rows
-            most += int(chunk.total_uncompressed_size) * repeats
+    for leaf in texts:
+        chunk = group.column(leaf)
+        repeats = 1 if _AS_LONG_AS_THEY_ARE.issuperset(chunk.encodings) else rows
+        most += int(chunk.total_uncompressed_size) * repeats
     return most
 
 
-def _stored_sizes(
-    file: Any,
-    groups: Sequence[int],
-    names: frozenset[str],
-    chunks: Callable[[], list[list[ChunkStats]]],
-    enough: int,
-) -> list[tuple[int, int]]:
-    """Rows of each of ``groups``, and bytes of their columns ``names`` before compression.
-
-    The bytes of all columns will do where they are at most ``enough``.
-    """
-    found = [file.metadata.row_group(number) for number in groups]
-    sizes = [(group.num_rows, group.total_byte_size) for group in found]
-    if all(size <= enough for _, size in sizes):
-        return sizes
-    told = chunks()
-    return [
-        (group.num_rows, sum(c.stored_bytes for c in told[number] if c.column in names))
-        for number, group in zip(groups, found, strict=True)
-    ]
+def _stored_bytes(group: Any, columns: Sequence[tuple[pa.DataType, range]], enough: int) -> int:
+    """Bytes of ``columns`` of a row group before compression; of all, where that is ``enough``."""
+    whole = int(group.total_byte_size)
+    if whole <= enough:
+        return whole
+    return sum(group.column(leaf).total_uncompressed_size for _, of in columns for leaf in of)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.storage.conform import missing_columns, read_batch
+from table_core.storage.data_format import row_bits, rows_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Span", "find_spans", "span_batches"]
 
 _PROBED_ROWS: Final = 1 << 16
-_READ_ROWS: Final = 1 << 15
+_PROBED_ROWS_PLAIN: Final = 1 << 18
+"""Of columns whose values are all of one size."""
+_READ_ROWS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,12 @@ def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> 
         CorruptFileError: a stored value does not fit its column.
     """
     schema = arrow_schema(probe.fields)
+    size = _PROBED_ROWS if row_bits(schema) is None else _PROBED_ROWS_PLAIN
     missing_columns(file.schema_arrow.names, probe.fields, path=path)
     spans = []
     for group in groups:
         first = stop = at = 0
-        for batch in file.iter_batches(_PROBED_ROWS, row_groups=[group], columns=schema.names):
+        for batch in file.iter_batches(size, row_groups=[group], columns=schema.names):
             rows = read_batch(batch, probe.fields, schema, path=path)
             hits = np.flatnonzero(probe.matches(rows).to_numpy(zero_copy_only=False))
             if len(hits):
@@ -60,14 +64,21 @@ def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> 
 
 
 def span_batches(
-    file: Any, spans: Sequence[Span], names: Sequence[str]
+    file: Any, spans: Sequence[Span], names: Sequence[str], first_rows: int, most_bytes: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """The columns ``names`` of the rows of ``spans``, as stored."""
+    """The columns ``names`` of the rows of ``spans``, as stored.
+
+    Of each span ``first_rows`` are decoded, then as many at a time as have ``most_bytes``; what is
+    behind it is not.
+    """
     for span in spans:
         at = 0
-        for batch in file.iter_batches(_READ_ROWS, row_groups=[span.group], columns=names):
+        size = min(first_rows, span.stop)
+        for batch in file.iter_batches(size, row_groups=[span.group], columns=names):
             low, high = max(span.first - at, 0), min(span.stop - at, batch.num_rows)
             at += batch.num_rows
+            size = rows_within(most_bytes, batch.num_rows, batch.nbytes, _READ_ROWS)
+            file.reader.set_batch_size(max(1, min(size, span.stop - at)))
             if low < high:
                 yield batch.slice(low, high - low)
             if at >= span.stop:

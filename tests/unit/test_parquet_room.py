@@ -1,0 +1,71 @@
+"""How many rows come in a batch: all of a small file, few where texts may be longer than stored."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from table_core.datatypes.kinds import STRING, Atomic, Field, Root
+from table_core.storage.formats import format_for
+from table_core.storage.memory import MemoryStorage
+
+ROWS, LONG = 40_000, 4_000
+FIELDS = (Field(0, "k", Atomic(Root.BIGINT)), Field(1, "s", STRING))
+MB = 1 << 20
+
+
+def batches(texts: pa.Array, batch_bytes: int, **options) -> list[pa.RecordBatch]:
+    """What a file of ``texts`` is read as, stored with these ``options``."""
+    table = pa.table({"k": pa.array(range(len(texts)), pa.int64()), "s": texts})
+    storage, sink = MemoryStorage(), io.BytesIO()
+    pq.write_table(table, sink, **options)
+    storage.write("f", sink.getvalue())
+    read = format_for("parquet").read
+    found = list(read(storage, "f", None, FIELDS, batch_rows=1 << 16, batch_bytes=batch_bytes))
+    assert pa.Table.from_batches(found).equals(table.cast(found[0].schema))
+    return found
+
+
+def distinct(count: int = ROWS, width: int = 10) -> pa.Array:
+    return pc.utf8_lpad(pa.array(range(count)).cast(pa.string()), width, "0")
+
+
+def repeated(count: int = ROWS) -> pa.Array:
+    return pa.repeat(pa.scalar("x" * LONG), count)
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_that_fit_as_they_are_stored_come_at_once(encoding):
+    options = {"use_dictionary": False, "column_encoding": {"s": encoding}}
+    (batch,) = batches(distinct(), 4 * MB, **options)
+    assert batch.num_rows == ROWS
+
+
+def test_texts_that_do_not_fit_come_in_batches_of_their_size():
+    found = batches(distinct(8_000, width=2_000), 4 * MB, use_dictionary=False)
+    assert all(batch.nbytes <= 4 * MB for batch in found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"use_dictionary": False, "column_encoding": {"s": "DELTA_BYTE_ARRAY"}}],
+    ids=["dictionary", "delta"],
+)
+def test_texts_that_may_be_longer_than_stored_begin_with_few_rows(options):
+    first, *rest = batches(repeated(), 16 * MB, **options)
+    assert first.num_rows < ROWS // 2
+    assert all(batch.nbytes <= 16 * MB for batch in rest)
+
+
+def test_a_dictionary_is_no_reason_where_its_longest_text_would_fit_in_every_row():
+    (batch,) = batches(pa.array(["short", "shorter"] * (ROWS // 2)), 256 * MB)
+    assert batch.num_rows == ROWS
+
+
+def test_nulls_take_no_text():
+    (batch,) = batches(pa.nulls(ROWS, pa.string()), 16 * MB)
+    assert batch.num_rows == ROWS
