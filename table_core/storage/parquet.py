@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from table_core.storage.parquet_writer import ParquetFileWriter
 from table_core.storage.stored_schema import leaf_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
@@ -85,25 +86,21 @@ class ParquetFormat:
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
                 groups = list(wanted.part.of(file.num_row_groups))
-                groups = _wanted_groups(source, file, groups, stored, names, wanted)
+                chunks = cache(partial(read_chunk_stats, file.metadata))
+                groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
-                leaves = _leaves(stored)
-                physical = _physical_types(file.metadata, leaves)
+                physical = _physical_types(file.metadata, stored)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
                 _check_instants(storage, path, legacy, groups, batch_rows)
-            size, reader, adapts = batch_rows, file, False
             left = _rows(file, groups)
-            if batch_bytes is not None:
-                columns = [(stored.field(name).type, leaves[name]) for name in names]
-                with decoding(storage, path):
-                    room = batch_room(file, groups, columns, batch_rows, batch_bytes)
-                size, adapts = room.rows, room.adapts
-                if room.group_bytes > batch_bytes:
-                    reader = _in_pieces(source, file)
-            size = min(size, max(left, 1))  # Arrow makes room for so many at once
+            with decoding(storage, path):
+                columns = {name: stored.field(name).type for name in names}
+                room = batch_room(file, groups, columns, chunks, batch_rows, batch_bytes)
+            reader = file if room.holds_groups else _in_pieces(source, file)
+            size = min(room.rows, max(left, 1))  # Arrow makes room for so many at once
             if spans is not None:
                 batches = span_batches(reader, spans, names, size, batch_bytes)
             else:
@@ -120,7 +117,7 @@ class ParquetFormat:
                         break
                     left -= batch.num_rows
                     found = read_batch(batch, fields, schema, path=path, integers=integers)
-                if adapts and spans is None:
+                if room.adapts and spans is None:
                     size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
                     reader.reader.set_batch_size(size)
                 yield found
@@ -145,9 +142,9 @@ def _opened(storage: Storage, path: str, **options: Any) -> Iterator[tuple[Any, 
 
 
 def _wanted_groups(
-    source: Any,
     file: Any,
     groups: list[int],
+    chunks: Callable[[], list[list[ChunkStats]]],
     stored: pa.Schema,
     names: Sequence[str],
     wanted: Wanted,
@@ -159,9 +156,9 @@ def _wanted_groups(
     keep = wanted.keep
     if keep is None or len(groups) <= (wanted.probe is not None):
         return groups
-    chunks = _chunks(source, file)
+    told = chunks()
     rows = {g: file.metadata.row_group(g).num_rows for g in groups}
-    return [g for g in groups if keep(row_group_ranges(chunks[g], rows[g], stored, names))]
+    return [g for g in groups if keep(row_group_ranges(told[g], rows[g], stored, names))]
 
 
 def _wanted_spans(
@@ -179,14 +176,6 @@ def _rows(file: Any, groups: Sequence[int]) -> int:
     return sum(file.metadata.row_group(group).num_rows for group in groups)
 
 
-def _chunks(source: Any, file: Any) -> list[list[ChunkStats]]:
-    """The column chunks of each row group."""
-    chunks = read_chunk_stats(source, source.seek(0, 2))
-    if len(chunks) != file.num_row_groups:
-        raise pa.ArrowInvalid(f"{len(chunks)} row groups, {file.num_row_groups} expected")
-    return chunks
-
-
 def _in_pieces(source: Any, file: Any) -> Any:
     """``file`` as a reader that never holds a whole column chunk."""
     return pq.ParquetFile(
@@ -194,19 +183,14 @@ def _in_pieces(source: Any, file: Any) -> Any:
     )
 
 
-def _leaves(stored: pa.Schema) -> dict[str, range]:
-    """Numbers of the leaf columns of each column."""
-    found, first = {}, 0
-    for name, count in zip(stored.names, leaf_counts(stored), strict=True):
-        found[name] = range(first, first + count)
-        first += count
-    return found
-
-
-def _physical_types(metadata: Any, leaves: Mapping[str, range]) -> dict[str, set[str]]:
+def _physical_types(metadata: Any, stored: pa.Schema) -> dict[str, set[str]]:
     """How each column is stored, or all its members."""
-    column = metadata.schema.column
-    return {name: {column(leaf).physical_type for leaf in of} for name, of in leaves.items()}
+    found = {}
+    leaf = 0
+    for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
+        found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
+        leaf += leaves
+    return found
 
 
 def _check_instants(

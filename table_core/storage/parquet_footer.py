@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["ChunkStats", "read_chunk_stats"]
 
 _MAGIC: Final = b"PAR1"
-_TAIL_BYTES: Final = 8
-_ROW_GROUPS, _COLUMNS, _META, _TYPE, _PATH, _STATS = 4, 1, 3, 1, 3, 12
+_ROW_GROUPS, _COLUMNS, _META = 4, 1, 3
+_TYPE, _ENCODINGS, _PATH, _BYTES, _STATS = 1, 2, 3, 6, 12
 _NULL_COUNT, _MAX, _MIN = 3, 5, 6
-_STOP, _TRUE, _FALSE = 0, 1, 2
+_TRUE, _FALSE = 1, 2
+_FLAGS: Final = frozenset({_TRUE, _FALSE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class ChunkStats:
 
     column: str
     """The top-level column that this is, or is a member of."""
+    stored_bytes: int
+    """How long it is before compression."""
+    encodings: frozenset[int]
+    """Of ``parquet.thrift`` ``Encoding``, in all its pages."""
     physical_type: int
     """``parquet.thrift`` ``Type``: 0 BOOLEAN, 1 INT32, 2 INT64, 3 INT96, 4 FLOAT, 5 DOUBLE ..."""
     min: bytes | None
@@ -36,8 +41,8 @@ class ChunkStats:
     null_count: int | None
 
 
-def read_chunk_stats(file: Any, size: int) -> list[list[ChunkStats]]:
-    """Statistics by row group and leaf column.
+def read_chunk_stats(metadata: Any) -> list[list[ChunkStats]]:
+    """Statistics by row group and leaf column, of what Arrow read as the footer of a file.
 
     The bounds of files before Parquet 2.4 (``min`` and ``max``, in an order that nobody agreed on)
     are not told.
@@ -45,15 +50,12 @@ def read_chunk_stats(file: Any, size: int) -> list[list[ChunkStats]]:
     Raises:
         pa.ArrowInvalid: the footer is damaged.
     """
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)  # a file that is a footer and nothing else
+    body = sink.getvalue().to_pybytes()[len(_MAGIC) :]
     try:
-        file.seek(size - _TAIL_BYTES)
-        tail = file.read(_TAIL_BYTES)
-        length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != _MAGIC or length + _TAIL_BYTES > size:
-            raise ValueError("it does not end like a Parquet file")
-        file.seek(size - _TAIL_BYTES - length)
-        footer = _Compact(file.read(length)).struct()
-        return [[_chunk(c[_META]) for c in group[_COLUMNS]] for group in footer[_ROW_GROUPS]]
+        groups = _Compact(body).struct()[_ROW_GROUPS]
+        return [[_chunk(chunk[_META]) for chunk in group[_COLUMNS]] for group in groups]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise pa.ArrowInvalid(f"damaged footer: {error!r}") from error
 
@@ -65,6 +67,8 @@ def _chunk(meta: dict[int, Any]) -> ChunkStats:
         low = high = None
     return ChunkStats(
         column=meta[_PATH][0].decode(),
+        stored_bytes=int(meta[_BYTES]),
+        encodings=frozenset(meta[_ENCODINGS]),
         physical_type=int(meta[_TYPE]),
         min=low,
         max=high,
@@ -92,12 +96,15 @@ class _Compact:
 
     def struct(self) -> dict[int, Any]:
         """Members by number."""
+        body, readers = self._body, self._readers
         found: dict[int, Any] = {}
         number = 0
-        while (head := self._byte()) != _STOP:
-            number = number + (head >> 4) if head >> 4 else self._int()
-            kind = head & 0x0F
-            found[number] = kind == _TRUE if kind in {_TRUE, _FALSE} else self._readers[kind]()
+        while head := body[self._at]:
+            self._at += 1
+            step, kind = head >> 4, head & 0x0F
+            number = number + step if step else self._int()
+            found[number] = kind == _TRUE if kind in _FLAGS else readers[kind]()
+        self._at += 1
         return found
 
     def _byte(self) -> int:
@@ -106,14 +113,15 @@ class _Compact:
         return value
 
     def _varint(self) -> int:
-        value = shift = 0
-        while True:
+        byte = self._body[self._at]
+        self._at += 1
+        value, shift = byte & 0x7F, 7
+        while byte >= 0x80:
             byte = self._body[self._at]
             self._at += 1
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
             shift += 7
+        return value
 
     def _int(self) -> int:
         value = self._varint()
@@ -137,7 +145,7 @@ class _Compact:
         if count > len(self._body):
             raise ValueError("a list longer than the footer")
         kind = head & 0x0F
-        read = self._byte if kind in {_TRUE, _FALSE} else self._readers[kind]
+        read = self._byte if kind in _FLAGS else self._readers[kind]
         return [read() for _ in range(count)]
 
     def _map(self) -> list[tuple[Any, Any]]:

@@ -14,7 +14,9 @@ from table_core.datatypes.arrow import is_varied
 from table_core.storage.data_format import row_bits, rows_within
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
+
+    from table_core.storage.parquet_footer import ChunkStats
 
 __all__ = ["BatchRoom", "batch_room"]
 
@@ -22,8 +24,10 @@ _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
 _TEXT_BITS: Final = 33
 """Of an offset, and of the mark that there is a value."""
-_AS_LONG_AS_THEY_ARE: Final = frozenset({"PLAIN", "RLE", "BIT_PACKED", "DELTA_LENGTH_BYTE_ARRAY"})
-"""Encodings of texts, and of where they are null, that write every byte of every value."""
+_CHUNKS_MAX: Final = 256
+"""Longer footers take longer to read than it takes to begin with few rows."""
+_SPELLED_OUT: Final = frozenset({0, 3, 4, 6})
+"""PLAIN and DELTA_LENGTH_BYTE_ARRAY write every byte of every text; RLE and BIT_PACKED where nulls are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +38,64 @@ class BatchRoom:
     """Of the first batch."""
     adapts: bool
     """Whether later ones must have as many as the bytes of those before tell."""
-    group_bytes: int
-    """Of the columns to read of the largest row group, before compression."""
+    holds_groups: bool
+    """Whether a batch may take as much as the columns to read of any row group."""
 
 
 def batch_room(
     file: Any,
     groups: Sequence[int],
-    columns: Sequence[tuple[pa.DataType, range]],
+    columns: Mapping[str, pa.DataType],
+    chunks: Callable[[], list[list[ChunkStats]]],
     batch_rows: int,
-    batch_bytes: int,
+    batch_bytes: int | None,
 ) -> BatchRoom:
-    """Batches of ``groups`` of ``file`` with ``batch_rows`` or less, and about ``batch_bytes``.
+    """Batches of ``groups`` of ``file`` with ``batch_rows`` or less, and about ``batch_bytes`` if any.
 
-    ``columns``: types of those to read, and their leaves in the file.
+    ``columns``: those to read; ``chunks``: what the footer says of them, asked for where it is short.
+    """
+    if batch_bytes is None:
+        return BatchRoom(batch_rows, adapts=False, holds_groups=True)
+    sizes = _stored_sizes(file, groups, columns, chunks, batch_bytes)
+    rows, holds = sum(rows for rows, _ in sizes), all(size <= batch_bytes for _, size in sizes)
+    texts = frozenset(name for name, type_ in columns.items() if is_varied(type_))
+    bits = row_bits(pa.schema([(n, type_) for n, type_ in columns.items() if n not in texts]))
+    if bits is not None and not texts:
+        return BatchRoom(rows_within(batch_bytes, 8, bits, batch_rows), False, holds)
+    short = file.num_row_groups * file.metadata.num_columns <= _CHUNKS_MAX
+    if bits is not None and rows > _FIRST_ROWS and short:
+        told = chunks()
+        many = min(rows, batch_rows)
+        most = sum(_most_bytes(c, many) for g in groups for c in told[g] if c.column in texts)
+        if most + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
+            return BatchRoom(batch_rows, False, holds)
+    stored_bytes = sum(size for _, size in sizes)
+    first = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
+    return BatchRoom(first, True, holds)
+
+
+def _most_bytes(chunk: ChunkStats, rows: int) -> int:
+    """Bytes that so many texts of ``chunk`` may have at most."""
+    return chunk.stored_bytes * (1 if _SPELLED_OUT.issuperset(chunk.encodings) else rows)
+
+
+def _stored_sizes(
+    file: Any,
+    groups: Sequence[int],
+    names: Container[str],
+    chunks: Callable[[], list[list[ChunkStats]]],
+    enough: int,
+) -> list[tuple[int, int]]:
+    """Rows of each of ``groups``, and bytes of their columns ``names`` before compression.
+
+    The bytes of all columns will do where they are at most ``enough``.
     """
     found = [file.metadata.row_group(number) for number in groups]
-    sizes = [_stored_bytes(group, columns, batch_bytes) for group in found]
-    rows, largest = sum(group.num_rows for group in found), max(sizes, default=0)
-    texts = [leaves.start for type_, leaves in columns if is_varied(type_)]
-    others = pa.schema([("", type_) for type_, _ in columns if not is_varied(type_)])
-    bits = row_bits(others)
-    if bits is not None and not texts:
-        return BatchRoom(rows_within(batch_bytes, 8, bits, batch_rows), False, largest)
-    if bits is not None:
-        many = min(rows, batch_rows)
-        most = sum(_most_bytes(group, texts, many) for group in found)
-        if most + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
-            return BatchRoom(batch_rows, False, largest)
-    first = rows_within(batch_bytes, rows, sum(sizes), min(batch_rows, _FIRST_ROWS))
-    return BatchRoom(first, True, largest)
-
-
-def _most_bytes(group: Any, texts: Sequence[int], rows: int) -> int:
-    """Bytes that the ``texts`` of so many ``rows`` of a row group may have at most."""
-    most = 0
-    for leaf in texts:
-        chunk = group.column(leaf)
-        repeats = 1 if _AS_LONG_AS_THEY_ARE.issuperset(chunk.encodings) else rows
-        most += int(chunk.total_uncompressed_size) * repeats
-    return most
-
-
-def _stored_bytes(group: Any, columns: Sequence[tuple[pa.DataType, range]], enough: int) -> int:
-    """Bytes of ``columns`` of a row group before compression; of all, where that is ``enough``."""
-    whole = int(group.total_byte_size)
-    if whole <= enough:
-        return whole
-    return sum(group.column(leaf).total_uncompressed_size for _, of in columns for leaf in of)
+    sizes = [(group.num_rows, group.total_byte_size) for group in found]
+    if all(size <= enough for _, size in sizes):
+        return sizes
+    told = chunks()
+    return [
+        (group.num_rows, sum(c.stored_bytes for c in told[number] if c.column in names))
+        for number, group in zip(groups, found, strict=True)
+    ]
