@@ -61,22 +61,21 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.
     versions = _Versions(rows.num_rows, runs, groups)
     columns = []
     for name in rows.column_names:
-        column, fold = rows[name], folds.get(name)
         if name == KIND_COLUMN:  # one is like another
             columns.append(pa.array(np.zeros(len(runs.ends), np.int8)))
-        elif newest is not None and (name == SEQUENCE_COLUMN or _is_newest(fold, column)):
+            continue
+        column = rows[name]
+        fold = LastValue() if name == SEQUENCE_COLUMN else folds[name]
+        if newest is not None and _is_newest(fold, column):
             columns.append(newest.in_column(column))
-        elif name == SEQUENCE_COLUMN:
-            columns.append(versions.newest.of(single_chunk(column)))
         elif isinstance(fold, Pick):
             columns.append(versions.picked(fold, single_chunk(column)))
         else:
-            assert fold is not None, name
             columns.append(fold.fold(versions.values(single_chunk(column)), groups))
     return pa.table(columns, schema=rows.schema)
 
 
-def _is_newest(fold: Fold | None, column: pa.ChunkedArray) -> bool:
+def _is_newest(fold: Fold, column: pa.ChunkedArray) -> bool:
     """Whether ``fold`` gives the newest value of ``column`` that is not null."""
     if isinstance(fold, LastValue):
         return not column.null_count
@@ -98,7 +97,7 @@ class _Versions:
         return Places(numbers(self.count) if order is None else order)
 
     @cached_property
-    def newest(self) -> Places:
+    def _newest(self) -> Places:
         """The rows that come last of each key."""
         return Places(at(self._in_order.rows, self.runs.ends))
 
@@ -117,7 +116,7 @@ class _Versions:
         """The value of each key that ``fold`` picks."""
         valid = validity(column)
         if valid is None and isinstance(fold, _NEWEST):
-            return self.newest.of(column)
+            return self._newest.of(column)
         same = fold, b"" if valid is None else valid.tobytes()
         if same not in self._chosen:
             here = at(present(column), self._in_order.rows)

@@ -154,7 +154,7 @@ def _wanted_groups(
     Of a single one they say what the manifest said, and looking into it takes less than reading them.
     """
     keep = wanted.keep
-    if keep is None or len(groups) <= (wanted.probe is not None):
+    if keep is None or not groups or (len(groups) == 1 and wanted.probe is not None):
         return groups
     told = chunks()
     rows = {g: file.metadata.row_group(g).num_rows for g in groups}
