@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = ["check_values"]
 
@@ -58,10 +59,14 @@ def _is_ascii(column: Any) -> bool:
 
 def _is_within(column: Any, bound: int, *, was_integer: bool) -> bool:
     """Whether decimals, those of missing values too, are within ``-bound`` and ``bound``."""
-    words = np.frombuffer(column.buffers()[1], np.int64)
-    words = words[2 * column.offset : 2 * (column.offset + len(column))]
-    if not -bound < words.min() <= words.max() < bound:
+    body, first, count = column.buffers()[1], 2 * column.offset, 2 * len(column)
+    words = pa.Array.from_buffers(pa.int64(), count, [None, body], 0, first)
+    lowest, highest = (word.as_py() for word in pc.min_max(words).values())
+    if not -bound < lowest <= highest < bound:
         return False
+    if was_integer:
+        return True
     # The upper word of a value that fits the lower one is its sign, in every bit.
-    parts = (words[i : i + 2 * _ROWS_AT_ONCE] for i in range(0, len(words), 2 * _ROWS_AT_ONCE))
-    return was_integer or all((part[::2] >> 63 == part[1::2]).all() for part in parts)
+    pairs = np.frombuffer(body, np.int64)[first : first + count]
+    parts = (pairs[i : i + 2 * _ROWS_AT_ONCE] for i in range(0, count, 2 * _ROWS_AT_ONCE))
+    return all((part[::2] >> 63 == part[1::2]).all() for part in parts)
