@@ -38,7 +38,6 @@ __all__ = [
     "corrupt",
     "open_container",
     "read_records",
-    "schema_text",
     "write_container",
 ]
 
@@ -260,7 +259,7 @@ def write_container(
     """
     codec = codec_named(compression)
     blocks = list(_blocks(fastavro.parse_schema(dict(schema)), records))
-    digest = hashlib.md5(schema_text(schema), usedforsecurity=False)
+    digest = hashlib.md5(_text(schema), usedforsecurity=False)
     for _, block in blocks:
         digest.update(block)
     sync = digest.digest()
@@ -272,7 +271,7 @@ def write_container(
 def container_head(schema: Mapping[str, Any], *, compression: str, sync: bytes) -> bytes:
     """The beginning of a container file whose blocks follow one after another."""
     codec = codec_named(compression)
-    header = _header({"avro.schema": schema_text(schema), "avro.codec": codec.encode()})
+    header = _header({"avro.schema": _text(schema), "avro.codec": codec.encode()})
     return _MAGIC + header + sync
 
 
@@ -285,8 +284,7 @@ def container_blocks(
         yield _packed(count, block, codec, sync)
 
 
-def schema_text(schema: Mapping[str, Any]) -> bytes:
-    """``schema`` as a file carries it, which is as Java writes it."""
+def _text(schema: Mapping[str, Any]) -> bytes:
     return json.dumps(schema, separators=(",", ":")).encode()
 
 

@@ -17,7 +17,6 @@ from table_core.ondisk.avro import (
     corrupt,
     open_container,
     read_records,
-    schema_text,
     write_container,
 )
 from table_core.ondisk.avro_schemas import (
@@ -249,9 +248,6 @@ def _judged(text: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = [f["type"] for f in schema["fields"] if f["name"] == "_FILE"] if not problems else []
     members = [f["name"] for type_ in found for f in type_["fields"]]
     return problems, tuple(name for name in members if name not in _MEMBERS)
-
-
-_judged(schema_text(MANIFEST))  # nearly every manifest has this one: no plan has to wait for it
 
 
 def refuse_mismatches(found: Mapping[str, Any], expected: Mapping[str, Any], path: str) -> None:

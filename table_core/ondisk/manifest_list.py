@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.ondisk.avro import open_container, read_records, schema_text, write_container
+from table_core.ondisk.avro import open_container, read_records, write_container
 from table_core.ondisk.avro_schemas import MANIFEST_LIST, schema_of_values, with_fields
-from table_core.ondisk.avro_shape import read_schema
 from table_core.ondisk.binary_row import decode_row, encode_row, sort_key
 from table_core.ondisk.data_file import EntryKind, SimpleStats
 from table_core.ondisk.manifest import (
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["decode_manifest_list", "encode_manifest_list", "summarize"]
 
 _MEMBERS: Final = frozenset(f["name"] for f in MANIFEST_LIST["fields"])
-read_schema(schema_text(MANIFEST_LIST))  # nearly every list has this one
 
 
 def encode_manifest_list(metas: Sequence[ManifestMeta], *, compression: str = "zstd") -> bytes:

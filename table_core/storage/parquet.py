@@ -27,7 +27,7 @@ from table_core.storage.parquet_writer import ParquetFileWriter
 from table_core.storage.stored_schema import leaf_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
@@ -90,7 +90,7 @@ class ParquetFormat:
                 groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
-                physical = _physical_types(file.metadata, stored, frozenset(names))
+                physical = _physical_types(file.metadata, stored)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
@@ -183,13 +183,12 @@ def _in_pieces(source: Any, file: Any) -> Any:
     )
 
 
-def _physical_types(metadata: Any, stored: pa.Schema, names: Container[str]) -> dict[str, set[str]]:
-    """How each of the columns ``names`` is stored, or all its members."""
+def _physical_types(metadata: Any, stored: pa.Schema) -> dict[str, set[str]]:
+    """How each column is stored, or all its members."""
     found = {}
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
-        if name in names:
-            found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
+        found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
         leaf += leaves
     return found
 

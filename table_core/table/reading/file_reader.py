@@ -135,7 +135,6 @@ class FileReader:
         stored = tuple(f for f in self.fields if f.name not in self._constants)
         projection = project(file_schema, stored, file.write_cols)
         fields = (*(_SYSTEM if self.system else ()), *projection.file_fields)
-        is_shown = fields == (*(_SYSTEM if self.system else ()), *self.fields)
         path = layout.data_file_path(access.schema, self.partition, self.bucket, file)
         deleted = self.deletions(file.file_name) if self.deletions else None
         if deleted is not None and len(deleted) and deleted[-1] >= file.row_count:
@@ -162,9 +161,7 @@ class FileReader:
             first = 0
             for batch in batches:
                 kept = None if deleted is None else _kept(batch.num_rows, deleted, first)
-                rows = batch
-                if number is not None or not is_shown:
-                    rows = self._assemble(projection.apply, batch, number)
+                rows = self._assemble(projection.apply, batch, number)
                 if self.positions:
                     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
                     rows = rows.append_column(POSITION_COLUMN, pa.array(numbers))

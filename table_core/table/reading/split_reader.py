@@ -151,13 +151,12 @@ class SplitReader:
 
     def _shown(self, tables: Iterable[pa.Table], split: Split) -> Iterator[pa.Table]:
         """What of the rows of ``split`` fulfils the condition, as the result has it."""
-        schema = self.schema()
         for table in tables:
             kept = table
             if self.where is not None and table.num_rows:
                 kept = table.filter(mask(self.where, table))
             if kept.num_rows:
-                yield kept if kept.schema.equals(schema) else self._result(kept, split)
+                yield self._result(kept, split)
 
     def keyed(self, split: Split) -> Iterator[pa.Table]:
         """Each key of ``split`` once, in key order, retracts too.  Knows no condition.
