@@ -7,6 +7,7 @@ precision (spec 5.3); a MULTISET is a map from element to count.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -107,6 +108,11 @@ def arrow_field(field: Field) -> pa.Field:
 
 def arrow_schema(fields: Iterable[Field]) -> pa.Schema:
     """The Arrow schema of ``fields``, in their order."""
+    return _schema(tuple(fields))
+
+
+@lru_cache(maxsize=1024)
+def _schema(fields: tuple[Field, ...]) -> pa.Schema:
     return pa.schema([arrow_field(field) for field in fields])
 
 

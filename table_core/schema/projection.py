@@ -77,6 +77,8 @@ class Projection:
         Raises:
             DataError: an old value cannot be read as the new type; names the column.
         """
+        if self._sources == self.read_fields and batch.num_columns == len(self.read_fields):
+            return batch
         schema = arrow_schema(self.read_fields)
         if isinstance(batch, pa.Table):
             parts = [self.apply(part) for part in batch.to_batches()]

@@ -26,7 +26,7 @@ from table_core.options import keys_files, keys_scan
 from table_core.schema.projection import project
 from table_core.spark.conditions import named, spark_condition
 from table_core.spark.schema_bridge import spark_type
-from table_core.table.reading.split_reader import RowForm
+from table_core.table.reading.row_form import RowForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,7 +18,8 @@ from table_core.scan.split import Split
 from table_core.spark.writing import prepared
 from table_core.table.committing.committer import parts_of
 from table_core.table.compacting.inline_compaction import InlineCompaction
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.row_form import RowForm
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.data_files import FileFactory
 from table_core.table.writing.uncommitted import discard

@@ -27,7 +27,7 @@ from table_core.storage.parquet_writer import ParquetFileWriter
 from table_core.storage.stored_schema import leaf_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.ports import Storage
@@ -90,7 +90,7 @@ class ParquetFormat:
                 groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]
-                physical = _physical_types(file.metadata, stored)
+                physical = _physical_types(file.metadata, stored, names)
                 legacy = [field for field in fields if "INT96" in physical[field.name]]
                 integers = {name for name, types in physical.items() if types <= _INTEGERS}
             if legacy:
@@ -117,8 +117,8 @@ class ParquetFormat:
                         break
                     left -= batch.num_rows
                     found = read_batch(batch, fields, schema, path=path, integers=integers)
-                if room.adapts and spans is None:
-                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, batch_rows)
+                if room.later is not None and spans is None:
+                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, room.later)
                     reader.reader.set_batch_size(size)
                 yield found
             if spans is None and left:  # Arrow ends where the first column does
@@ -183,12 +183,16 @@ def _in_pieces(source: Any, file: Any) -> Any:
     )
 
 
-def _physical_types(metadata: Any, stored: pa.Schema) -> dict[str, set[str]]:
-    """How each column is stored, or all its members."""
+def _physical_types(
+    metadata: Any, stored: pa.Schema, names: Collection[str]
+) -> dict[str, set[str]]:
+    """How each of the columns ``names`` is stored, or all its members."""
     found = {}
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
-        found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
+        if name in names:
+            leafs = range(leaf, leaf + leaves)
+            found[name] = {metadata.schema.column(i).physical_type for i in leafs}
         leaf += leaves
     return found
 

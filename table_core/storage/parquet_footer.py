@@ -18,7 +18,8 @@ __all__ = ["ChunkStats", "read_chunk_stats"]
 
 _MAGIC: Final = b"PAR1"
 _ROW_GROUPS, _COLUMNS, _META = 4, 1, 3
-_TYPE, _ENCODINGS, _PATH, _BYTES, _STATS = 1, 2, 3, 6, 12
+_TYPE, _ENCODINGS, _PATH, _BYTES, _STATS, _SIZES = 1, 2, 3, 6, 12, 16
+_TEXT_BYTES: Final = 1
 _NULL_COUNT, _MAX, _MIN = 3, 5, 6
 _TRUE, _FALSE = 1, 2
 _FLAGS: Final = frozenset({_TRUE, _FALSE})
@@ -32,6 +33,8 @@ class ChunkStats:
     """The top-level column that this is, or is a member of."""
     stored_bytes: int
     """How long it is before compression."""
+    text_bytes: int | None
+    """How long its texts are, as often as they occur."""
     encodings: frozenset[int]
     """Of ``parquet.thrift`` ``Encoding``, in all its pages."""
     physical_type: int
@@ -61,13 +64,15 @@ def read_chunk_stats(metadata: Any) -> list[list[ChunkStats]]:
 
 
 def _chunk(meta: dict[int, Any]) -> ChunkStats:
-    stats = meta.get(_STATS, {})
+    stats, sizes = meta.get(_STATS, {}), meta.get(_SIZES, {})
     low, high, nulls = stats.get(_MIN), stats.get(_MAX), stats.get(_NULL_COUNT)
     if not isinstance(low, bytes) or not isinstance(high, bytes):
         low = high = None
+    texts = sizes.get(_TEXT_BYTES)
     return ChunkStats(
         column=meta[_PATH][0].decode(),
         stored_bytes=int(meta[_BYTES]),
+        text_bytes=texts if isinstance(texts, int) else None,
         encodings=frozenset(meta[_ENCODINGS]),
         physical_type=int(meta[_TYPE]),
         min=low,

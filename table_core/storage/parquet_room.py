@@ -1,6 +1,7 @@
 """How many rows the batches of a Parquet file may have, as far as its footer tells.
 
-Source: parquet-format ``Encodings.md``: which of them may write a long value many times over.
+Source: parquet-format ``Encodings.md``: which of them may write a long value many times over; and
+``parquet.thrift`` ``SizeStatistics``.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ __all__ = ["BatchRoom", "batch_room"]
 
 _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
+_LATER_ROWS: Final = 1 << 16
+"""The next rows may be far longer than those before."""
 _TEXT_BITS: Final = 33
 """Of an offset, and of the mark that there is a value."""
 _CHUNKS_MAX: Final = 256
 """Longer footers take longer to read than it takes to begin with few rows."""
 _SPELLED_OUT: Final = frozenset({0, 3, 4, 6})
 """PLAIN and DELTA_LENGTH_BYTE_ARRAY write every byte of every text; RLE and BIT_PACKED where nulls are."""
+_COUNTED: Final = _SPELLED_OUT | {2, 8}
+"""And dictionaries.  Of DELTA_BYTE_ARRAY Arrow 26 counts only what it stores of each text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +41,8 @@ class BatchRoom:
 
     rows: int
     """Of the first batch."""
-    adapts: bool
-    """Whether later ones must have as many as the bytes of those before tell."""
+    later: int | None
+    """Of the others at most, as many as the bytes of those before tell; None: as many as the first."""
     holds_groups: bool
     """Whether a batch may take as much as the columns to read of any row group."""
 
@@ -55,28 +60,34 @@ def batch_room(
     ``columns``: those to read; ``chunks``: what the footer says of them, asked for where it is short.
     """
     if batch_bytes is None:
-        return BatchRoom(batch_rows, adapts=False, holds_groups=True)
+        return BatchRoom(batch_rows, later=None, holds_groups=True)
     sizes = _stored_sizes(file, groups, columns, chunks, batch_bytes)
     rows, holds = sum(rows for rows, _ in sizes), all(size <= batch_bytes for _, size in sizes)
     texts = frozenset(name for name, type_ in columns.items() if is_varied(type_))
     bits = row_bits(pa.schema([(n, type_) for n, type_ in columns.items() if n not in texts]))
     if bits is not None and not texts:
-        return BatchRoom(rows_within(batch_bytes, 8, bits, batch_rows), False, holds)
+        return BatchRoom(rows_within(batch_bytes, 8, bits, batch_rows), None, holds)
     short = file.num_row_groups * file.metadata.num_columns <= _CHUNKS_MAX
     if bits is not None and rows > _FIRST_ROWS and short:
-        told = chunks()
-        many = min(rows, batch_rows)
-        most = sum(_most_bytes(c, many) for g in groups for c in told[g] if c.column in texts)
-        if most + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
-            return BatchRoom(batch_rows, False, holds)
+        told = [c for g, of_group in enumerate(chunks()) if g in groups for c in of_group]
+        told = [chunk for chunk in told if chunk.column in texts]
+        for most in (batch_rows, _LATER_ROWS):
+            many = min(rows, most)
+            texts_bytes = sum(_most_bytes(chunk, many) for chunk in told)
+            if texts_bytes + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
+                return BatchRoom(min(batch_rows, most), None, holds)
     stored_bytes = sum(size for _, size in sizes)
     first = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
-    return BatchRoom(first, True, holds)
+    return BatchRoom(first, min(batch_rows, _LATER_ROWS), holds)
 
 
 def _most_bytes(chunk: ChunkStats, rows: int) -> int:
     """Bytes that so many texts of ``chunk`` may have at most."""
-    return chunk.stored_bytes * (1 if _SPELLED_OUT.issuperset(chunk.encodings) else rows)
+    if _SPELLED_OUT.issuperset(chunk.encodings):
+        return chunk.stored_bytes
+    if chunk.text_bytes is not None and _COUNTED.issuperset(chunk.encodings):
+        return chunk.text_bytes
+    return chunk.stored_bytes * rows
 
 
 def _stored_sizes(

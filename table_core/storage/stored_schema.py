@@ -102,4 +102,7 @@ def leaf_paths(name: str, type_: Any) -> Iterator[str]:
 
 def leaf_counts(schema: pa.Schema) -> list[int]:
     """How many Parquet columns each column of a file's Arrow ``schema`` has."""
-    return [sum(1 for _ in leaf_paths("", field.type)) for field in schema]
+    return [
+        sum(1 for _ in leaf_paths("", type_)) if pa.types.is_nested(type_) else 1
+        for type_ in schema.types
+    ]

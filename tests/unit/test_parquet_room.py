@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,20 +13,24 @@ import pytest
 from table_core.datatypes.kinds import STRING, Atomic, Field, Root
 from table_core.storage.formats import format_for
 from table_core.storage.memory import MemoryStorage
+from table_core.storage.parquet_footer import read_chunk_stats
+from table_core.storage.parquet_room import BatchRoom, batch_room
 
 ROWS, LONG = 40_000, 4_000
 FIELDS = (Field(0, "k", Atomic(Root.BIGINT)), Field(1, "s", STRING))
 MB = 1 << 20
 
 
-def batches(texts: pa.Array, batch_bytes: int, **options) -> list[pa.RecordBatch]:
+def batches(
+    texts: pa.Array, batch_bytes: int, most: int = 1 << 16, **options
+) -> list[pa.RecordBatch]:
     """What a file of ``texts`` is read as, stored with these ``options``."""
     table = pa.table({"k": pa.array(range(len(texts)), pa.int64()), "s": texts})
     storage, sink = MemoryStorage(), io.BytesIO()
     pq.write_table(table, sink, **options)
     storage.write("f", sink.getvalue())
     read = format_for("parquet").read
-    found = list(read(storage, "f", None, FIELDS, batch_rows=1 << 16, batch_bytes=batch_bytes))
+    found = list(read(storage, "f", None, FIELDS, batch_rows=most, batch_bytes=batch_bytes))
     assert pa.Table.from_batches(found).equals(table.cast(found[0].schema))
     return found
 
@@ -69,3 +74,27 @@ def test_a_dictionary_is_no_reason_where_its_longest_text_would_fit_in_every_row
 def test_nulls_take_no_text():
     (batch,) = batches(pa.nulls(ROWS, pa.string()), 16 * MB)
     assert batch.num_rows == ROWS
+
+
+def test_a_dictionary_is_no_reason_where_the_footer_tells_how_long_its_texts_are_in_all():
+    (batch,) = batches(pa.array(["north", "south", "east", "west"] * (ROWS // 4)), 4 * MB)
+    assert batch.num_rows == ROWS
+
+
+def test_a_file_that_does_not_tell_begins_with_few_rows():
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"s": ["north", "south"] * ROWS}), sink)
+    file = pq.ParquetFile(io.BytesIO(sink.getvalue()))
+
+    def room(**told) -> BatchRoom:
+        chunks = [[replace(c, **told) for c in g] for g in read_chunk_stats(file.metadata)]
+        return batch_room(file, [0], {"s": pa.string()}, lambda: chunks, 1 << 20, 4 * MB)
+
+    assert room() == BatchRoom(1 << 20, later=None, holds_groups=True)
+    assert room(text_bytes=None) == BatchRoom(1 << 14, later=1 << 16, holds_groups=True)
+
+
+def test_where_many_rows_do_not_fit_fewer_may():
+    first, *rest = batches(distinct(200_000), 4 * MB, most=1 << 20, use_dictionary=False)
+    assert first.num_rows == 1 << 16
+    assert {batch.num_rows for batch in rest[:-1]} == {1 << 16}

@@ -19,8 +19,9 @@ from table_core.spark._compat import STREAM_ADMISSION
 from table_core.spark.failures import carried
 from table_core.spark.reading import read_splits, shown_fields
 from table_core.spark.tasks import groups_of
+from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import bound_where
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:

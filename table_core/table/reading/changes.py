@@ -22,8 +22,9 @@ from table_core.scan.incremental import (
 from table_core.scan.plan import ScanPlan
 from table_core.scan.prune import Pruner
 from table_core.scan.split import change_splits
+from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import Scan, bound_where, selected_fields
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import refuse_unreadable
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.states.tags import tag_names, tagged

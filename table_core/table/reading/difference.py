@@ -28,8 +28,9 @@ from table_core.scan.plan import ScanPlan, live_entries
 from table_core.scan.prune import Pruner
 from table_core.scan.split import Split
 from table_core.schema.table_schema import SEQUENCE_FIELD
+from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import Scan, bound_where, selected_fields
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import deletions_of
 
 if TYPE_CHECKING:

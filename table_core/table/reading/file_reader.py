@@ -27,7 +27,7 @@ from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_files, keys_merge, keys_scan
 from table_core.schema.projection import project
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
-from table_core.storage.data_format import WHOLE, Part, Probe, Wanted, row_bits
+from table_core.storage.data_format import WHOLE, Part, Probe, Wanted
 from table_core.storage.formats import format_for
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FileReader:
     """Whether users see the rows; what rewrites files must not lose any."""
     batch_bytes: int | None = None
     large: bool = False
-    """Whether rows whose bytes are known beforehand come in large batches, up to that."""
+    """Whether rows come in large batches, where ``batch_bytes`` surely hold so many."""
     beside: bool = False
     """See ``Wanted``."""
     probed: tuple[Field, ...] = ()
@@ -87,8 +87,10 @@ class FileReader:
         schema = self.access.schema
         types = [f.type for f in schema.partition_fields]
         values = decode_row(types, self.partition, path="partition") if types else ()
+        asked = {column.name for column in self.fields}
         for column, value in zip(schema.partition_fields, values, strict=True):
-            self._constants[column.name] = array_of([value], column.type)[0]
+            if column.name in asked:
+                self._constants[column.name] = array_of([value], column.type)[0]
 
     def schema(self) -> pa.Schema:
         """The schema of the batches."""
@@ -149,7 +151,7 @@ class FileReader:
                 path,
                 file.row_count,
                 fields,
-                batch_rows=self._batch_rows(fields),
+                batch_rows=self._batch_rows,
                 batch_bytes=self.batch_bytes,
                 wanted=Wanted(
                     keep=keep,
@@ -170,10 +172,10 @@ class FileReader:
         except NotFoundError as error:
             raise FilesExpiredError.of(path) from error
 
-    def _batch_rows(self, fields: tuple[Field, ...]) -> int:
-        large = self.large and row_bits(arrow_schema(fields)) is not None
+    @property
+    def _batch_rows(self) -> int:
         asked = self.access.options.get(keys_files.READ_BATCH_SIZE)
-        return max(asked, _LARGE_BATCH_ROWS if large else _BATCH_ROWS)
+        return max(asked, _LARGE_BATCH_ROWS if self.large else _BATCH_ROWS)
 
     def _probe(self, file: DataFile, file_schema: TableSchema) -> Probe | None:
         matches = self.matches
@@ -206,6 +208,8 @@ class FileReader:
     ) -> pa.RecordBatch:
         """Put projected columns, constants and system columns in the order of ``schema``."""
         projected = apply(rows)
+        if not (self.system or self._constants):
+            return projected
         columns = []
         if self.system:
             numbers = rows.column(SEQUENCE_COLUMN)

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from table_core.errors import ArgumentError
 from table_core.scan.follow import Deliver, Ended, Wait
+from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import Scan
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:

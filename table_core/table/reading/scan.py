@@ -5,7 +5,6 @@ Planning happens once, when it is first needed; rows are read whenever they are 
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +19,8 @@ from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
 from table_core.scan.time_travel import resolve
-from table_core.table.reading.split_reader import PartReader, RowForm, SplitReader
+from table_core.table.reading.row_form import RowForm
+from table_core.table.reading.split_reader import AT_ONCE, PartReader, SplitReader
 from table_core.table.reading.state_plan import (
     StatePlanner,
     fallback_of,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryScan", "RowReader", "Scan", "batch_scan", "bound_where", "selected_fields"]
 
-_THREADS: Final = min(4, os.cpu_count() or 1)
 _BATCH_ROWS: Final = 1 << 17
 
 
@@ -99,6 +98,10 @@ class _Readers:
         if split.branch is None and isinstance(self.own, SplitReader):
             return self.own.parts(split)
         return [lambda _: self.read(split)]
+
+    def at_once(self, splits: Sequence[Split]) -> int:
+        """How many parts of ``splits`` to read beside one another."""
+        return self.own.at_once(splits) if isinstance(self.own, SplitReader) else AT_ONCE
 
 
 class Scan:
@@ -172,8 +175,9 @@ class Scan:
         """All rows as one table."""
         if self._limit is not None:
             return pa.Table.from_batches(self.to_batches(), schema=self.schema)
-        parts = [part for split in self._plan.splits for part in self._reader.parts(split)]
-        tables = _read_parts(parts)
+        splits = self._plan.splits
+        parts = [part for split in splits for part in self._reader.parts(split)]
+        tables = _read_parts(parts, self._reader.at_once(splits))
         return pa.concat_tables(tables) if tables else self.schema.empty_table()
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -184,10 +188,10 @@ class Scan:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
 
-def _read_parts(parts: Sequence[PartReader]) -> list[pa.Table]:
+def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
     """What ``parts`` give, in order, read by this thread and others beside it."""
     found: list[list[pa.Table]] = [[] for _ in parts]
-    beside, left = len(parts) >= 2 * _THREADS, iter(range(len(parts)))
+    beside, left = len(parts) >= 2 * at_once, iter(range(len(parts)))
 
     def work() -> None:
         try:
@@ -197,7 +201,7 @@ def _read_parts(parts: Sequence[PartReader]) -> list[pa.Table]:
             for _ in left:  # after an error nobody begins another part
                 pass
 
-    others = min(_THREADS, len(parts)) - 1
+    others = min(at_once, len(parts)) - 1
     with ThreadPoolExecutor(max(others, 1)) as pool:
         busy = [pool.submit(work) for _ in range(others)]
         work()

@@ -6,8 +6,8 @@ is runs times batch.  Rows whose merged kind is a retract are gone (spec 7.6).
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -37,7 +37,9 @@ from table_core.predicate.to_arrow import mask
 from table_core.schema.projection import evolve_ranges
 from table_core.schema.table_schema import SEQUENCE_FIELD
 from table_core.storage.data_format import WHOLE, Part
+from table_core.storage.paths import is_local
 from table_core.table.reading.file_reader import FileReader
+from table_core.table.reading.row_form import RowForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["PartReader", "RowForm", "SplitReader"]
+__all__ = ["AT_ONCE", "PartReader", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -60,31 +62,15 @@ _PART_ROWS: Final = 1 << 19
 _PART_BYTES: Final = 1 << 25
 """A part of a file that is read by itself has at most so many rows and bytes."""
 _SPLITS_AT_ONCE: Final = 4
-"""A scan that is read as a whole reads so many."""
+"""A scan that is read as a whole merges at most so many; each has its share of the memory."""
+AT_ONCE: Final = min(_SPLITS_AT_ONCE, os.cpu_count() or 1)
+"""Of files on this machine, which are not waited for."""
+_PARTS_AT_ONCE: Final = 8
+"""Of files elsewhere, which are waited for: so many, where nothing is merged."""
 
 
 PartReader: TypeAlias = "Callable[[bool], Iterator[pa.Table]]"
 """Reads a part of a split; told whether enough others read at the same time to keep all cores busy."""
-
-
-class RowForm(StrEnum):
-    """What rows a reader gives."""
-
-    STATE = "state"
-    """The rows that are there."""
-    INSERTS = "inserts"
-    """The same, each with ``_ROW_KIND`` ``+I``: the beginning of a stream."""
-    AUDIT = "audit"
-    """One row a key, retracts too, with the ``_ROW_KIND`` that merging left."""
-    CHANGES = "changes"
-    """Rows as stored, with their ``_ROW_KIND``."""
-    ADDS = "adds"
-    """Rows as stored, without kinds and without those that retract."""
-
-    @property
-    def with_kind(self) -> bool:
-        """Whether rows begin with ``_ROW_KIND``."""
-        return self in {RowForm.INSERTS, RowForm.AUDIT, RowForm.CHANGES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +124,16 @@ class SplitReader:
             for part in self._parts_of(file)
         ]
 
+    def at_once(self, splits: Sequence[Split]) -> int:
+        """How many parts of ``splits`` to read beside one another."""
+        if is_local(self.access.storage.uri):
+            return AT_ONCE
+        plain = all(self._is_plain(split) and split.branch is None for split in splits)
+        return _PARTS_AT_ONCE if plain else _SPLITS_AT_ONCE
+
     def _part(self, split: Split, file: DataFile, part: Part, beside: bool) -> Iterator[pa.Table]:
-        reader = self._reader(split, self._needed, prunes=self.where, large=True)
-        return self._shown(_tables(replace(reader, beside=beside).read(file, part)), split)
+        reader = self._reader(split, self._needed, prunes=self.where, large=True, beside=beside)
+        return self._shown(_tables(reader.read(file, part)), split)
 
     def _parts_of(self, file: DataFile) -> Sequence[Part]:
         """Large files are cut, but not where there is a condition: it is looked at once a file."""
@@ -265,6 +258,7 @@ class SplitReader:
         prunes: Bound | None = None,
         runs: int = 1,
         large: bool = False,
+        beside: bool = False,
     ) -> FileReader:
         """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
         points = None if prunes is None else self._points(prunes)
@@ -279,7 +273,7 @@ class SplitReader:
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),
             large=large,
-            beside=self.beside,
+            beside=beside or self.beside,
             probed=() if points is None else self._stored_fields(points),
             matches=None if points is None else partial(mask, points),
         )
@@ -348,6 +342,8 @@ class SplitReader:
         return find
 
     def _result(self, rows: pa.Table, split: Split) -> pa.Table:
+        if rows.schema.equals(self.schema()):
+            return rows
         columns = [rows[f.name] for f in self.fields]
         if self.with_number:
             columns.insert(0, rows[SEQUENCE_COLUMN])

@@ -13,10 +13,12 @@ import pytest
 import table_core as tc
 from table_core.storage.local import LocalStorage
 from table_core.table.metadata import Metadata
+from table_core.table.reading.split_reader import SplitReader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False)])
 DAYS = pa.schema([("day", pa.string()), ("id", pa.int64())])
 
 
@@ -88,7 +90,7 @@ def test_a_manifest_is_read_again_whole_once_and_then_remembered(
 
 
 class Remote(LocalStorage):
-    """The same files, told to be elsewhere; a manifest comes once eight are asked for at a time."""
+    """The same files, told to be elsewhere; they come once eight are asked for at a time."""
 
     together = Barrier(8)
 
@@ -101,10 +103,34 @@ class Remote(LocalStorage):
             self.together.wait(30)
         return super().read(path)
 
+    def open_input(self, path: str) -> Any:
+        self.together.wait(30)
+        return super().open_input(path)
 
-def test_a_remote_store_is_asked_for_several_manifests_at_once(days: tc.Table) -> None:
-    storage = Remote(days.access.storage.root)
-    access = replace(days.access, storage=storage, metadata=Metadata(storage))
-    scan = tc.Table(access).read(where="day >= 'd00040'")
+
+def elsewhere(table: tc.Table) -> tc.Table:
+    """``table`` in a remote store."""
+    storage = Remote(table.access.storage.root)
+    return tc.Table(replace(table.access, storage=storage, metadata=Metadata(storage)))
+
+
+def test_a_remote_store_is_asked_for_several_files_at_once(days: tc.Table) -> None:
+    scan = elsewhere(days).read(where="day >= 'd00040'")
     assert scan.to_arrow() == days.read(where="day >= 'd00040'").to_arrow()
     assert scan.explain().manifests - scan.explain().manifests_pruned == 8
+
+
+def test_what_is_merged_is_not_read_so_often_at_once_for_each_takes_memory(tmp_path: Path) -> None:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    options = {"bucket": "16", "write-only": "true"}
+    keyed = catalog.create_table("d.k", KEYED, primary_key=("id",), options=options)
+    for _ in range(2):
+        with keyed.write() as writer:
+            writer.write(pa.table([range(100)], schema=KEYED))
+            writer.commit()
+    scan = elsewhere(keyed).read()
+    assert isinstance(scan.own_reader, SplitReader)
+    assert scan.own_reader.at_once(keyed.read().splits()) == 4
+    keyed.compact(strategy="full")
+    assert scan.own_reader.at_once(keyed.read().splits()) == 8

@@ -19,7 +19,8 @@ import table_core as tc
 from table_core.errors import ArgumentError, NotFoundError, SchemaError
 from table_core.scan.follow import Levels
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.table.reading.split_reader import RowForm, SplitReader
+from table_core.table.reading.row_form import RowForm
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.table import Table
 from tests.clocks import Impatient, WouldWaitError
