@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parent.parent
 CACHE = PROJECT / ".cache"
 PINS = ("pypaimon==2.1.0", "pypaimon-rust==0.4.0")
-DEFAULT = "W1,W2,W3,W3k,W4a,W4,W4r,W4f,W4k,W5,W5x,W6,W6r,W7,W7r,S3,C3,L3,L3k,L6,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
+DEFAULT = "W1,W2,W3,W3k,W4a,W4,W4r,W4f,W4s,W4g,W4k,W5,W5x,W6,W6r,W7,W7r,S3,C3,L3,L3k,L6,W8,W8r,W8f,W9,W9r,W9u,W9v,W10r,W10p,W10l"
 
 TURNS = 4
 """How often a workload and its measure take turns in a round."""

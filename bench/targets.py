@@ -32,6 +32,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "W3k": Target(0.05),
     "W4": Target(2.0, "ours", "W4a"),
     "W4r": Target(1.3, "ours", "W4f"),
+    "W4s": Target(1.3, "ours", "W4g"),
     "W4k": Target(0.05),
     "W5": Target(0.06),
     "W5x": Target(1.5),

@@ -8,10 +8,10 @@ from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as dataset
 
 from bench.engines import Engine
 from bench.floor import compaction_floor
+from bench.reads import group, group_files, scan, scan_files
 from bench.rows import DAYS, KEYED, NARROW, SALES, Rows
 from bench.stopwatch import Stopwatch
 
@@ -55,22 +55,6 @@ def upserts(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
         for part in parts:
             engine.write("keyed", part)
     return str(sum(part.num_rows for part in parts))
-
-
-def group(engine: Engine, rows: Rows, watch: Stopwatch, name: str = "keyed") -> str:
-    del rows
-    with watch():
-        sums = _by_country(engine.read(name, ["country", "amount"]))
-    return _sums(sums)
-
-
-def group_files(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
-    del rows
-    paths = engine.files("keyed")
-    with watch():
-        table = dataset.dataset(paths).to_table(columns=["country", "amount"])
-        sums = _by_country(table)
-    return _sums(sums)
 
 
 def otherwise(key: str) -> tuple[Run, Run]:
@@ -209,25 +193,6 @@ def append(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     return str(narrow.num_rows)
 
 
-def scan(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
-    del rows
-    with watch():
-        table = engine.read("narrow", None)
-    return _totals(table)
-
-
-def scan_files(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
-    del rows
-    paths = engine.files("narrow")
-    with watch():
-        table = dataset.dataset(paths).to_table()
-    return _totals(table)
-
-
-def _totals(table: pa.Table) -> str:
-    return f"{table.num_rows} {pc.sum(table['id'])} {pc.sum(table['kind'])}"
-
-
 def fold_write(engine: Engine, rows: Rows, watch: Stopwatch) -> str:
     parts = rows.folds()
     folds = {"revenue": "sum", "orders": "sum", "last": "max"}
@@ -343,17 +308,6 @@ def _few(number: int) -> pa.Table:
     return pa.table([ids, kinds, values], schema=NARROW)
 
 
-def _by_country(table: pa.Table) -> pa.Table:
-    return table.group_by("country").aggregate([("amount", "sum"), ("amount", "count")])
-
-
-def _sums(table: pa.Table) -> str:
-    rows = sorted(
-        zip(*(table[name].to_pylist() for name in table.column_names), strict=True), key=str
-    )
-    return f"{len(rows)} {sum(hash(row) for row in rows)}" if rows else "0"
-
-
 load_string, read_string = otherwise("string")
 load_composite, read_composite = otherwise("composite")
 WORKLOADS = (
@@ -365,6 +319,13 @@ WORKLOADS = (
     Workload("W4", "full compaction", compaction, ("W1", "W2")),
     Workload("W4r", "group by after compaction", group, ("W1", "W2", "W4")),
     Workload("W4f", "pyarrow.dataset on its files", group_files, ("W1", "W2", "W4")),
+    Workload("W4s", "scan after compaction", partial(scan, name="keyed"), ("W1", "W2", "W4")),
+    Workload(
+        "W4g",
+        "pyarrow.dataset on its files",
+        partial(scan_files, name="keyed", of=KEYED),
+        ("W1", "W2", "W4"),
+    ),
     Workload("W4k", "lookup by key, warm", lookup, ("W1", "W2", "W4")),
     Workload("W5", "10 k-row commits that compact, median", steady),
     Workload("W5x", "the worst of them", steady_worst),
