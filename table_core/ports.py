@@ -120,8 +120,11 @@ class Storage(Protocol):
         """
         ...
 
-    def open_input(self, path: str) -> Any:
-        """A seekable binary file (Arrow ``NativeFile`` or alike) for reading ``path``."""
+    def open_input(self, path: str, size: int | None = None) -> Any:
+        """A seekable binary file (Arrow ``NativeFile`` or alike) for reading ``path``.
+
+        ``size``: how many bytes it should have, if that is known: small files are fetched unasked.
+        """
         ...
 
     def open_output(self, path: str) -> Any:

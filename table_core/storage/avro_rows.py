@@ -58,9 +58,9 @@ class AvroFormat:
         """A writer of ``path``."""
         return _AvroFileWriter(storage, path, fields, settings)
 
-    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
         """Names of the top-level columns of ``path``."""
-        with storage.open_input(path) as source, decoding(storage, path):
+        with storage.open_input(path, file_size) as source, decoding(storage, path):
             return _names(open_blocks(source, path=path).schema)
 
     def read(
@@ -72,6 +72,7 @@ class AvroFormat:
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
+        file_size: int | None = None,
         wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``.  There are no statistics, and no parts.
@@ -80,7 +81,7 @@ class AvroFormat:
         """
         if wanted.part.number > 0:
             return
-        with storage.open_input(path) as source, decoding(storage, path):
+        with storage.open_input(path, file_size) as source, decoding(storage, path):
             found = 0
             for batch in _batches(source, path, fields, batch_rows, batch_bytes):
                 found += batch.num_rows

@@ -212,6 +212,7 @@ class DataFormat(Protocol):
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
+        file_size: int | None = None,
         wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``: the columns called as ``fields``, as ``arrow_schema(fields)``.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from table_core.errors import OutcomeUnknownError, StorageUnavailableError
@@ -144,9 +145,10 @@ class FaultyStorage:
         """As the store within; never twice."""
         self._run("move", source, lambda: self.inner.move(source, target), repeat=False)
 
-    def open_input(self, path: str) -> Any:
+    def open_input(self, path: str, size: int | None = None) -> Any:
         """As the store within; what is open then reads without faults."""
-        return self._run("open_input", path, lambda: self.inner.open_input(path), repeat=False)
+        open_ = partial(self.inner.open_input, path, size)
+        return self._run("open_input", path, open_, repeat=False)
 
     def open_output(self, path: str) -> Any:
         """As the store within; what is open then writes without faults."""

@@ -200,7 +200,7 @@ class LocalStorage:
             _sync_folder(end.parent)
             _sync_folder(start.parent)
 
-    def open_input(self, path: str) -> Any:
+    def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
         """An Arrow file for reading ``path``."""
         target = self._at(path)
         with explained(self.uri, path, "read"):

@@ -174,9 +174,9 @@ class LockedStorage:
         """As the store within."""
         self.inner.move(source, target)
 
-    def open_input(self, path: str) -> Any:
+    def open_input(self, path: str, size: int | None = None) -> Any:
         """As the store within."""
-        return self.inner.open_input(path)
+        return self.inner.open_input(path, size)
 
     def open_output(self, path: str) -> Any:
         """As the store within."""

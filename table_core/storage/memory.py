@@ -159,7 +159,7 @@ class MemoryStorage:
             disk.files = {_moved(p, start, end): found for p, found in disk.files.items()}
             disk.folders = {_moved(p, start, end) for p in disk.folders}
 
-    def open_input(self, path: str) -> Any:
+    def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
         """An Arrow reader of the bytes."""
         return pa.BufferReader(self.read(path))
 

@@ -203,11 +203,12 @@ class ObjectStorage:
                 self.fs.cp_file(self._at(start), self._at(end))
         self.delete(start for start, _ in pairs)
 
-    def open_input(self, path: str) -> Any:
+    def open_input(self, path: str, size: int | None = None) -> Any:
         """A seekable file; small ones are fetched at once."""
         with self._explained(path, "read"):
             at = self._at(path)
-            size = self.fs.info(at)["size"]
+            if size is None or size > _SMALL_FILE:
+                size = self.fs.info(at)["size"]
             if size <= _SMALL_FILE:
                 return RemoteInput.of_bytes(self.fs.cat_file(at, **self._at_once))
             return RemoteInput(self.fs.open(at, "rb", cache_type="none"), self, path)

@@ -74,9 +74,9 @@ class OrcFormat:
         """A writer of ``path``."""
         return _OrcFileWriter(storage, path, fields, settings)
 
-    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
         """Names of the top-level columns of ``path``."""
-        with storage.open_input(path) as source, decoding(storage, path):
+        with storage.open_input(path, file_size) as source, decoding(storage, path):
             names: list[str] = _checked(source)[1].schema.names
             return names
 
@@ -89,11 +89,12 @@ class OrcFormat:
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
+        file_size: int | None = None,
         wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``, stripe after stripe; see ``DataFormat.read``."""
         schema = arrow_schema(fields)
-        with storage.open_input(path) as source:
+        with storage.open_input(path, file_size) as source:
             with decoding(storage, path):
                 tail, file = _checked(source)
                 missing_columns(file.schema.names, fields, path=path)

@@ -60,9 +60,9 @@ class ParquetFormat:
         """A writer of ``path``."""
         return ParquetFileWriter(storage, path, fields, settings)
 
-    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:  # noqa: ARG002
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
         """Names of the top-level columns of ``path``."""
-        with _opened(storage, path) as (_, file), decoding(storage, path):
+        with _opened(storage, path, file_size) as (_, file), decoding(storage, path):
             names: list[str] = file.schema_arrow.names
             return names
 
@@ -75,12 +75,13 @@ class ParquetFormat:
         *,
         batch_rows: int,
         batch_bytes: int | None = None,
+        file_size: int | None = None,
         wanted: Wanted = ALL,
     ) -> Iterator[pa.RecordBatch]:
         """Rows of ``path``; see ``DataFormat.read``."""
         schema = arrow_schema(fields)
         names = schema.names
-        with _opened(storage, path) as (source, file):
+        with _opened(storage, path, file_size) as (source, file):
             check_rows(storage, path, file.metadata.num_rows, row_count)
             with decoding(storage, path):
                 stored = file.schema_arrow
@@ -126,9 +127,11 @@ class ParquetFormat:
 
 
 @contextmanager
-def _opened(storage: Storage, path: str, **options: Any) -> Iterator[tuple[Any, Any]]:
+def _opened(
+    storage: Storage, path: str, size: int | None = None, **options: Any
+) -> Iterator[tuple[Any, Any]]:
     """The open file, and Arrow's reader of it."""
-    source = storage.open_input(path)
+    source = storage.open_input(path, size)
     try:
         with decoding(storage, path):
             # Local files are read column chunk by column chunk; remote ones in few large requests.

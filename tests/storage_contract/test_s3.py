@@ -155,3 +155,17 @@ def test_a_store_that_does_not_answer_is_unavailable(s3_server: S3) -> None:
         storage.create("x", b"body")
     with pytest.raises((StorageUnavailableError, AccessDeniedError)):
         list(storage.list(""))
+
+
+def test_a_small_data_file_is_fetched_by_one_request(table: tc.Table, proxy: Proxy) -> None:
+    proxy.plan = Plan(lambda m, p: m == "HEAD" and "/data-" in p, status=403, times=10**9)
+    assert keys(table) == [1, 2]
+    assert not proxy.plan.seen
+
+
+def test_a_data_file_that_is_gone_is_named(table: tc.Table) -> None:
+    (split,) = table.read().splits()
+    name = split.files[0].file_name
+    table.access.storage.delete([f"bucket-0/{name}"])
+    with pytest.raises(tc.errors.FilesExpiredError, match=name):
+        keys(table)

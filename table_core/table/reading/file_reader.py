@@ -153,6 +153,7 @@ class FileReader:
                 fields,
                 batch_rows=self._batch_rows,
                 batch_bytes=self.batch_bytes,
+                file_size=file.file_size,
                 wanted=Wanted(
                     keep=keep,
                     probe=None if counts else self._probe(file, file_schema),

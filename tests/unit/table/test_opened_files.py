@@ -103,9 +103,9 @@ class Remote(LocalStorage):
             self.together.wait(30)
         return super().read(path)
 
-    def open_input(self, path: str) -> Any:
+    def open_input(self, path: str, size: int | None = None) -> Any:
         self.together.wait(30)
-        return super().open_input(path)
+        return super().open_input(path, size)
 
 
 def elsewhere(table: tc.Table) -> tc.Table:
