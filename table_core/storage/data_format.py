@@ -218,7 +218,7 @@ class DataFormat(Protocol):
         """Rows of ``path``: the columns called as ``fields``, as ``arrow_schema(fields)``.
 
         Batches have at most ``batch_rows``, and about ``batch_bytes`` where rows are wide.  A format
-        that cannot cut files gives all rows as the first part.
+        that cannot cut files gives all rows as the first part.  For ``file_size`` see ``open_input``.
 
         Raises:
             CorruptFileError: the file does not decode, lacks a column, or has not ``row_count``

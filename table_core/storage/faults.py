@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from table_core.errors import OutcomeUnknownError, StorageUnavailableError
@@ -147,8 +146,9 @@ class FaultyStorage:
 
     def open_input(self, path: str, size: int | None = None) -> Any:
         """As the store within; what is open then reads without faults."""
-        open_ = partial(self.inner.open_input, path, size)
-        return self._run("open_input", path, open_, repeat=False)
+        return self._run(
+            "open_input", path, lambda: self.inner.open_input(path, size), repeat=False
+        )
 
     def open_output(self, path: str) -> Any:
         """As the store within; what is open then writes without faults."""

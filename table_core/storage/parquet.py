@@ -194,8 +194,7 @@ def _physical_types(
     leaf = 0
     for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
         if name in names:
-            leafs = range(leaf, leaf + leaves)
-            found[name] = {metadata.schema.column(i).physical_type for i in leafs}
+            found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
         leaf += leaves
     return found
 

@@ -23,8 +23,8 @@ __all__ = ["BatchRoom", "batch_room"]
 
 _FIRST_ROWS: Final = 1 << 14
 """Dictionaries may stand for far longer values than the sizes in the footer tell."""
-_LATER_ROWS: Final = 1 << 16
-"""The next rows may be far longer than those before."""
+_USUAL_ROWS: Final = 1 << 16
+"""Where it is not sure that more fit: the next rows may be far longer than those before."""
 _TEXT_BITS: Final = 33
 """Of an offset, and of the mark that there is a value."""
 _CHUNKS_MAX: Final = 256
@@ -69,16 +69,16 @@ def batch_room(
         return BatchRoom(rows_within(batch_bytes, 8, bits, batch_rows), None, holds)
     short = file.num_row_groups * file.metadata.num_columns <= _CHUNKS_MAX
     if bits is not None and rows > _FIRST_ROWS and short:
-        told = [c for g, of_group in enumerate(chunks()) if g in groups for c in of_group]
-        told = [chunk for chunk in told if chunk.column in texts]
-        for most in (batch_rows, _LATER_ROWS):
+        told = chunks()
+        of_texts = [c for g in groups for c in told[g] if c.column in texts]
+        for most in (batch_rows, _USUAL_ROWS):
             many = min(rows, most)
-            texts_bytes = sum(_most_bytes(chunk, many) for chunk in told)
-            if texts_bytes + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
+            text_bytes = sum(_most_bytes(chunk, many) for chunk in of_texts)
+            if text_bytes + many * (bits + _TEXT_BITS * len(texts)) // 8 <= batch_bytes:
                 return BatchRoom(min(batch_rows, most), None, holds)
     stored_bytes = sum(size for _, size in sizes)
     first = rows_within(batch_bytes, rows, stored_bytes, min(batch_rows, _FIRST_ROWS))
-    return BatchRoom(first, min(batch_rows, _LATER_ROWS), holds)
+    return BatchRoom(first, min(batch_rows, _USUAL_ROWS), holds)
 
 
 def _most_bytes(chunk: ChunkStats, rows: int) -> int:

@@ -20,7 +20,7 @@ from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
 from table_core.scan.time_travel import resolve
 from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.split_reader import AT_ONCE, PartReader, SplitReader
+from table_core.table.reading.split_reader import CORES, PartReader, SplitReader
 from table_core.table.reading.state_plan import (
     StatePlanner,
     fallback_of,
@@ -101,7 +101,7 @@ class _Readers:
 
     def at_once(self, splits: Sequence[Split]) -> int:
         """How many parts of ``splits`` to read beside one another."""
-        return self.own.at_once(splits) if isinstance(self.own, SplitReader) else AT_ONCE
+        return self.own.at_once(splits) if isinstance(self.own, SplitReader) else CORES
 
 
 class Scan:
@@ -191,7 +191,7 @@ class Scan:
 def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
     """What ``parts`` give, in order, read by this thread and others beside it."""
     found: list[list[pa.Table]] = [[] for _ in parts]
-    beside, left = len(parts) >= 2 * at_once, iter(range(len(parts)))
+    beside, left = len(parts) >= 2 * CORES, iter(range(len(parts)))
 
     def work() -> None:
         try:

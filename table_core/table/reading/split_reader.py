@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
 
-__all__ = ["AT_ONCE", "PartReader", "SplitReader"]
+__all__ = ["CORES", "PartReader", "SplitReader"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -63,8 +63,8 @@ _PART_BYTES: Final = 1 << 25
 """A part of a file that is read by itself has at most so many rows and bytes."""
 _SPLITS_AT_ONCE: Final = 4
 """A scan that is read as a whole merges at most so many; each has its share of the memory."""
-AT_ONCE: Final = min(_SPLITS_AT_ONCE, os.cpu_count() or 1)
-"""Of files on this machine, which are not waited for."""
+CORES: Final = min(_SPLITS_AT_ONCE, os.cpu_count() or 1)
+"""So many threads compute at the same time; of files on this machine, that is all they do."""
 _PARTS_AT_ONCE: Final = 8
 """Of files elsewhere, which are waited for: so many, where nothing is merged."""
 
@@ -127,7 +127,7 @@ class SplitReader:
     def at_once(self, splits: Sequence[Split]) -> int:
         """How many parts of ``splits`` to read beside one another."""
         if is_local(self.access.storage.uri):
-            return AT_ONCE
+            return CORES
         plain = all(self._is_plain(split) and split.branch is None for split in splits)
         return _PARTS_AT_ONCE if plain else _SPLITS_AT_ONCE
 

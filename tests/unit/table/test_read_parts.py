@@ -98,7 +98,7 @@ def test_large_files_are_read_in_parts(append, monkeypatch, size):
 
 def test_after_an_error_no_other_part_is_begun(append, monkeypatch):
     monkeypatch.setattr(split_reader, "_PART_ROWS", 100)
-    monkeypatch.setattr(split_reader, "AT_ONCE", 2)
+    monkeypatch.setattr(split_reader, "CORES", 2)
     failed, begun = threading.Event(), []
 
     class Pool(ThreadPoolExecutor):
