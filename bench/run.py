@@ -1,12 +1,15 @@
 """Our engine beside pypaimon 2.1.0, with and without Rust, and Java Paimon: what ``make bench`` prints.
 
     python -m bench.run [--only W1,W2,W3,W4] [--rounds 3] [--scale 1] [--engines ours,pypaimon+rust]
+                        [--huge-pages]
 
 Every workload runs in a fresh process on the same rows; engines take turns within a round, so what
 else the machine does hits all alike.  A workload and the one it is held against, where that follows
 it, take turns too, several times and alone: whoever reads what was just written, or follows an engine
 that took long, has the worse place.  Shown is the fastest run, ours as a multiple of the others', and
-what it is to reach.
+what it is to reach.  No process gets huge pages, unless ``--huge-pages`` says so: a virtual machine
+whose host takes free ones back pays anything from 0.1 to 4 ms for the first touch of each, which is
+more than the differences that are to be seen.
 Checksums must agree, else the exit status is 1.
 """
 
@@ -26,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.engines import ENGINES
+from bench.memory import without_huge_pages
 from bench.targets import TARGETS, shown
 from bench.workloads import WORKLOADS, Workload
 
@@ -195,7 +199,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--huge-pages", action="store_true", help="leave the kernel's as they are")
     wish = parser.parse_args(arguments)
+    if not wish.huge_pages:
+        without_huge_pages()
     out = Console(highlight=False, width=180 if not sys.stdout.isatty() else None)
     workloads, engines = wanted(wish.only), wish.engines.split(",")
     found = run(workloads, engines, wish.rounds, wish.scale, out)
