@@ -1,6 +1,7 @@
 """Races between processes, kills and refusals on the local store.
 
-Method: real processes, a real kill -9, real permissions; nothing is patched.
+Method: real processes, a real kill -9, real permissions; of ``fsync``, which no kill can show, is
+written down what it was done to.
 """
 
 from __future__ import annotations
@@ -130,6 +131,32 @@ def test_a_file_where_a_folder_should_be_is_no_success(tmp_path):
     with pytest.raises((NotFoundError, StorageUnavailableError)):
         storage.create("a/b", b"y")
     assert not storage.exists("a/b")
+
+
+def test_sync_reaches_every_file_and_then_every_folder_up_to_the_root(tmp_path, monkeypatch):
+    done, fsync = [], os.fsync
+
+    def watched(number):
+        fsync(number)
+        done.append(os.path.relpath(os.readlink(f"/proc/self/fd/{number}"), tmp_path))
+
+    storage = LocalStorage(tmp_path)
+    files = [f"p={day}/bucket-{number}/data" for day in range(3) for number in range(2)]
+    for file in files:
+        with storage.open_output(file) as out:
+            out.write(b"x")
+    monkeypatch.setattr(os, "fsync", watched)
+    storage.sync(files)
+    buckets = {file.rpartition("/")[0] for file in files}
+    assert sorted(done[: len(files)]) == files
+    assert sorted(done[len(files) :]) == sorted({".", "p=0", "p=1", "p=2", *buckets})
+
+
+def test_sync_names_the_file_that_is_not_there(tmp_path):
+    storage = LocalStorage(tmp_path)
+    storage.write("a/there", b"x")
+    with pytest.raises(NotFoundError, match="a/gone"):
+        storage.sync(["a/there", "a/gone"])
 
 
 def test_rename_without_replacing_refuses_a_taken_name(tmp_path):
