@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 
 from table_core.bucketing.fixed import bucket_ids
-from table_core.datatypes.kinds import Atomic, Field, Root
-from table_core.datatypes.row_kind import SEQUENCE_COLUMN
 from table_core.errors import DataError
 from table_core.lsm.overlap import sections
 from table_core.ondisk.binary_columns import decode_columns
@@ -35,10 +33,12 @@ from table_core.predicate.to_arrow import mask
 from table_core.scan.by_index import IndexTest
 from table_core.scan.split import by_bucket, hides_level0
 from table_core.schema.projection import evolve_ranges
+from table_core.schema.table_schema import TRACKING_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from table_core.datatypes.kinds import Field
     from table_core.lsm.sorted_run import Bounds
     from table_core.ondisk.data_file import DataFile, ManifestEntry
     from table_core.ondisk.manifest import Head
@@ -55,10 +55,6 @@ _MANY: Final = 16
 
 _WHOLE_ROWS: Final = frozenset({"deduplicate", "first-row"})
 """Engines whose result is one of the rows that were written."""
-_TRACKED: Final = tuple(
-    Field(at, name, Atomic(Root.BIGINT)) for at, name in enumerate(("_ROW_ID", SEQUENCE_COLUMN))
-)
-"""Columns that an UPDATE of a row-tracking table stores beside those of the table (spec 10.6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +339,7 @@ def value_ranges(file: DataFile, written: TableSchema) -> dict[str, Range]:
     """What the statistics of ``file`` say of its columns, by their names in ``written``."""
     present: Sequence[Field] = written.fields
     if file.write_cols is not None:  # not all columns, or row ids beside them
-        known = dict(written.by_name) | {f.name: f for f in _TRACKED}
+        known = dict(written.by_name) | {f.name: f for f in TRACKING_FIELDS}
         present = [known[name] for name in file.write_cols if name in known]
     fields = covered_fields(present, file.value_stats_cols, path=file.file_name)
     stats = decode_stats(file.value_stats, fields, path=file.file_name)

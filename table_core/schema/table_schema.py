@@ -22,8 +22,10 @@ __all__ = [
     "KEY_ID_OFFSET",
     "KEY_PREFIX",
     "KIND_FIELD",
+    "ROW_ID_FIELD",
     "SEQUENCE_FIELD",
     "SYSTEM_NAMES",
+    "TRACKING_FIELDS",
     "TableSchema",
 ]
 
@@ -31,7 +33,12 @@ KEY_PREFIX: Final = "_KEY_"
 KEY_ID_OFFSET: Final = 1073741823
 SEQUENCE_FIELD: Final = Field(2147483646, SEQUENCE_COLUMN, Atomic(Root.BIGINT, nullable=False))
 KIND_FIELD: Final = Field(2147483645, KIND_COLUMN, Atomic(Root.TINYINT, nullable=False))
-SYSTEM_NAMES: Final = frozenset({SEQUENCE_COLUMN, KIND_COLUMN, "_LEVEL", "rowkind", "_ROW_ID"})
+ROW_ID_FIELD: Final = Field(2147483642, "_ROW_ID", Atomic(Root.BIGINT, nullable=False))
+TRACKING_FIELDS: Final = (ROW_ID_FIELD, SEQUENCE_FIELD)
+"""What rows of append tables have with ``row-tracking.enabled`` (spec 10.6)."""
+SYSTEM_NAMES: Final = frozenset(
+    {SEQUENCE_COLUMN, KIND_COLUMN, "_LEVEL", "rowkind", ROW_ID_FIELD.name}
+)
 
 
 @dataclass(frozen=True, kw_only=True)

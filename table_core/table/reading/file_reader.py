@@ -29,6 +29,7 @@ from table_core.schema.projection import project
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
 from table_core.storage.data_format import WHOLE, Part, Probe, Wanted
 from table_core.storage.formats import format_for
+from table_core.table.reading.row_ids import stored_tracking, with_tracking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +57,8 @@ class FileReader:
     """Reads the files of one bucket.
 
     ``fields`` are columns of the read schema.  With ``system``, batches begin with sequence number
-    and kind; with ``positions`` they end with row numbers.  ``prunes`` turns the schema of a file
+    and kind; with ``positions`` they end with row numbers, with ``tracks`` with row ids and their
+    sequence numbers.  ``prunes`` turns the schema of a file
     into a test of its row groups.  Wide rows come in batches of about ``batch_bytes``.  Rows whose
     columns ``probed`` do not fulfil ``matches`` may be left out.
     """
@@ -69,6 +71,7 @@ class FileReader:
     deletions: Callable[[str], np.ndarray[Any, Any] | None] | None = None
     prunes: Prunes | None = None
     positions: bool = False
+    tracks: bool = False
     forgives: bool = False
     """Whether users see the rows; what rewrites files must not lose any."""
     batch_bytes: int | None = None
@@ -136,13 +139,14 @@ class FileReader:
         file_schema = access.metadata.schema(file.schema_id)
         stored = tuple(f for f in self.fields if f.name not in self._constants)
         projection = project(file_schema, stored, file.write_cols)
-        fields = (*(_SYSTEM if self.system else ()), *projection.file_fields)
+        tracked = stored_tracking(file) if self.tracks else ()
+        fields = (*(_SYSTEM if self.system else ()), *projection.file_fields, *tracked)
         path = layout.data_file_path(access.schema, self.partition, self.bucket, file)
         deleted = self.deletions(file.file_name) if self.deletions else None
         if deleted is not None and len(deleted) and deleted[-1] >= file.row_count:
             what = f"its deletion vector marks row {deleted[-1]} of {file.row_count}"
             raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
-        counts = deleted is not None or self.positions
+        counts = deleted is not None or self.positions or self.tracks
         keep = self.prunes(file.schema_id) if self.prunes and not counts else None
         number = self._number(file)
         try:
@@ -168,6 +172,8 @@ class FileReader:
                 if self.positions:
                     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
                     rows = rows.append_column(POSITION_COLUMN, pa.array(numbers))
+                if self.tracks:
+                    rows = with_tracking(rows, batch, file, first)
                 first += batch.num_rows
                 yield rows if kept is None else rows.filter(kept)
         except NotFoundError as error:

@@ -141,9 +141,14 @@ class Scan:
 
     def as_inserts(self) -> Scan:
         """The rows of this state, each with ``_ROW_KIND`` ``+I``."""
+        return self.read_by(lambda reader: replace(reader, form=RowForm.INSERTS))
+
+    def read_by(self, made_of: Callable[[SplitReader], RowReader]) -> Scan:
+        """The same splits, read by what is made of their reader; of a fallback branch's as well."""
         own, others = self._reader.own, self._reader.others
-        branches = {name: _inserting(reader) for name, reader in others.items()}
-        return Scan(_inserting(own), lambda: self._plan, limit=self._limit, branches=branches)
+        branches = {name: made_of(_of_splits(reader)) for name, reader in others.items()}
+        reader = made_of(_of_splits(own))
+        return Scan(reader, lambda: self._plan, limit=self._limit, branches=branches)
 
     def splits(self) -> list[Split]:
         """The units of reading, in order; picklable, see ``read_split``."""
@@ -210,9 +215,9 @@ def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
     return list(chain.from_iterable(found))
 
 
-def _inserting(reader: RowReader) -> SplitReader:
+def _of_splits(reader: RowReader) -> SplitReader:
     assert isinstance(reader, SplitReader), "states are read by split readers"
-    return replace(reader, form=RowForm.INSERTS)
+    return reader
 
 
 def batch_scan(

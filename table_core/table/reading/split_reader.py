@@ -114,6 +114,10 @@ class SplitReader:
         """The rows of ``split``."""
         return self._shown(self._rows(split), split)
 
+    def file_reader(self, split: Split) -> FileReader:
+        """What reads the files of ``split``, each as it lies."""
+        return self._reader(split, self.fields)
+
     def parts(self, split: Split) -> list[PartReader]:
         """Parts of what ``read`` gives, in order, to be read beside one another, and as a whole."""
         if split.deletions or not self._is_plain(split):

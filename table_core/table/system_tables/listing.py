@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import NotFoundError, UnsupportedFeatureError
+from table_core.errors import NotFoundError
 from table_core.table.reading.scan import MemoryScan, Scan
 from table_core.table.system_tables import documents, files, indexes, rows
 
@@ -41,9 +41,9 @@ _ROWS: Final[Mapping[str, Callable[[TableAccess], Scan]]] = {
     "audit_log": rows.audit_log,
     "binlog": rows.binlog,
     "ro": rows.read_optimized,
+    "row_tracking": rows.row_tracking,
 }
-_REFUSED: Final = frozenset({"row_tracking"})
-SYSTEM_TABLES: Final = tuple(sorted({*_METADATA, *_ROWS, *_REFUSED}))
+SYSTEM_TABLES: Final = tuple(sorted({*_METADATA, *_ROWS}))
 """Names of all system tables of a table."""
 
 
@@ -52,18 +52,13 @@ def system_scan(access: TableAccess, name: str) -> Scan:
 
     Raises:
         NotFoundError: there is no such system table; facts list those there are.
-        UnsupportedFeatureError: one that this release does not read.
+        UnsupportedFeatureError: the table has not what it shows.
     """
     plain = name.removeprefix("$").lower()
     if plain in _METADATA:
         return MemoryScan(_METADATA[plain](access))
     if plain in _ROWS:
         return _ROWS[plain](access)
-    if plain in _REFUSED:
-        raise UnsupportedFeatureError(
-            f"${plain} of {access.name} cannot be read: this release does not compute row ids",
-            feature="row-tracking",
-        )
     raise NotFoundError(
         f"no system table {name!r}; there are {', '.join(SYSTEM_TABLES)}",
         name=name,

@@ -1,4 +1,4 @@
-"""System tables of rows: the audit log, the binlog, and the read-optimized table."""
+"""System tables of rows: the audit log, the binlog, the read-optimized table, and that of row ids."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.kinds import Array
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import UnsupportedFeatureError
 from table_core.merge.ordinal import single_chunk
-from table_core.options import keys_scan
+from table_core.options import keys_commit, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan
 from table_core.scan.time_travel import resolve
+from table_core.schema.table_schema import TRACKING_FIELDS
 from table_core.table.reading.changes import asked_range, changes_of_range
 from table_core.table.reading.following import follow
 from table_core.table.reading.row_form import RowForm
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.reading.scan import RowReader
 
-__all__ = ["audit_log", "binlog", "follow_log", "read_optimized"]
+__all__ = ["audit_log", "binlog", "follow_log", "read_optimized", "row_tracking"]
 
 _KIND: Final = "rowkind"
 _BEFORE: Final = "-U"
@@ -87,6 +89,21 @@ def read_optimized(access: TableAccess) -> Scan:
     return Scan(reader, lambda: planner.plan(state))
 
 
+def row_tracking(access: TableAccess) -> Scan:
+    """``$row_tracking``: every row with its id, and the number of the snapshot that wrote it.
+
+    Raises:
+        UnsupportedFeatureError: rows of the table have no ids.
+    """
+    if not access.options.get(keys_commit.ROW_TRACKING_ENABLED):
+        raise UnsupportedFeatureError(
+            f"rows of {access.name} have no ids: row-tracking.enabled is false, which only a new "
+            "table can change",
+            feature="row-tracking",
+        )
+    return batch_scan(access).read_by(_Tracked)
+
+
 def _log(access: TableAccess, *, binlog: bool) -> Scan:
     refuse_unreadable(access)
     with_number = _with_number(access)
@@ -119,6 +136,30 @@ def _with_number(access: TableAccess) -> bool:
             feature="table-read.sequence-number.enabled without a primary key",
         )
     return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Tracked:
+    """Shows ids and sequence numbers behind the columns of an append table."""
+
+    reader: SplitReader
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (*self.reader.fields, *TRACKING_FIELDS)
+
+    @property
+    def condition_fields(self) -> tuple[Field, ...]:
+        return self.fields
+
+    def schema(self) -> pa.Schema:
+        return arrow_schema(self.fields)
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        files = replace(self.reader.file_reader(split), tracks=True)
+        for file in split.files:
+            for batch in files.read(file):
+                yield pa.Table.from_batches([batch])
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class SystemTable(Table):
 
         Raises:
             NotFoundError: there is no such system table.
-            UnsupportedFeatureError: one that this release does not read.
+            UnsupportedFeatureError: the table has not what it shows.
         """
         system_scan(described, system)
         return cls(f"{described.name}${system}", lambda: system_scan(described, system), described)
