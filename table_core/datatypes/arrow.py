@@ -34,6 +34,7 @@ __all__ = [
     "arrow_field",
     "arrow_schema",
     "arrow_type",
+    "fields_from_arrow",
     "from_arrow",
     "is_varied",
     "timestamp_unit",
@@ -167,6 +168,15 @@ def from_arrow(type_: pa.DataType, *, nullable: bool = True) -> DataType:
     if pa.types.is_fixed_size_binary(type_):
         return Atomic(Root.BINARY, nullable, length=type_.byte_width)
     return _nested_from_arrow(type_, nullable=nullable)
+
+
+def fields_from_arrow(schema: pa.Schema) -> tuple[Field, ...]:
+    """The columns of rows that come from no table of their own: they have no ids.
+
+    Raises:
+        UnsupportedFeatureError: as ``from_arrow``.
+    """
+    return tuple(Field(-1, c.name, from_arrow(c.type, nullable=c.nullable)) for c in schema)
 
 
 def _decimal(type_: Any, *, nullable: bool) -> Atomic:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.datatypes.arrow import from_arrow
-from table_core.datatypes.kinds import Field
+from table_core.datatypes.arrow import fields_from_arrow
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.options import keys_scan
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from table_core.datatypes.kinds import Field
     from table_core.options.table import TableOptions
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
@@ -155,11 +155,7 @@ def read_splits(
 
 def result_fields(given: RowReader | Scan) -> tuple[Field, ...]:
     """The columns of what is ``given``."""
-    schema = given.schema if isinstance(given, Scan) else given.schema()
-    return tuple(
-        Field(-1, column.name, from_arrow(column.type, nullable=column.nullable))
-        for column in schema
-    )
+    return fields_from_arrow(given.schema if isinstance(given, Scan) else given.schema())
 
 
 def shown_fields(given: RowReader | Scan, nanoseconds: str) -> tuple[Field, ...]:

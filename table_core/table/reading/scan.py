@@ -42,7 +42,15 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
 
-__all__ = ["MemoryScan", "RowReader", "Scan", "batch_scan", "bound_where", "selected_fields"]
+__all__ = [
+    "MemoryScan",
+    "RowReader",
+    "Scan",
+    "batch_scan",
+    "bound_where",
+    "refuse_negative",
+    "selected_fields",
+]
 
 _BATCH_ROWS: Final = 1 << 17
 
@@ -238,7 +246,7 @@ def batch_scan(
         PredicateError: ``where`` does not parse or does not fit.
         UnsupportedFeatureError: the table needs what this release cannot read.
     """
-    _refuse_negative(limit)
+    refuse_negative(limit)
     refuse_unreadable(access)
     timeline = TableTimeline(access)
     named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
@@ -306,7 +314,8 @@ def _state_scan(
     )
 
 
-def _refuse_negative(limit: int | None) -> None:
+def refuse_negative(limit: int | None) -> None:
+    """Refuse a number of rows below 0."""
     if limit is not None and limit < 0:
         raise ArgumentError(f"limit={limit} is negative", argument="limit", value=limit)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.table.reading.scan import MemoryScan
 from table_core.table.system_tables.listing import system_scan
+from table_core.table.system_tables.narrowed import narrowed
 from table_core.table.table import Table
 
 if TYPE_CHECKING:
@@ -97,20 +97,22 @@ class SystemTable(Table):
     ) -> Scan:
         """Its rows; of the newest state, unless ``scan.*`` options of the handle name another.
 
+        Conditions save no reading here.
+
         Raises:
-            UnsupportedFeatureError: a condition, or a state by argument.
+            ArgumentError, NotFoundError, PredicateError: as ``Table.read``.
+            UnsupportedFeatureError: a state by argument.
         """
-        if any(each is not None for each in (where, snapshot, tag, timestamp, watermark)):
+        if any(each is not None for each in (snapshot, tag, timestamp, watermark)):
             raise UnsupportedFeatureError(
-                f"{self._name} is read without conditions and as the newest state is; filter its rows, "
-                "or open the handle with a scan.* option",
-                feature="conditions on system tables",
+                f"{self._name} is read as the newest state is; open the handle with a scan.* option "
+                "for another",
+                feature="states of system tables by argument",
             )
         scan = self._scan()
-        if columns is None and limit is None:
+        if columns is None and where is None and limit is None:
             return scan
-        rows = scan.to_arrow()
-        return MemoryScan(rows.select(columns or rows.column_names).slice(0, limit))
+        return narrowed(scan, columns, where, limit)
 
     def follow(
         self, after: int | None = None, consumer: str | None = None, poll_seconds: float = 1.0

@@ -300,6 +300,41 @@ class TestSystemTables:
         with pytest.raises(tc.errors.NotFoundError, match="audit_log"):
             three.system("nothing")
 
+    def test_any_part_of_them_is_what_arrow_makes_of_the_whole(self, three: tc.Table) -> None:
+        from table_core.table.system_tables.listing import SYSTEM_TABLES
+
+        catalog = tc.open_catalog(three.uri.removesuffix("/d.db/t"))
+        for name in SYSTEM_TABLES:
+            if name == "row_tracking":
+                continue
+            table = catalog.table(f"d.t${name}")
+            whole = table.read().to_arrow()
+            first, *_, last = whole.column_names
+            part = table.read(columns=[last, first], where=f"{first} IS NOT NULL", limit=1)
+            assert part.to_arrow().equals(
+                whole.filter(whole[first].is_valid()).select([last, first]).slice(0, 1)
+            )
+            assert part.schema == part.to_arrow().schema
+            assert sum(b.num_rows for b in part.to_batches()) == part.to_arrow().num_rows
+            assert table.read(where=f"{first} IS NULL AND 1 = 2").to_arrow().num_rows == 0
+
+    def test_conditions_name_what_they_show(self, three: tc.Table) -> None:
+        catalog = tc.open_catalog(three.uri.removesuffix("/d.db/t"))
+        log = catalog.table("d.t$audit_log")
+        assert log.read(where="rowkind = '-D'").to_arrow()["k"].to_pylist() == [1]
+        assert log.read(columns=["v"], where=tc.col("k") > 1).to_arrow().to_pydict() == {"v": ["c"]}
+        snapshots = catalog.table("d.t$snapshots")
+        found = snapshots.read(columns=["snapshot_id"], where="snapshot_id BETWEEN 2 AND 9")
+        assert found.to_arrow()["snapshot_id"].to_pylist() == [2, 3]
+        with pytest.raises(tc.errors.NotFoundError, match=r"no column 'x'.*snapshot_id"):
+            snapshots.read(columns=["x"])
+        with pytest.raises(tc.errors.PredicateError, match="'x'"):
+            snapshots.read(where="x = 1")
+        with pytest.raises(tc.errors.ArgumentError, match="limit=-1"):
+            snapshots.read(limit=-1)
+        with pytest.raises(tc.errors.UnsupportedFeatureError, match="scan"):
+            snapshots.read(snapshot=1)
+
     def test_the_audit_log_keeps_what_is_deleted(self, three: tc.Table) -> None:
         rows = three.system("audit_log").to_arrow().to_pylist()
         assert [(r["rowkind"], r["k"]) for r in rows] == [("-D", 1), ("+I", 2)]

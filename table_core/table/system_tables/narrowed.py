@@ -1,0 +1,92 @@
+"""Part of what a system table shows: some of its columns, the rows that meet a condition, a few."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from table_core.datatypes.arrow import fields_from_arrow
+from table_core.predicate.to_arrow import mask
+from table_core.scan.plan import ScanPlan
+from table_core.schema.table_schema import TableSchema
+from table_core.table.reading.scan import (
+    MemoryScan,
+    Scan,
+    bound_where,
+    refuse_negative,
+    selected_fields,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.predicate.bound import Bound
+    from table_core.predicate.expression import Expression
+    from table_core.scan.split import Split
+    from table_core.table.reading.scan import RowReader
+
+__all__ = ["narrowed"]
+
+
+def narrowed(
+    scan: Scan,
+    columns: Sequence[str] | None,
+    where: str | Expression | None,
+    limit: int | None,
+) -> Scan:
+    """``columns`` of at most ``limit`` rows of ``scan`` for which ``where`` holds.
+
+    Raises:
+        ArgumentError: ``limit`` is negative.
+        NotFoundError: no such column.
+        PredicateError: ``where`` does not parse or does not fit.
+    """
+    refuse_negative(limit)
+    shown = fields_from_arrow(scan.schema)
+    schema = TableSchema(id=0, fields=shown, highest_field_id=-1)
+    part = _Part(selected_fields(schema, columns), bound_where(schema, where))
+    if isinstance(scan, MemoryScan):
+        return MemoryScan(part.of(scan.to_arrow()).slice(0, limit))
+    return Scan(
+        _Narrowed(scan.reader, part, shown),
+        lambda: ScanPlan(tuple(scan.splits()), scan.explain()),
+        limit=limit,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Which columns of which rows."""
+
+    fields: tuple[Field, ...]
+    where: Bound | None
+
+    def of(self, rows: pa.Table) -> pa.Table:
+        kept = rows if self.where is None else rows.filter(mask(self.where, rows))
+        return kept.select([field.name for field in self.fields])
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrowed:
+    """Shows a part of what another reader gives."""
+
+    reader: RowReader
+    part: _Part
+    condition_fields: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.part.fields
+
+    def schema(self) -> pa.Schema:
+        whole = self.reader.schema()
+        return pa.schema([whole.field(field.name) for field in self.fields])
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        for table in self.reader.read(split):
+            rows = self.part.of(table)
+            if rows.num_rows:
+                yield rows
