@@ -173,7 +173,7 @@ class FileReader:
                     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
                     rows = rows.append_column(POSITION_COLUMN, pa.array(numbers))
                 if self.tracks:
-                    rows = with_tracking(rows, batch, file, first)
+                    rows = with_tracking(rows, batch, file, first, path=path)
                 first += batch.num_rows
                 yield rows if kept is None else rows.filter(kept)
         except NotFoundError as error:

@@ -36,7 +36,7 @@ def stored_tracking(file: DataFile) -> tuple[Field, ...]:
 
 
 def with_tracking(
-    rows: pa.RecordBatch, stored: pa.RecordBatch, file: DataFile, first: int
+    rows: pa.RecordBatch, stored: pa.RecordBatch, file: DataFile, first: int, *, path: str
 ) -> pa.RecordBatch:
     """``rows`` with ids and numbers behind; they are those of ``file`` from position ``first`` on.
 
@@ -56,8 +56,6 @@ def with_tracking(
         values = given if at < 0 else pc.coalesce(stored.column(at), given)
         if values.null_count:
             what = f"rows without {field.name}: neither the file nor its manifest has them"
-            raise CorruptFileError(
-                f"{file.file_name}: {what}", path=file.file_name, problems=[what]
-            )
+            raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
         rows = rows.append_column(arrow_field(field), values)
     return rows

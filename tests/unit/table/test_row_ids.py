@@ -30,6 +30,7 @@ FILE = DataFile(
     max_sequence_number=7,
     schema_id=0,
 )
+PATH = "b/f.parquet"
 MAYBE = st.none() | st.integers(0, 99)
 
 
@@ -63,10 +64,10 @@ def test_stored_values_win_over_those_of_the_file(stored, has, first_id, first):
     want = expected(kept, first_id, first)
     file = replace(FILE, first_row_id=first_id)
     if any(id_ is None for id_, _ in want):
-        with pytest.raises(CorruptFileError, match=r"f.parquet.*_ROW_ID"):
-            with_tracking(rows, batch, file, first)
+        with pytest.raises(CorruptFileError, match=r"b/f.parquet.*_ROW_ID"):
+            with_tracking(rows, batch, file, first, path=PATH)
     else:
-        found = with_tracking(rows, batch, file, first)
+        found = with_tracking(rows, batch, file, first, path=PATH)
         assert found.schema.names == ["v", *names]
         assert [tuple(row[n] for n in names) for row in found.to_pylist()] == want
 
