@@ -8,8 +8,8 @@ else the machine does hits all alike.  A workload and the one it is held against
 it, take turns too, several times and alone: whoever reads what was just written, or follows an engine
 that took long, has the worse place.  Shown is the fastest run, ours as a multiple of the others', and
 what it is to reach.  No process gets huge pages, unless ``--huge-pages`` says so: a virtual machine
-whose host takes free ones back pays anything from 0.1 to 4 ms for the first touch of each, which is
-more than the differences that are to be seen.
+whose host takes free ones back may pay milliseconds for the first touch of each, which is more than
+the differences that are to be seen.
 Checksums must agree, else the exit status is 1.
 """
 
