@@ -200,8 +200,8 @@ class LocalStorage:
                 raise AlreadyExistsError(
                     f"cannot move {source} to {target}: that is there already", name=target
                 ) from error
-            _synced(end.parent)
-            _synced(start.parent)
+            _fsync(end.parent)
+            _fsync(start.parent)
 
     def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
         """An Arrow file for reading ``path``."""
@@ -241,7 +241,7 @@ class LocalStorage:
 
     def _sync(self, target: Path) -> None:
         with explained(self.uri, str(target.relative_to(self.root)), "write"):
-            _synced(target)
+            _fsync(target)
 
     def _at(self, path: str) -> Path:
         clean = inside(path)
@@ -265,7 +265,7 @@ class LocalStorage:
     def _settle(self, target: Path, path: str) -> None:
         """Make the name of ``target`` durable."""
         try:
-            _synced(target.parent)
+            _fsync(target.parent)
         except OSError as error:
             raise OutcomeUnknownError(
                 f"{self.uri}/{path} is written, but syncing its folder failed ({error}): "
@@ -332,10 +332,10 @@ def _make_folder(folder: Path) -> None:
         return
     _make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
-    _synced(folder.parent)
+    _fsync(folder.parent)
 
 
-def _synced(path: Path) -> None:
+def _fsync(path: Path) -> None:
     """Make a file or a folder durable."""
     number = os.open(path, os.O_RDONLY)
     try:

@@ -57,10 +57,10 @@ class FileReader:
     """Reads the files of one bucket.
 
     ``fields`` are columns of the read schema.  With ``system``, batches begin with sequence number
-    and kind; with ``positions`` they end with row numbers, with ``tracks`` with row ids and their
-    sequence numbers.  ``prunes`` turns the schema of a file
-    into a test of its row groups.  Wide rows come in batches of about ``batch_bytes``.  Rows whose
-    columns ``probed`` do not fulfil ``matches`` may be left out.
+    and kind; with ``positions`` they end with row numbers, with ``tracks`` with the ids and sequence
+    numbers of rows (``row_ids``).  ``prunes`` turns the schema of a file into a test of its row
+    groups.  Wide rows come in batches of about ``batch_bytes``.  Rows whose columns ``probed`` do not
+    fulfil ``matches`` may be left out.
     """
 
     access: TableAccess

@@ -155,8 +155,17 @@ class Scan:
         """The same splits, read by what is made of their reader; of a fallback branch's as well."""
         own, others = self._reader.own, self._reader.others
         branches = {name: made_of(_of_splits(reader)) for name, reader in others.items()}
-        reader = made_of(_of_splits(own))
-        return Scan(reader, lambda: self._plan, limit=self._limit, branches=branches)
+        return self.shown_by(made_of(_of_splits(own)), limit=self._limit, branches=branches)
+
+    def shown_by(
+        self,
+        reader: RowReader,
+        *,
+        limit: int | None = None,
+        branches: Mapping[str, RowReader] | None = None,
+    ) -> Scan:
+        """The same splits, read by another; arguments as those of a scan."""
+        return Scan(reader, lambda: self._plan, limit=limit, branches=branches)
 
     def splits(self) -> list[Split]:
         """The units of reading, in order; picklable, see ``read_split``."""

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from table_core.datatypes.arrow import fields_from_arrow
 from table_core.predicate.to_arrow import mask
-from table_core.scan.plan import ScanPlan
 from table_core.schema.table_schema import TableSchema
 from table_core.table.reading.scan import (
     MemoryScan,
@@ -50,11 +49,7 @@ def narrowed(
     part = _Part(selected_fields(schema, columns), bound_where(schema, where))
     if isinstance(scan, MemoryScan):
         return MemoryScan(part.of(scan.to_arrow()).slice(0, limit))
-    return Scan(
-        _Narrowed(scan.reader, part, shown),
-        lambda: ScanPlan(tuple(scan.splits()), scan.explain()),
-        limit=limit,
-    )
+    return scan.shown_by(_Narrowed(scan.reader, part, shown), limit=limit)
 
 
 @dataclass(frozen=True, slots=True)

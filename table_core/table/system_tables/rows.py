@@ -15,7 +15,6 @@ from table_core.errors import UnsupportedFeatureError
 from table_core.merge.ordinal import single_chunk
 from table_core.options import keys_commit, keys_scan
 from table_core.scan.follow import Levels
-from table_core.scan.plan import ScanPlan
 from table_core.scan.time_travel import resolve
 from table_core.schema.table_schema import TRACKING_FIELDS
 from table_core.table.reading.changes import asked_range, changes_of_range
@@ -123,7 +122,7 @@ def _log(access: TableAccess, *, binlog: bool) -> Scan:
     shown: RowReader = _Renamed(inner.reader)
     if binlog:
         shown = _Arrays(shown, pairs=asked is not None, plain=1 + with_number)
-    return Scan(shown, lambda: ScanPlan(tuple(inner.splits()), inner.explain()))
+    return inner.shown_by(shown)
 
 
 def _with_number(access: TableAccess) -> bool:
