@@ -101,7 +101,7 @@ class OutcomeUnknownError(TableError):
     kind = ErrorKind.UNKNOWN_OUTCOME
 
 
-class PositionDivergedError(OutcomeUnknownError):
+class PositionDivergedError(OutcomeUnknownError, TableError):
     """A source is not the one, or not as, that a reader has read; nothing was read or skipped.
 
     Facts: ``reader``, ``source``, ``reason`` (``made-anew``, ``rolled-back``, ``went-back``, ``expired``,
@@ -229,15 +229,10 @@ def error_from_document(document: Mapping[str, object]) -> TableError:
 
     A class this release does not know becomes a plain error of the same kind.
     """
-    known = {cls.__name__: cls for cls in _classes(TableError)}
+    known = {cls.__name__: cls for cls in TableError.__subclasses__()}
     facts = document.get("facts")
     cls = known.get(str(document["error"])) or _of_kind(ErrorKind(str(document["kind"])))
     return cls(str(document["message"]), **(facts if isinstance(facts, dict) else {}))
-
-
-def _classes(base: type[TableError]) -> list[type[TableError]]:
-    direct = base.__subclasses__()
-    return [*direct, *(found for cls in direct for found in _classes(cls))]
 
 
 def _of_kind(kind: ErrorKind) -> type[TableError]:
