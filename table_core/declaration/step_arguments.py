@@ -19,6 +19,7 @@ __all__ = [
     "ACTIONS",
     "DURATION",
     "OF_AIRFLOW",
+    "SQL_ARGUMENTS",
     "SYNC_ARGUMENTS",
     "TEXTS",
     "Action",
@@ -175,6 +176,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
 }
 """By what ``run`` names."""
+SQL_ARGUMENTS: Final = with_shape(
+    {"parameters": MapOf(item=AnyValue(), about="Values of $name in the SQL, bound.")}
+)
 SYNC_ARGUMENTS: Final = with_shape(
     {
         "primary_key": TEXTS,

@@ -20,7 +20,12 @@ from table_core.declaration.shape import (
     Text,
     hint,
 )
-from table_core.declaration.step_arguments import ACTIONS, SYNC_ARGUMENTS, with_shape
+from table_core.declaration.step_arguments import (
+    ACTIONS,
+    SQL_ARGUMENTS,
+    SYNC_ARGUMENTS,
+    with_shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,6 +179,7 @@ VERBS: Final[Mapping[str, Verb]] = {
             ),
             "overwrite": _OVERWRITE,
         },
+        arguments=SQL_ARGUMENTS,
     ),
     "rows_uri": Verb(
         about="Appends files.",
@@ -192,6 +198,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         about="Merges rows into the table.",
         operator="write.PaimonMergeIntoOperator",
         takes={"merge": _MERGE},
+        arguments=SQL_ARGUMENTS,
     ),
     "run": Verb(
         about="Does something else to the table; arguments stand in with.",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
+from table_core.commit.basis import Basis
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
@@ -41,7 +42,6 @@ __all__ = [
     "compact_part",
     "filter_committed",
     "find_commit",
-    "identifier_of",
     "parts_of",
     "position",
 ]
@@ -84,6 +84,7 @@ def parts_of(
         index_added=tuple(entry for c in changes for entry in c.index_added),
         index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
         overwrite=overwrite,
+        basis=Basis.joined(result.basis for result in results),
     )
     return append, compact_part([change for result in results for change in result.compactions])
 
@@ -104,6 +105,10 @@ def compact_part(changes: Sequence[CompactChange]) -> CommitPart | None:
         changelog=tuple(entries(EntryKind.ADD, "changelog")),
         index_added=tuple(entry for c in changes for entry in c.index_added),
         index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
+        basis=Basis(
+            numbered=tuple(c.numbered for c in changes if c.numbered is not None),
+            merged=tuple(c.merged for c in changes if c.merged is not None),
+        ),
     )
 
 
@@ -122,6 +127,7 @@ def commit_parts(
     Where it is certain that new files of the commit are in no snapshot, they are deleted.
 
     Raises:
+        ArgumentError: it has landed, and something else was asked for then.
         CommitConflictError: ``commit.expect`` does not hold, or another writer touched the files.
         GaveUpError: too many lost races.  Nothing is visible.
         OutcomeUnknownError: nobody can say whether it landed.
@@ -134,15 +140,18 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
+    performer = Performer(access)
     try:
-        outcome = _run(access, request)
+        outcome = _run(access, request, performer)
     except TableError as error:
         if is_certain(error):
-            discard(access, (append, compact))
+            discard(access, (append, compact, *performer.made))
         raise
+    if performer.made and outcome.append is not None and not outcome.append.replayed:
+        discard(access, (append, *performer.made[:-1]), kept=performer.made[-1])
     for part, half in ((append, outcome.append), (compact, outcome.compact)):
         if half is not None and half.replayed:
-            discard(access, (part,), landed=(half.snapshot,))
+            discard(access, (part, *performer.made), landed=(half.snapshot,))
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
@@ -165,8 +174,9 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
     return CommitRequest(
         table=access.name,
         user=commit.user or _random_user(access),
-        identifier=identifier_of(commit),
-        fresh_user=commit.user is None,
+        identifier=BATCH_IDENTIFIER if commit.identifier is None else commit.identifier,
+        fresh_user=not commit.is_named,
+        asked=commit.asked,
         growing=commit.growing,
         properties=commit.properties,
         expect=commit.expect,
@@ -191,14 +201,16 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
     return head is not None and head.time_millis + idle_ms < access.clock.now_ms()
 
 
-def _run(access: TableAccess, request: CommitRequest) -> Outcome:
+def _run(
+    access: TableAccess, request: CommitRequest, performer: Performer | None = None
+) -> Outcome:
     outcome = protocol.drive(
         protocol.commit(
             request,
             bounds=access.bounds if access.schema.is_key_table else None,
             seen=access.metadata.seen,
         ),
-        Performer(access).perform,
+        (performer or Performer(access)).perform,
     )
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
@@ -247,20 +259,14 @@ def _delta(access: TableAccess, half: Landed | None) -> tuple[ManifestEntry, ...
     return tuple(access.metadata.delta(half.snapshot)) if half.replayed else half.delta
 
 
-def identifier_of(commit: CommitAs) -> int:
-    """The identifier that ``commit`` stands for."""
-    if commit.identifier is not None:
-        return commit.identifier
-    return BATCH_IDENTIFIER if commit.user is None else 0
-
-
 def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
     """The commit that ``commit`` names, if it has landed: so that a retry need not do the work.
 
     Raises:
+        ArgumentError: it has landed, and something else was asked for then.
         OutcomeUnknownError: it was found where a dead snapshot id may have been used again.
     """
-    if commit.user is None:
+    if not commit.is_named:
         return None
     request = replace(_request(access, commit), expect={})
     outcome = _run(access, request)
