@@ -11,6 +11,7 @@ from table_core.declaration.cron import schedule_faults
 from table_core.declaration.document import read, schema_of
 from table_core.declaration.foreign_types import type_hint
 from table_core.declaration.located import Fault, place_of
+from table_core.declaration.parameters import parameter_faults
 from table_core.declaration.queries import query_faults
 from table_core.errors import SchemaError, TableError
 
@@ -34,7 +35,11 @@ def faults_of(
         faults += source_faults(found.sound, found.root, file)
         for name, table in found.sound.tables.items():
             faults += _table_faults(name, table, found.root, file)
-        told = (*column_faults(found.sound), *query_faults(found.sound))
+        told = (
+            *column_faults(found.sound),
+            *query_faults(found.sound),
+            *parameter_faults(found.sound),
+        )
         faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
         faults += _common_option_faults(found.sound, found.root, file)
     return sorted(dict.fromkeys(faults), key=lambda fault: (fault.line, fault.column))
