@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.delivery import DELIVERY_PROPERTY, NOT_MASKED, Masked, delivery_of
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import (
     COMMITS_PROPERTY,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from table_core.commit.effects import Head, Written
-    from table_core.commit.request import CommitRequest
+    from table_core.commit.request import ChangedRows, CommitRequest
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.properties import Carried
 
@@ -40,6 +41,8 @@ class Content:
     statistics: str | None
     carried: Carried
     next_row_id: int | None
+    masked: Masked = NOT_MASKED
+    changed: ChangedRows | None = None
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
@@ -72,8 +75,20 @@ def next_snapshot(
         properties[COMMITS_PROPERTY] = with_commit(
             properties, request.user, request.identifier, growing=request.growing
         )
+    operation = request.operation if first_part else None
     if first_part:
         properties |= dict(request.properties)
+    if request.key_of is not None:
+        delivery = delivery_of(
+            kind=kind,
+            operation=operation,
+            delta=delta,
+            changelog=changelog,
+            masked=content.masked,
+            key_of=request.key_of,
+            changed=content.changed,
+        )
+        properties[DELIVERY_PROPERTY] = delivery.to_text()
     return Snapshot(
         id=last.id + 1 if last else FIRST_ID,
         schema_id=schema_id,
@@ -95,7 +110,7 @@ def next_snapshot(
         statistics=content.statistics or _inherited_statistics(last, schema_id),
         properties=properties or None,
         next_row_id=content.next_row_id,
-        operation=request.operation if first_part else None,
+        operation=operation,
         uuid=written.uuid,
         writer_version=request.writer_version,
     )
