@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.asked import ASKED_PROPERTY
 from table_core.commit.delivery import DELIVERY_PROPERTY, NOT_MASKED, Masked, delivery_of
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import (
@@ -76,6 +77,8 @@ def next_snapshot(
             properties, request.user, request.identifier, growing=request.growing
         )
     operation = request.operation if first_part else None
+    if request.asked is not None:
+        properties[ASKED_PROPERTY] = request.asked
     if first_part:
         properties |= dict(request.properties)
     if request.key_of is not None:

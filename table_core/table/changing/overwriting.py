@@ -54,6 +54,7 @@ def open_writer(
     ``operation`` names the statement that writes, in the snapshot.
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
     if overwrite not in (None, "table") and crosses_partitions(access.schema):
         raise UnsupportedFeatureError(
             f"{access.name}: a key may move between partitions, so that single ones cannot be "
@@ -100,6 +101,7 @@ def commit_results(
     operation: str | None = None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes."""
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results
@@ -201,6 +203,7 @@ def _take_out(
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
     live = access.live_entries(head)
+    commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)
     gone = []
     if done is None:
