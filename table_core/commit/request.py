@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from table_core.commit.basis import Basis
 from table_core.errors import ArgumentError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DELETION_VECTORS",
     "ChangedRows",
+    "HASH",
     "CommitLimits",
     "CommitPart",
     "CommitRequest",
@@ -35,6 +37,8 @@ __all__ = [
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
 """The index type of deletion vectors (spec 4.8)."""
+HASH: Final = "HASH"
+"""The index type of the keys of a bucket (spec 6.2)."""
 
 
 class MaskedFile(Protocol):
@@ -91,6 +95,8 @@ class CommitPart:
     """Name of a new statistics file (ANALYZE)."""
     changed: ChangedRows | None = None
     """What a statement counted; None: the files tell."""
+    basis: Basis = field(default_factory=Basis)
+    """What was read to make all this; see there."""
 
     @property
     def is_empty(self) -> bool:
