@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DELETION_VECTORS",
-    "ChangedRows",
     "HASH",
+    "ChangedRows",
     "CommitLimits",
     "CommitPart",
     "CommitRequest",
