@@ -69,29 +69,10 @@ def next_snapshot(
     last = head.snapshot if head else None
     delta, changelog = content.delta, content.changelog
     rows = delta_record_count(delta)
-    properties = _sequence(last, delta) | dict(content.carried.properties)
-    if not content.carried.complete:
-        properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
-    if not request.fresh_user:
-        properties[COMMITS_PROPERTY] = with_commit(
-            properties, request.user, request.identifier, growing=request.growing
-        )
     operation = request.operation if first_part else None
-    if request.asked is not None:
-        properties[ASKED_PROPERTY] = request.asked
-    if first_part:
-        properties |= dict(request.properties)
-    if request.key_of is not None:
-        delivery = delivery_of(
-            kind=kind,
-            operation=operation,
-            delta=delta,
-            changelog=changelog,
-            masked=content.masked,
-            key_of=request.key_of,
-            changed=content.changed,
-        )
-        properties[DELIVERY_PROPERTY] = delivery.to_text()
+    properties = _properties(
+        request, last, kind, content, operation=operation, first_part=first_part
+    )
     return Snapshot(
         id=last.id + 1 if last else FIRST_ID,
         schema_id=schema_id,
@@ -117,6 +98,42 @@ def next_snapshot(
         uuid=written.uuid,
         writer_version=request.writer_version,
     )
+
+
+def _properties(
+    request: CommitRequest,
+    last: Snapshot | None,
+    kind: CommitKind,
+    content: Content,
+    *,
+    operation: str | None,
+    first_part: bool,
+) -> dict[str, str]:
+    """What is carried on, what the caller gave, and what the snapshot delivers."""
+    delta, changelog = content.delta, content.changelog
+    properties = _sequence(last, delta) | dict(content.carried.properties)
+    if not content.carried.complete:
+        properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
+    if not request.fresh_user:
+        properties[COMMITS_PROPERTY] = with_commit(
+            properties, request.user, request.identifier, growing=request.growing
+        )
+    if request.asked is not None:
+        properties[ASKED_PROPERTY] = request.asked
+    if first_part:
+        properties |= dict(request.properties)
+    if request.key_of is not None:
+        delivery = delivery_of(
+            kind=kind,
+            operation=operation,
+            delta=delta,
+            changelog=changelog,
+            masked=content.masked,
+            key_of=request.key_of,
+            changed=content.changed,
+        )
+        properties[DELIVERY_PROPERTY] = delivery.to_text()
+    return properties
 
 
 def _watermark(new: int | None, last: int | None) -> int | None:
