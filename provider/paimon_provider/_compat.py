@@ -8,6 +8,7 @@ from __future__ import annotations
 from airflow.observability import stats as triggerer_stats
 from airflow.sdk import (
     DAG,
+    NEVER_EXPIRE,
     Asset,
     AssetWatcher,
     BaseHook,
@@ -45,6 +46,7 @@ XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 
 __all__ = [
     "DAG",
+    "NEVER_EXPIRE",
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
