@@ -124,6 +124,8 @@ def run_flow(
     clock = table.access.clock
     started_ms = clock.now_ms()
     before = table.latest_snapshot()
+    asked = {name: args.get(name) for name in ("sql", "sources", "pending", "overwrite")}
+    commit = commit.asking("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {}
     done = landed

@@ -76,7 +76,7 @@ def _create(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultD
     return unchanged(table.access, "create-table", {"created": not existed})
 
 
-def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+def _alter(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
     """``changes`` is a list of ``{"change": "AddColumn", …its fields}``."""
     assert spec.table is not None
     wanted = []
@@ -89,7 +89,7 @@ def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
             raise ArgumentError(f"unknown change {name!r}; known: {known}", argument="changes")
         wanted.append(cls(**members))
     before = catalog.table(spec.table).definition.id
-    table = catalog.alter_table(spec.table, wanted)
+    table = catalog.alter_table(spec.table, wanted, commit)
     details = {"schema_before": before, "schema_after": table.definition.id}
     return unchanged(table.access, "alter-table", details)
 
@@ -126,6 +126,9 @@ def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
         rows = catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
     table = catalog.table(spec.table)
+    commit = commit.asking(
+        "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
+    )
     return _verb(engine, "merge_into", table)(source=rows, on=args["on"], when=when, commit=commit)
 
 
