@@ -8,7 +8,6 @@ from __future__ import annotations
 from airflow.observability import stats as triggerer_stats
 from airflow.sdk import (
     DAG,
-    NEVER_EXPIRE,
     Asset,
     AssetWatcher,
     BaseHook,
@@ -36,6 +35,7 @@ from airflow.sdk.exceptions import (
     AirflowNotFoundException,
     AirflowRuntimeError,
 )
+from airflow.sdk.execution_time.context import NEVER_EXPIRE
 from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats

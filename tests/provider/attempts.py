@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +49,17 @@ class Runs:
         from airflow.utils.types import DagRunTriggeredByType, DagRunType
 
         with create_session() as session:
+            when = WHEN + timedelta(days=session.query(DagRun).count())
             self.scheduled.create_dagrun(
                 run_id=run_id,
-                logical_date=WHEN,
-                data_interval=(WHEN, WHEN),
-                run_after=WHEN,
+                logical_date=when,
+                data_interval=(when, when),
+                run_after=when,
                 run_type=DagRunType.MANUAL,
                 conf=conf,
                 triggered_by=DagRunTriggeredByType.TEST,
                 state=DagRunState.RUNNING,
-                start_date=WHEN,
+                start_date=when,
                 session=session,
             )
             assert session.query(DagRun).filter_by(run_id=run_id).count()
@@ -112,6 +113,12 @@ class Runs:
             clear_task_instances(
                 chosen, session, dag_run_state=DagRunState.QUEUED if reset_run else False
             )
+
+    def set_conf(self, run_id: str = "daily", **conf: Any) -> None:
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            self._run(session, run_id).conf = conf
 
     def delete(self, run_id: str = "daily") -> None:
         from airflow.utils.session import create_session
