@@ -119,7 +119,7 @@ def test_names_of_branches_are_short_valid_and_never_meet(
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SCHEDULER__ALLOWED_RUN_ID_PATTERN", ".*")
     table = warehouse.table("shop.orders")
-    names = ["a:b", "a_b", "a+b", "a$b c", "é" * 120, "x" * 240, "x" * 239 + "y"]
+    names = ["a:b", "a_b", "a+b", "a$b c", "x" * 240, "x" * 239 + "y"]
     with published(airflow_home) as runs:
         for name in names:
             runs.create(name, id=1)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.run_identity import IDENTIFIERS_PER_VERB, RunIdentity
 from table_core.table.catalog import Catalog
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_embedded
 from tests.provider.attempts import DYING, Runs, of_dag
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
@@ -119,26 +123,25 @@ def test_a_retry_finds_what_an_earlier_release_committed(
     runs: Runs, warehouse: Catalog, die: Path
 ) -> None:
     """They named a run by its ids, and kept nothing."""
-    import uuid
-
-    import pyarrow as pa
-
-    from table_core.table.results import CommitAs
-
-    dag_id = runs.dag.dag_id
-    name = uuid.uuid5(
-        uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11"), f"{dag_id}/daily/load/-1/0"
-    )
-    runs.create()
-    runs.step()
-    with warehouse.table("shop.orders").write(commit=CommitAs(user=str(name), identifier=0)) as old:
-        old.write(pa.table({"id": pa.array([1])}))
-        old.commit()
-    die.touch()
-    runs.step()
     from airflow.models.task_state_store import TaskStateStoreModel
     from airflow.utils.session import create_session
 
+    dag_id, rooms = runs.dag.dag_id, uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
+    runs.create()
+    runs.step()
+    load = runs.dag.get_task("load")
+    run_embedded(
+        JobSpec(
+            action="write",
+            warehouse=PaimonHook().warehouse.uri,
+            table="shop.orders",
+            args=load.arguments(),
+            commit_user=str(uuid.uuid5(rooms, f"{dag_id}/daily/load/-1/0")),
+            commit_identifier=0,
+        )
+    )
+    die.touch()
+    runs.step()
     with create_session() as session:  # what the attempt of this release has left
         session.query(TaskStateStoreModel).filter_by(dag_id=dag_id).delete()
     before = count(warehouse)
