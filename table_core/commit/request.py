@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from table_core.commit.basis import Basis
 from table_core.errors import ArgumentError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DELETION_VECTORS",
+    "HASH",
     "CommitLimits",
     "CommitPart",
     "CommitRequest",
@@ -34,6 +36,8 @@ __all__ = [
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
 """The index type of deletion vectors (spec 4.8)."""
+HASH: Final = "HASH"
+"""The index type of the keys of a bucket (spec 6.2)."""
 
 
 class MaskedFile(Protocol):
@@ -75,6 +79,8 @@ class CommitPart:
     """What to delete besides, chosen from the head at each attempt (spec 10.5)."""
     statistics: str | None = None
     """Name of a new statistics file (ANALYZE)."""
+    basis: Basis = field(default_factory=Basis)
+    """What was read to make all this; see there."""
 
     @property
     def is_empty(self) -> bool:

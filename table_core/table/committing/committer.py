@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
+from table_core.commit.basis import Basis
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
@@ -83,6 +84,7 @@ def parts_of(
         index_added=tuple(entry for c in changes for entry in c.index_added),
         index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
         overwrite=overwrite,
+        basis=Basis.joined(result.basis for result in results),
     )
     return append, compact_part([change for result in results for change in result.compactions])
 
@@ -103,6 +105,10 @@ def compact_part(changes: Sequence[CompactChange]) -> CommitPart | None:
         changelog=tuple(entries(EntryKind.ADD, "changelog")),
         index_added=tuple(entry for c in changes for entry in c.index_added),
         index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
+        basis=Basis(
+            numbered=tuple(c.numbered for c in changes if c.numbered is not None),
+            merged=tuple(c.merged for c in changes if c.merged is not None),
+        ),
     )
 
 
@@ -134,15 +140,18 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
+    performer = Performer(access)
     try:
-        outcome = _run(access, request)
+        outcome = _run(access, request, performer)
     except TableError as error:
         if is_certain(error):
-            discard(access, (append, compact))
+            discard(access, (append, compact, *performer.made))
         raise
+    if performer.made and outcome.append is not None and not outcome.append.replayed:
+        discard(access, (append, *performer.made[:-1]), kept=performer.made[-1])
     for part, half in ((append, outcome.append), (compact, outcome.compact)):
         if half is not None and half.replayed:
-            discard(access, (part,), landed=(half.snapshot,))
+            discard(access, (part, *performer.made), landed=(half.snapshot,))
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
@@ -192,14 +201,16 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
     return head is not None and head.time_millis + idle_ms < access.clock.now_ms()
 
 
-def _run(access: TableAccess, request: CommitRequest) -> Outcome:
+def _run(
+    access: TableAccess, request: CommitRequest, performer: Performer | None = None
+) -> Outcome:
     outcome = protocol.drive(
         protocol.commit(
             request,
             bounds=access.bounds if access.schema.is_key_table else None,
             seen=access.metadata.seen,
         ),
-        Performer(access).perform,
+        (performer or Performer(access)).perform,
     )
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
