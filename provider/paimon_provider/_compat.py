@@ -35,6 +35,7 @@ from airflow.sdk.exceptions import (
     AirflowNotFoundException,
     AirflowRuntimeError,
 )
+from airflow.sdk.execution_time.context import NEVER_EXPIRE
 from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
@@ -45,6 +46,7 @@ XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 
 __all__ = [
     "DAG",
+    "NEVER_EXPIRE",
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",

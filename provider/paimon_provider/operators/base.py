@@ -150,7 +150,7 @@ class PaimonTableOperator(BaseOperator):
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Take the result of the job that the trigger has seen ending."""
         with airflow_failures():
-            user = commit_user(context)
+            user = commit_user(context, resumed=True)
             self.hook = self._hook_of(RunIdentity(user))
             jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
             show_table(context, self, self._asset_uri())
