@@ -8,17 +8,30 @@ written like any other rows; in a table without key the files of changed rows ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from table_core.commit.request import ChangedRows
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError, DataError
 from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.changing.expressions import evaluate, holds
 from table_core.table.changing.key_changes import as_they_are, changes_of, target_rows, wanted_rows
+from table_core.table.changing.merge_clauses import (
+    DELETES,
+    MatchedDelete,
+    MatchedUpsert,
+    MergeClause,
+    NotMatchedBySourceDelete,
+    NotMatchedBySourceUpsert,
+    NotMatchedInsert,
+    deletes,
+    needs_source,
+    needs_target,
+)
 from table_core.table.changing.overwriting import open_writer
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
@@ -35,6 +48,7 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit, CommitAs
 
 __all__ = [
+    "MERGE",
     "MatchedDelete",
     "MatchedUpsert",
     "MergeClause",
@@ -42,6 +56,7 @@ __all__ = [
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
     "asking",
+    "changed_rows",
     "columns_of",
     "deletes",
     "described",
@@ -52,59 +67,8 @@ __all__ = [
     "refuse_clauses",
     "source_column",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedUpsert:
-    """Where source and target agree: write ``values``, or every source column of the same name.
-
-    ``values`` maps a target column to SQL over ``source.x`` and ``target.x``; columns that it does
-    not name keep their target value.  ``condition`` is SQL over the same names.
-    """
-
-    values: Mapping[str, str] | None = None
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedDelete:
-    """Where source and target agree: delete the target row."""
-
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotMatchedInsert:
-    """A source row without target: insert it, or ``values``."""
-
-    values: Mapping[str, str] | None = None
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotMatchedBySourceUpsert:
-    """A target row without source: write ``values``, SQL over ``target.x``."""
-
-    values: Mapping[str, str]
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotMatchedBySourceDelete:
-    """A target row without source: delete it."""
-
-    condition: str | None = None
-
-
-MergeClause: TypeAlias = (
-    MatchedUpsert
-    | MatchedDelete
-    | NotMatchedInsert
-    | NotMatchedBySourceUpsert
-    | NotMatchedBySourceDelete
-)
-_DELETES: Final = (MatchedDelete, NotMatchedBySourceDelete)
-_ONLY_TARGET: Final = (NotMatchedBySourceUpsert, NotMatchedBySourceDelete)
+MERGE: Final = "MERGE"
+"""What Paimon calls it in snapshots."""
 
 
 def merge_into(
@@ -197,21 +161,6 @@ def source_column(source: Sequence[str], name: str) -> str | None:
     return found[0] if found else None
 
 
-def needs_target(clause: MergeClause) -> bool:
-    """Whether there must be a target row."""
-    return not isinstance(clause, NotMatchedInsert)
-
-
-def needs_source(clause: MergeClause) -> bool:
-    """Whether there must be a source row."""
-    return not isinstance(clause, _ONLY_TARGET)
-
-
-def deletes(clause: MergeClause) -> bool:
-    """Whether the target row goes."""
-    return isinstance(clause, _DELETES)
-
-
 def described(
     access: TableAccess,
     head: Snapshot | None,
@@ -252,7 +201,7 @@ def _write_versions(
         if not deletes(clause):
             (updated if needs_target(clause) else inserted).append(pairs.rows(clause, chosen))
     changes = changes_of(access, target, deleted, np.concatenate(touched), updated, inserted)
-    with open_writer(as_they_are(access), commit, None) as writer:
+    with open_writer(as_they_are(access), commit, None, MERGE) as writer:
         for rows in changes.written():
             writer.write(rows)
         return writer.commit()
@@ -284,10 +233,20 @@ def _rewrite(
             for number in np.unique(place).tolist():
                 bucket, file_name, _ = places[number]
                 change.take_out(bucket, file_name, position[gone[place == number]])
-        if not isinstance(clause, _DELETES):
+        if not isinstance(clause, DELETES):
             change.put_in(pairs.rows(clause, chosen))
     part = change.part()
-    return None if part is None else commit_parts(access, commit, append=part)
+    if part is None:
+        return None
+    part = replace(part, changed=changed_rows(counts))
+    return commit_parts(access, commit, append=part, operation=MERGE)
+
+
+def changed_rows(counts: Mapping[str, int]) -> ChangedRows:
+    """What the clauses did, from the rows of each."""
+    deleted = sum(counts.get(clause.__name__, 0) for clause in DELETES)
+    added = counts.get(NotMatchedInsert.__name__, 0)
+    return ChangedRows(added=added, deleted=deleted, updated=sum(counts.values()) - added - deleted)
 
 
 def _count(counts: dict[str, int], clause: MergeClause, chosen: Any) -> None:

@@ -11,7 +11,8 @@ from table_core.errors import ArgumentError
 from table_core.schema import change as changes
 from table_core.table.catalog import open_catalog, open_table
 from table_core.table.changing import merge_into as clauses
-from table_core.table.jobs.embedded import EmbeddedEngine, quiet
+from table_core.table.deliveries import told
+from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits, quiet
 from table_core.table.jobs.flow import run_flow, views_of
 from table_core.table.results import CommitAs, unchanged
 from table_core.table.states import state_jobs
@@ -34,11 +35,14 @@ _STORAGE: Final = "storage."
 
 def run_embedded(spec: JobSpec, progress: Callable[..., None] = quiet) -> dict[str, object]:
     """Do what ``spec`` says inside this process; the result document."""
-    return run_job(spec, EmbeddedEngine(progress))
+    return run_job(spec, EmbeddedEngine(progress, SqlLimits.of(spec.options)))
 
 
 def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
-    """Do what ``spec`` says; rows are computed and written by ``engine``."""
+    """Do what ``spec`` says; rows are computed and written by ``engine``.
+
+    The result document also has ``commits``: what was committed, each a ``deliveries.CommitNote``.
+    """
     catalog = open_catalog(spec.warehouse, _storage_options(spec))
     commit = CommitAs(
         user=spec.commit_user,
@@ -49,7 +53,9 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
     )
     if spec.table is None:
         raise ArgumentError(f"job {spec.action} names no table", argument="table")
-    return _ACTIONS[spec.action](catalog, spec, commit, engine).to_document()
+    with told() as notes:
+        document = _ACTIONS[spec.action](catalog, spec, commit, engine).to_document()
+    return {**document, "commits": notes.to_documents()}
 
 
 def _storage_options(spec: JobSpec) -> dict[str, str]:
@@ -119,7 +125,8 @@ def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
     args, source = spec.args, spec.args["source"]
     rows: Any
     if source.get("sql"):
-        rows = engine.query(source["sql"], views_of(catalog, source.get("sources") or {}))
+        views = views_of(catalog, source.get("sources") or {})
+        rows = engine.query(source["sql"], views, args.get("parameters"))
     elif source.get("path"):
         rows = open_table(source["path"], storage_options=_storage_options(spec))
     else:
@@ -230,7 +237,8 @@ def _check(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
     from table_core.table.reading.checks import check
 
     def query(sql: str, rows: Any) -> Any:
-        return EmbeddedEngine().query_tables(sql, {"rows": rows})
+        engine = EmbeddedEngine(limits=SqlLimits.of(spec.options))
+        return engine.query_tables(sql, {"rows": rows}, spec.args.get("parameters"))
 
     against = spec.args.get("against")
     return check(
