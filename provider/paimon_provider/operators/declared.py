@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
 from paimon_provider.declared_file import read_whole
-from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.run_identity import RunIdentity, commit_user
@@ -16,7 +16,7 @@ from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paimon_provider._compat import Context
+    from paimon_provider._compat import Context, RetryPolicy
 
 __all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
 
@@ -47,11 +47,10 @@ class PaimonApplyOperator(BaseOperator):
         file: str,
         paimon_conn_id: str = "paimon_default",
         drift: str = "apply",
+        retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
-        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
-            kwargs["retry_policy"] = TableRetryPolicy()
-        super().__init__(**kwargs)
+        super().__init__(retry_policy=retry_policy, **kwargs)
         if drift not in DRIFT:
             raise ArgumentError(
                 f"drift={drift!r} is none of {', '.join(DRIFT)}", argument="drift", value=drift
@@ -150,9 +149,10 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         "policy": "json",
     }
     action = "health"
+    announces = False
 
     def __init__(self, *, policy: Mapping[str, Any], engine: str = "local", **kwargs: Any) -> None:
-        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        super().__init__(engine=engine, **kwargs)
         self.policy = policy
 
     def arguments(self) -> dict[str, Any]:
