@@ -17,6 +17,7 @@ from table_core.commit.conflicts import (
     index_changes,
     since_safe,
 )
+from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
 from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
@@ -51,6 +52,7 @@ class Ready:
     index: tuple[IndexFile, ...] | None
     """The complete new index state; None: unchanged."""
     next_row_id: int | None
+    masked: Masked = NOT_MASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class Attempt:
                 statistics=ready.part.statistics,
                 carried=known,
                 next_row_id=ready.next_row_id,
+                masked=ready.masked,
+                changed=ready.part.changed,
             ),
             schema_id=self.state.schema_id,
             written=written,
@@ -268,7 +272,8 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
     if request.tracks_rows:
         new_id = head.id + 1 if head else FIRST_ID
         delta, next_row_id = with_row_ids(delta, snapshot_id=new_id, first=next_row_id or 0)
-    return Ready(part, kind, delta, index, next_row_id)
+    masked = masked_rows(part.index_added, index_deleted)
+    return Ready(part, kind, delta, index, next_row_id, masked)
 
 
 def _strict(

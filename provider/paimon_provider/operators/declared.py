@@ -180,7 +180,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
                     self.table,
                     dict(settings or {}),
                     engine=self.engine,
-                    spark_conf=self.spark_conf,
+                    spark_conf=self.task_conf(),
                 )
                 self._tell(result)
                 results.append(result)

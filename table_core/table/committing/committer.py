@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
@@ -16,6 +17,7 @@ from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
@@ -24,6 +26,7 @@ from table_core.table.committing.commit_effects import (
     carried_as_of,
     snapshots_backwards,
 )
+from table_core.table.deliveries import tell
 from table_core.table.results import Commit, CommitAs
 from table_core.table.writing.uncommitted import discard, is_certain
 
@@ -61,9 +64,13 @@ def commit_writes(
     overwrite: Selection | None = None,
     operation: str | None = None,
 ) -> Commit:
-    """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions."""
+    """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions.
+
+    The snapshot is named after its ``operation``; None is ``WRITE`` or ``OVERWRITE``.
+    """
     append, compact = parts_of(results, overwrite)
-    return commit_parts(access, commit, append=append, compact=compact, operation=operation)
+    named = operation or ("WRITE" if overwrite is None else "OVERWRITE")
+    return commit_parts(access, commit, append=append, compact=compact, operation=named)
 
 
 def parts_of(
@@ -183,6 +190,7 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         watermark=commit.watermark,
         writer_version=WRITER_VERSION,
         index_keys_by_file=not access.schema.is_key_table and access.schema.bucket < 0,
+        key_of=partial(partition_key, access.schema),
         tracks_rows=access.options.get(keys_commit.ROW_TRACKING_ENABLED),
         limits=CommitLimits.of(access.options),
     )
@@ -216,6 +224,7 @@ def _run(
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
     _note(access, request, outcome)
+    tell(access, outcome, request.user)
     return outcome
 
 
