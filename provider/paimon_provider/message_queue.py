@@ -49,8 +49,9 @@ class PaimonMessageQueue:
             ValueError: it is no URI of a table.
         """
         given = urlsplit(queue)
-        told: dict[str, str] = dict(parse_qsl(given.query))
-        query = sorted({"on": "changes", **told}.items())
+        told = dict(parse_qsl(given.query))
+        told.setdefault("on", "changes")
+        query = sorted(told.items())
         uri = normalize_uri(given._replace(query=urlencode(query)))
         identity = TableIdentity.of_uri(uri._replace(query="").geturl())
         assert identity is not None  # else it was refused

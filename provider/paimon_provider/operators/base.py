@@ -151,7 +151,7 @@ class PaimonTableOperator(BaseOperator):
             self._require_announced_table()
             show_table(context, self, self._asset_uri())
             self.hook.on_progress = lambda facts: show_link(context, self, facts)
-            if self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone":
+            if self._is_on_cluster():
                 result = self._on_cluster(context, user)
             else:
                 if self.deferrable and self.engine == "spark":
@@ -187,6 +187,10 @@ class PaimonTableOperator(BaseOperator):
         """Make of the result what the task returns, wherever its job was waited for."""
         self._tell(result)
         return result
+
+    def _is_on_cluster(self) -> bool:
+        """Whether jobs outlive the attempt that submits them."""
+        return self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone"
 
     def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
+from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
@@ -163,7 +164,8 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         """Judge the table, then do what is due."""
         results = []
         with airflow_failures():
-            identity = RunIdentity(commit_user(context))
+            user = commit_user(context)
+            identity = RunIdentity(user)
             self.hook = self._hook_of(identity)
             show_table(context, self, self._asset_uri())
             judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
@@ -175,13 +177,20 @@ class PaimonUpkeepOperator(PaimonTableOperator):
                     identity.next_identifier()
                     continue
                 self.log.info("%s: %s", action, "; ".join(judged["actions"][action]["reasons"]))
-                result = self.hook.run(
-                    action,
-                    self.table,
-                    dict(settings or {}),
-                    engine=self.engine,
-                    spark_conf=self.task_conf(),
-                )
+                result = self._done(context, user, action, dict(settings or {}))
                 self._tell(result)
                 results.append(result)
         return {"table": self.table, "results": results}
+
+    def _done(
+        self, context: Context, user: str, action: str, args: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The result of ``action``; of a job that an earlier attempt has submitted, if it did."""
+        conf = self.task_conf()
+        if not self._is_on_cluster():
+            return self.hook.run(action, self.table, args, engine=self.engine, spark_conf=conf)
+        jobs = ClusterJobs(self.hook.cluster(conf), context, user, action=action)
+        self._jobs = jobs  # on_kill may come from now on
+        spec = self.hook.job_spec(action, self.table, args)
+        with self.hook.no_secret_told():
+            return jobs.wait(jobs.submitted_or(spec), self.hook.told)
