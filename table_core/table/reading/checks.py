@@ -142,7 +142,7 @@ def _by_batch(
 
 def _outside(column: pa.Array, bounds: Any) -> Any:
     low, high = _bounds(bounds)
-    wrong = pa.array([False] * len(column))
+    wrong = pa.array([False] * len(column), pa.bool_())
     if low is not None:
         wrong = pc.or_(wrong, pc.fill_null(pc.less(column, _like(low, column)), False))
     if high is not None:
