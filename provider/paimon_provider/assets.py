@@ -177,7 +177,7 @@ def watched_table(  # noqa: PLR0913 - what users may set
 
 def filters_of(query: str) -> dict[str, Any]:
     """The arguments of a watcher that the query of its asset's URI stands for."""
-    found: dict[str, Any] = {"on": "changes", **dict(parse_qsl(query))}
+    found: dict[str, Any] = dict(parse_qsl(query))
     if "min_rows" in found:
         found["min_rows"] = int(found["min_rows"])
     if "partitions" in found:

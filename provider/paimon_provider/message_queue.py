@@ -50,17 +50,16 @@ class PaimonMessageQueue:
         """
         given = urlsplit(queue)
         told = dict(parse_qsl(given.query))
-        told.setdefault("on", "changes")
-        query = sorted(told.items())
-        uri = normalize_uri(given._replace(query=urlencode(query)))
+        whole = sorted((told if "on" in told else told | {"on": "changes"}).items())
+        uri = normalize_uri(given._replace(query=urlencode(whole)))
         identity = TableIdentity.of_uri(uri._replace(query="").geturl())
         assert identity is not None  # else it was refused
-        chosen = {name: kwargs[name] for name in _FILTERS if name in kwargs}
-        filters = {**filters_of(uri.query), **chosen}
-        found = {
+        filters = filters_of(given.query)
+        chosen = filters | {name: kwargs[name] for name in _FILTERS if name in kwargs}
+        found: dict[str, Any] = {
             "table": identity.table,
             "paimon_conn_id": unquote(given.netloc),
-            "asset_uri": f"{identity.uri}?{query_of(**filters)}",
+            "asset_uri": f"{identity.uri}?{query_of(**chosen)}",
             **filters,
         }
         return {name: value for name, value in found.items() if name not in kwargs}

@@ -140,6 +140,7 @@ class Warehouse:
         of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
         spark = _spark(extra, name, references)
         require_printable(uri, "warehouse")
+        _require_place(uri, name)
         return cls(
             uri=uri.rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
@@ -196,15 +197,19 @@ def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:
             argument="warehouse",
             value=None,
         )
-    if not re.match(r"/|[a-z][a-z0-9+.-]*:/", str(where), re.IGNORECASE):
+    return str(where)
+
+
+def _require_place(uri: str, name: str) -> None:
+    """Refuse a warehouse that is another one in the folder of each worker."""
+    if not re.match(r"/|[a-z][a-z0-9+.-]*:/", uri, re.IGNORECASE):
         raise ArgumentError(
-            f"connection {name!r}: the warehouse {where!r} is neither a URI nor an absolute path; each "
+            f"connection {name!r}: the warehouse {uri!r} is neither a URI nor an absolute path; each "
             "worker would make its own.  In a connection URI write the whole one, e.g. "
             "paimon://s3://lake/wh, or ?warehouse=s3%3A%2F%2Flake%2Fwh",
             argument="warehouse",
-            value=where,
+            value=uri,
         )
-    return str(where)
 
 
 def _nowhere(conn_id: str) -> Connection:
