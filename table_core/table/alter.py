@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import GaveUpError
 from table_core.ondisk import layout
-from table_core.schema.document import schema_to_json
 from table_core.schema.evolve import evolve
+from table_core.table.new_schema import new_schema
 
 if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
@@ -53,7 +53,7 @@ def alter(
             extra = {k: v for k, v in evolved.extra.items() if k != _COMMIT}
             evolved = replace(evolved, extra=extra if name is None else {**extra, _COMMIT: name})
         path = layout.schema_path(evolved.id, access.branch)
-        if evolved == newest or access.storage.create(path, schema_to_json(evolved)):
+        if evolved == newest or access.storage.create(path, new_schema(evolved)):
             return evolved
     raise GaveUpError(
         f"{access.name}: the schema changed {_ATTEMPTS_MAX} times meanwhile; try again",
