@@ -421,3 +421,28 @@ def test_a_partition_with_hidden_files_alone_is_read_from_the_fallback_branch() 
     falling = catalog.table("d.t", options={"scan.fallback-branch": "b"})
     found = {row["p"]: row["v"] for row in falling.read().to_arrow().to_pylist()}
     assert found == {"x": "main", "y": "branch"}
+
+
+@pytest.mark.parametrize("primary_key", [(), ("k",)], ids=["append", "key"])
+def test_a_read_without_columns_counts_the_rows(tmp_path, primary_key) -> None:
+    schema = pa.schema([pa.field("k", pa.int32(), nullable=False)])
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table(
+        "d.t",
+        schema,
+        primary_key=primary_key,
+        options={"bucket": "1", **({} if primary_key else {"bucket-key": "k"})},
+    )
+    for keys in ([0, 1], [2, 3, 4]):
+        with table.write() as writer:
+            writer.write(pa.table({"k": keys}, schema=schema))
+            writer.commit()
+    for scan, rows in (
+        (table.read(columns=[]), 5),
+        (table.read(columns=[], where="k > 2"), 2),
+        (table.read(columns=[], limit=4), 4),
+        (catalog.table("d.t$snapshots").read(columns=[]), 2),
+    ):
+        assert scan.to_arrow().num_rows == rows
+        assert sum(batch.num_rows for batch in scan.to_batches()) == rows
