@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "open_catalog", "open_table"]
 
 _SUFFIX: Final = ".db"
-_NAME: Final = re.compile(r"[^/\\\s.$][^/\\.$]*")
+_NAME: Final = re.compile(r"[^/\\\s.$\x00-\x1f\x7f][^/\\.$\x00-\x1f\x7f]*")
 _RESERVED: Final = "sys"
 _BRANCH: Final = "branch_"
 
@@ -304,7 +304,8 @@ class Catalog(CatalogUpkeep):
     def _check_name(self, what: str, name: str) -> None:
         if not _NAME.fullmatch(name) or name != name.strip():
             raise ArgumentError(
-                f"{name!r} cannot be a {what} name: no '/', '.', '$' or outer blanks",
+                f"{name!r} cannot be a {what} name: no '/', '.', '$', control characters or outer "
+                "blanks",
                 argument="name",
                 value=name,
             )

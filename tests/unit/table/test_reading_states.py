@@ -446,3 +446,34 @@ def test_a_read_without_columns_counts_the_rows(tmp_path, primary_key) -> None:
     ):
         assert scan.to_arrow().num_rows == rows
         assert sum(batch.num_rows for batch in scan.to_batches()) == rows
+
+
+@pytest.mark.parametrize(
+    ("between", "keys"),
+    [("1,3", [1, 2]), ("1,4", [1, 2, 3]), ("a,b", [1, 2, 3]), ("a,1", [1, 2]), ("1,b", [3])],
+)
+def test_two_numbers_are_snapshots_and_else_both_ends_are_tags(tmp_path, between, keys) -> None:
+    """Answers of Apache Paimon 2.0.0: a tag may be called ``1``."""
+    catalog = _four_snapshots(tmp_path)
+    ranged = catalog.table("d.t", options={"incremental-between": between})
+    assert sorted(ranged.read().to_arrow()["k"].to_pylist()) == keys
+
+
+def test_a_name_and_a_number_that_is_no_tag_are_refused(tmp_path) -> None:
+    catalog = _four_snapshots(tmp_path)
+    for between in ("a,3", "2,b"):
+        with pytest.raises(tc.errors.OptionError, match="two snapshot ids or two tags"):
+            catalog.table("d.t", options={"incremental-between": between}).read()
+
+
+def _four_snapshots(tmp_path) -> tc.Catalog:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table("d.t", pa.schema([("k", pa.int64())]))
+    for key in range(4):
+        with table.write() as writer:
+            writer.write(pa.table({"k": [key]}))
+            writer.commit()
+    for name, snapshot in (("1", 3), ("a", 1), ("b", 4)):
+        table.tags.create(name, snapshot=snapshot)
+    return catalog
