@@ -13,7 +13,8 @@ __all__ = ["approval"]
 def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) -> BaseOperator:
     """A task that waits for somebody to approve what ``dry_run`` has reported.
 
-    Airflow shows the numbers and asks; on "Reject" what follows is skipped::
+    Airflow shows the numbers and asks; on "Reject" what follows is skipped.  What follows must keep
+    the trigger rule ``all_success``: with another one it begins although nobody answered in time::
 
         look = PaimonRemoveOrphanFilesOperator(task_id="look", table="shop.orders", dry_run=True)
         approval(look) >> PaimonRemoveOrphanFilesOperator(task_id="remove", table="shop.orders")
@@ -38,7 +39,13 @@ def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) 
     )
     subject = f"{{{{ {pulled}['action'] }}}} on {{{{ {pulled}['table'] }}}}?"
     task: BaseOperator = ApprovalOperator(
-        **{"task_id": task_id, "subject": subject, "body": f"| | |\n|---|---|\n{numbers}", **kwargs}
+        **{
+            "task_id": task_id,
+            "subject": subject,
+            "body": f"| | |\n|---|---|\n{numbers}",
+            "trigger_rule": "all_success",  # nobody is asked about a dry run that failed
+            **kwargs,
+        }
     )
     dry_run >> task
     return task

@@ -58,8 +58,8 @@ class ClusterJobs:
         """
         if event.get("status") == "error":
             raise error_from_document(event["error"])
-        document = event["submission"]
-        return self._taken(Submission(document["id"], document["folder"]), str(event["state"]))
+        submission = self.launcher.kept(event["submission"])
+        return self._taken(submission, str(event["state"]))
 
     def end(self) -> None:
         """Kill the job."""
@@ -78,4 +78,4 @@ class ClusterJobs:
         stored = None if self._store is None else self._store.get(_KEY)
         if not isinstance(stored, dict) or stored.get("user") != self.user:
             return None
-        return Submission(str(stored["id"]), str(stored["folder"]))
+        return self.launcher.kept(stored)

@@ -8,6 +8,7 @@ task writes its files anew, or says which rows are to be marked.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.spark.failures import translated
@@ -116,7 +117,8 @@ def _write_versions(
     if not rows:
         return None, 0
     results.append(compacted_along(session, access, results))
-    return commit_results(access, tuple(results), commit, None), rows
+    done = commit_results(access, tuple(results), commit, None, statement.operation)
+    return done, rows
 
 
 def _rewrite(
@@ -143,7 +145,9 @@ def _rewrite(
     part = change_part(access, head, changes)
     if part is None:
         return None, 0
-    return commit_parts(access, commit, append=part), sum(change.gone for change in changes)
+    rows = sum(change.gone for change in changes)
+    part = replace(part, changed=statement.changed(rows))
+    return commit_parts(access, commit, append=part, operation=statement.operation), rows
 
 
 def _whole_buckets(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:

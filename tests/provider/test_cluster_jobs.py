@@ -319,7 +319,10 @@ def test_yarn_and_kubernetes_get_their_configuration_by_file(
     monkeypatch.setenv("OUT", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda *_, **__: str(tool))
     settings = SparkSettings(
-        backend="spark-submit", master=master, conf={**conf, "k.secret": "PLANTED"}
+        backend="spark-submit",
+        master=master,
+        conf={**conf, "k.secret": "PLANTED"},
+        env={"OUT": None},
     )
     with pytest.raises(JobFailedError, match="left no result"):
         launcher_for("spark", settings).run(spec(warehouse), log=lambda _: None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
-from paimon_provider.job_log import Redaction, progress_of
+from paimon_provider.job_log import ProgressLine, Redaction, progress_of, shown
 from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
@@ -181,11 +181,11 @@ class PaimonHook(BaseHook):
 
     def told(self, line: str) -> None:
         """Put a line of a job into the task's log: without secrets, progress as a sentence."""
-        line = self._redaction().text(line)
-        progress = progress_of(line)
-        self.log.info(line if progress is None else progress)
+        text = self._redaction().text(line)
+        progress = progress_of(text) if isinstance(line, ProgressLine) else None
+        self.log.info("%s", shown(text if progress is None else progress))
         if self.on_progress is not None and progress is not None:
-            self.on_progress(json.loads(line))
+            self.on_progress(json.loads(text))
 
     def cancel(self) -> None:
         """End the running job, if any."""

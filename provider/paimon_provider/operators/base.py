@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator, conf, stats
+from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.assets import TableIdentity, is_template, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.conditions import delivers_changes, event_document
 from paimon_provider.failures import TableRetryPolicy, airflow_failures
-from paimon_provider.links import SparkUILink, TableLink, show_link, show_table
+from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError
+from table_core.options.spark_settings import chooses_code, require_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from paimon_provider._compat import Context
     from paimon_provider.column_lineage import Derivation
@@ -38,8 +40,8 @@ class PaimonTableOperator(BaseOperator):
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse and the Spark settings.
     :param engine: ``spark``, or ``local`` for Arrow inside the worker, without a JVM.
-    :param spark_conf: Spark configuration for this task, over that of the connection.
-        (templated)
+    :param spark_conf: Spark configuration for this task, over that of the connection.  A setting
+        that chooses code, a place or an identity may not come from a template.  (templated)
     :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
     :param events: which of the task's commits announce the table's asset: ``changes`` those that
         a reader of changes gets rows from, ``any`` all, ``none`` no one, e.g. because a watcher
@@ -85,6 +87,7 @@ class PaimonTableOperator(BaseOperator):
         self.paimon_conn_id = paimon_conn_id
         self.engine = engine
         self.spark_conf = spark_conf
+        self._literal_conf = _literal(spark_conf, mapped=is_mapped(self))
         self.catalog = catalog
         self.events = events
         self.deferrable = deferrable
@@ -96,6 +99,24 @@ class PaimonTableOperator(BaseOperator):
     def hook(self) -> PaimonHook:
         """The warehouse, without an identity: for reading."""
         return self._hook_of(None)
+
+    def task_conf(self) -> dict[str, str]:
+        """``spark_conf`` as it was rendered, checked.
+
+        Raises:
+            ArgumentError: a name or value is none, or a setting that chooses code was templated.
+        """
+        conf = self.spark_conf or {}
+        require_settings(conf)
+        for name, value in conf.items():
+            if chooses_code(name, value) and self._literal_conf.get(name) != value:
+                raise ArgumentError(
+                    f"spark_conf: {name!r} chooses code, a place or an identity: set it in the "
+                    "connection, or as plain text in the Dag, not by a template or a mapped value",
+                    argument="spark_conf",
+                    value=name,
+                )
+        return dict(conf)
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -121,7 +142,7 @@ class PaimonTableOperator(BaseOperator):
                     self.table,
                     self.arguments(),
                     engine=self.engine,
-                    spark_conf=self.spark_conf,
+                    spark_conf=self.task_conf(),
                 )
             self._announce(context, result, user)
         return self.finished(context, result)
@@ -129,11 +150,13 @@ class PaimonTableOperator(BaseOperator):
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
         """Take the result of the job that the trigger has seen ending."""
         with airflow_failures():
-            user = commit_user(context)
+            user = commit_user(context, resumed=True)
             self.hook = self._hook_of(RunIdentity(user))
-            jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+            jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
             show_table(context, self, self._asset_uri())
-            self.spark_ui = event.get("ui")  # Airflow stores buttons anew when the task ends
+            self.spark_ui = web_address(
+                event.get("ui")
+            )  # Airflow stores buttons anew when the task ends
             with self.hook.no_secret_told():
                 result = jobs.result(event)
             self._announce(context, result, user)
@@ -146,7 +169,7 @@ class PaimonTableOperator(BaseOperator):
 
     def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""
-        jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+        jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
         self._jobs = jobs  # on_kill may come from now on
         spec = self.hook.job_spec(self.action, self.table, self.arguments())
         with self.hook.no_secret_told():
@@ -268,6 +291,17 @@ class PaimonTableOperator(BaseOperator):
     def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
         """Whether the task run brought ``snapshot`` about."""
         return snapshot.user == user
+
+
+def _literal(conf: object, *, mapped: bool) -> dict[str, str]:
+    """What the Dag's own code says, no template and no other task."""
+    if mapped or not isinstance(conf, Mapping):
+        return {}
+    return {
+        name: value
+        for name, value in conf.items()
+        if isinstance(name, str) and isinstance(value, str) and not is_template(name + value)
+    }
 
 
 class PaimonDatabaseOperator(PaimonTableOperator):

@@ -8,12 +8,13 @@ written like any other rows; in a table without key the files of changed rows ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from table_core.commit.request import ChangedRows
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from table_core.table.results import Commit, CommitAs
 
 __all__ = [
+    "MERGE",
     "MatchedDelete",
     "MatchedUpsert",
     "MergeClause",
@@ -43,6 +45,7 @@ __all__ = [
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
     "asking",
+    "changed_rows",
     "columns_of",
     "deletes",
     "described",
@@ -103,6 +106,8 @@ MergeClause: TypeAlias = (
     | NotMatchedBySourceUpsert
     | NotMatchedBySourceDelete
 )
+MERGE: Final = "MERGE"
+"""What Paimon calls it in snapshots."""
 _DELETES: Final = (MatchedDelete, NotMatchedBySourceDelete)
 _ONLY_TARGET: Final = (NotMatchedBySourceUpsert, NotMatchedBySourceDelete)
 
@@ -223,7 +228,7 @@ def _write_versions(
 ) -> Commit:
     """Key table: what the clauses say is written as new versions of the rows."""
     pairs = _Pairs.of(access, batch_scan(access).to_arrow(), source, on)
-    with open_writer(access, commit, None) as writer:
+    with open_writer(access, commit, None, MERGE) as writer:
         for clause, chosen in pairs.through(when):
             _count(counts, clause, chosen)
             writer.write(pairs.rows(clause, chosen))
@@ -259,7 +264,17 @@ def _rewrite(
         if not isinstance(clause, _DELETES):
             change.put_in(pairs.rows(clause, chosen).drop_columns([ROW_KIND_COLUMN]))
     part = change.part()
-    return None if part is None else commit_parts(access, commit, append=part)
+    if part is None:
+        return None
+    part = replace(part, changed=changed_rows(counts))
+    return commit_parts(access, commit, append=part, operation=MERGE)
+
+
+def changed_rows(counts: Mapping[str, int]) -> ChangedRows:
+    """What the clauses did, from the rows of each."""
+    deleted = sum(counts.get(clause.__name__, 0) for clause in _DELETES)
+    added = counts.get(NotMatchedInsert.__name__, 0)
+    return ChangedRows(added=added, deleted=deleted, updated=sum(counts.values()) - added - deleted)
 
 
 def _count(counts: dict[str, int], clause: MergeClause, chosen: Any) -> None:

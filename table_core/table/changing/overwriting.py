@@ -44,9 +44,15 @@ TRUNCATE: Final = "TRUNCATE"
 
 
 def open_writer(
-    access: TableAccess, commit: CommitAs, overwrite: str | Mapping[str, object] | None
+    access: TableAccess,
+    commit: CommitAs,
+    overwrite: str | Mapping[str, object] | None,
+    operation: str | None = None,
 ) -> TableWriter:
-    """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
+    """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``.
+
+    ``operation`` names the statement that writes, in the snapshot.
+    """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
     commit = commit.asking("write", access.branch, overwrite=overwrite)
     if overwrite not in (None, "table") and crosses_partitions(access.schema):
@@ -57,7 +63,7 @@ def open_writer(
         )
     return TableWriter(
         access,
-        lambda result: commit_results(access, (result,), commit, overwrite),
+        lambda result: commit_results(access, (result,), commit, overwrite, operation),
         replaces=overwrite is not None,
         landed=lambda: _landed(access, commit),
     )
@@ -92,6 +98,7 @@ def commit_results(
     results: tuple[WriteResult, ...],
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
+    operation: str | None = None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes."""
     commit = commit.asking("write", access.branch, overwrite=overwrite)
@@ -103,7 +110,7 @@ def commit_results(
     )
     selection = overwrite_selection(access, overwrite, entries)
     if selection is None:
-        return commit_writes(access, results, commit)
+        return commit_writes(access, results, commit, operation=operation)
     return commit_replacing(access, results, commit, selection)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from table_core.commit.request import ChangedRows
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.options import keys_merge
@@ -42,6 +43,15 @@ class Statement:
     where: str | Expression
     values: Mapping[str, str] | None = None
     """Column to SQL over the row as it was; None deletes the row."""
+
+    @property
+    def operation(self) -> str:
+        """What Paimon calls it in snapshots."""
+        return self.action.upper()
+
+    def changed(self, rows: int) -> ChangedRows:
+        """What it did to ``rows`` rows."""
+        return ChangedRows(deleted=rows) if self.values is None else ChangedRows(updated=rows)
 
     @property
     def bound(self) -> Bound | None:
@@ -136,7 +146,8 @@ def run(statement: Statement, commit: CommitAs) -> ResultDocument:
         part = change.part()
         rows = change.gone
         if part is not None:
-            done = commit_parts(access, commit, append=part)
+            part = replace(part, changed=statement.changed(rows))
+            done = commit_parts(access, commit, append=part, operation=statement.operation)
     return described(statement, head, done, rows, started_ms)
 
 
@@ -163,7 +174,7 @@ def _write_versions(
 ) -> tuple[Commit | None, int]:
     rows = 0
     scan = batch_scan(statement.access, where=statement.where, snapshot=head.id if head else None)
-    with open_writer(statement.access, commit, None) as writer:
+    with open_writer(statement.access, commit, None, statement.operation) as writer:
         for batch in scan.to_batches():
             writer.write(statement.versions(pa.Table.from_batches([batch])))
             rows += batch.num_rows

@@ -11,6 +11,7 @@ from table_core.errors import ArgumentError
 from table_core.schema import change as changes
 from table_core.table.catalog import open_catalog, open_table
 from table_core.table.changing import merge_into as clauses
+from table_core.table.deliveries import told
 from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits, quiet
 from table_core.table.jobs.flow import run_flow, views_of
 from table_core.table.results import CommitAs, unchanged
@@ -38,7 +39,10 @@ def run_embedded(spec: JobSpec, progress: Callable[..., None] = quiet) -> dict[s
 
 
 def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
-    """Do what ``spec`` says; rows are computed and written by ``engine``."""
+    """Do what ``spec`` says; rows are computed and written by ``engine``.
+
+    The result document also has ``commits``: what was committed, each a ``deliveries.CommitNote``.
+    """
     catalog = open_catalog(spec.warehouse, _storage_options(spec))
     commit = CommitAs(
         user=spec.commit_user,
@@ -49,7 +53,9 @@ def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
     )
     if spec.table is None:
         raise ArgumentError(f"job {spec.action} names no table", argument="table")
-    return _ACTIONS[spec.action](catalog, spec, commit, engine).to_document()
+    with told() as notes:
+        document = _ACTIONS[spec.action](catalog, spec, commit, engine).to_document()
+    return {**document, "commits": notes.to_documents()}
 
 
 def _storage_options(spec: JobSpec) -> dict[str, str]:

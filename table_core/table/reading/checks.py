@@ -59,7 +59,7 @@ def check(
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
     row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
     is a fault; ``where`` chooses the rows that are looked at.  ``unique`` holds its columns in
-    memory, ``sql`` all.
+    memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other.
 
     Raises:
         DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.
@@ -96,7 +96,7 @@ def check(
         snapshot_before=head.id if head else None,
         snapshot_after=head.id if head else None,
         seconds=(table.access.clock.now_ms() - started_ms) / 1000,
-        details={"checks": told, "failed": len(broken)},
+        details={"checks": told, "failed": len(broken), "state": head.state if head else None},
     )
 
 

@@ -97,6 +97,11 @@ class FastForward:
         )
 
     @property
+    def state(self) -> str:
+        """What main would be: the newest state of the branch."""
+        return self.branch.metadata.snapshot(self.ids[-1]).state
+
+    @property
     def is_taken(self) -> bool:
         """Whether main has all of the branch, whatever it has done since."""
         return self.ids[-1] in self.kept

@@ -83,14 +83,22 @@ def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 
 
 def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``branch``, ``force``, ``dry_run``.
+    """``branch``, ``force``, ``dry_run``; ``state``: nothing but this state of the branch.
 
     Raises:
         NotFoundError: no such branch, or it has no snapshot.
         ArgumentError: main has gone on since the branch began, and ``force`` is off; or nobody can tell
-            whether the branch follows a tag of main.
+            whether the branch follows a tag of main; or the branch is not at ``state``.
     """
     found = FastForward.of(table.access, args["branch"])
+    state = args.get("state")
+    if state is not None and found.state != state:
+        raise ArgumentError(
+            f"branch {args['branch']!r} of {table.name} is at {found.state}, not at {state}, which was "
+            "asked for: somebody has written to it since, or made it anew; check it again",
+            argument="state",
+            value=state,
+        )
     if found.is_taken:
         taken = {"snapshots": found.ids[1:], "lost": [], "tags_lost": [], "replayed": True}
         return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})

@@ -11,11 +11,12 @@ writer away.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
 
+from table_core.commit.basis import Basis
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
@@ -64,6 +65,8 @@ class WriteResult:
 
     changes: tuple[BucketChange, ...] = ()
     compactions: tuple[CompactChange, ...] = ()
+    basis: Basis = field(default_factory=Basis)
+    """What was read to make ``changes``, and must be so when they are committed."""
 
 
 def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
@@ -169,7 +172,8 @@ class TableWriter:
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
         self._factory.sync()
-        return WriteResult(changes=changes, compactions=compactions)
+        basis = Basis.joined((self._assigner.basis(), self._buckets.basis()))
+        return WriteResult(changes=changes, compactions=compactions, basis=basis)
 
     def commit(self) -> Commit:
         """Make the rows visible.  Where that fails for certain, no file is left behind.

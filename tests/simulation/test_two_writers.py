@@ -1,0 +1,103 @@
+"""Two and more writers of one bucket, with compactions beside them: commits count in their order.
+
+Every merge engine, changelog producer, with and without deletion vectors and inline compaction.  Rows are
+written and merged by the engine that ships; ``one_bucket`` folds them slowly beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from tests.simulation.one_bucket import Bucket, Kind, Row, kinds
+
+DRAW = random.Random(7)
+FIRST: list[Row] = [(k, DRAW.getrandbits(40), DRAW.getrandbits(40), 1, "+I") for k in range(400)]
+"""Enough that a few new rows do not ask for all of them to be merged anew."""
+EVERY = pytest.mark.parametrize("kind", kinds(), ids=str)
+SCHEDULES = int(os.environ.get("BUCKET_SCHEDULES", "1"))
+
+
+def ours(n: int) -> list[Row]:
+    """Rows of writer ``n``: key 0 is everybody's, one is its own, and one is older than others."""
+    return [(0, 10 * n, 100 * n, n, "+I"), (n, 7, None, None, "+I"), (5, n, 5, 3 - n, "+I")]
+
+
+def filled(kind: Kind) -> Bucket:
+    """Rows on the top level, some of them replaced higher up."""
+    bucket = Bucket(kind)
+    bucket.write(FIRST)
+    bucket.compact()
+    bucket.write([(k, DRAW.getrandbits(40), None, 1, "+I") for k in range(100)])
+    return bucket
+
+
+@EVERY
+def test_a_compaction_beside_a_write_and_its_compaction_is_dropped(kind: Kind) -> None:
+    bucket = filled(kind)
+    bucket.prepare("a", ours(1))
+    bucket.write(ours(2))
+    bucket.compact()
+    bucket.commit("a")
+    bucket.check()
+
+
+@EVERY
+def test_a_file_that_was_looked_into_may_be_compacted_away(kind: Kind) -> None:
+    bucket = filled(kind)
+    bucket.begin("c", "full")
+    bucket.prepare("a", ours(1))
+    bucket.end("c")
+    bucket.commit("a")
+    bucket.check()
+
+
+@EVERY
+def test_rows_of_the_later_commit_win_although_they_were_written_first(kind: Kind) -> None:
+    bucket = filled(kind)
+    bucket.prepare("a", ours(1))
+    bucket.prepare("b", [*ours(2), (3, 0, 0, 0, "-D")])
+    bucket.prepare("c", ours(3))
+    bucket.commit("b")
+    bucket.commit("a")
+    bucket.commit("c")
+    bucket.check()
+
+
+@EVERY
+def test_an_overwrite_beside_a_write_leaves_the_rows_of_the_write(kind: Kind) -> None:
+    bucket = filled(kind)
+    bucket.prepare("a", ours(1))
+    bucket.overwrite(FIRST[:3])
+    bucket.commit("a")
+    bucket.check()
+
+
+@EVERY
+@pytest.mark.parametrize("seed", range(SCHEDULES))
+def test_any_order_of_writes_and_compactions_is_the_order_of_commits(kind: Kind, seed: int) -> None:
+    draw, bucket = random.Random(f"{kind} {seed}"), filled(kind)
+    for step in range(14):
+        writer, compaction = draw.choice("abc"), draw.choice("xy")
+        if draw.random() < 0.3:
+            if compaction in bucket.merging:
+                bucket.end(compaction)
+            else:
+                bucket.begin(compaction, draw.choice(["full", "minor"]))
+        elif any(user.startswith(writer) for user in bucket.prepared):
+            bucket.commit(next(user for user in bucket.prepared if user.startswith(writer)))
+        else:
+            rows = [
+                (
+                    draw.randrange(6),
+                    draw.choice([None, step]),
+                    draw.choice([None, -step]),
+                    draw.choice([None, *range(5)]),
+                    draw.choice(["+I", "+I", "-D"]),
+                )
+                for _ in range(draw.randrange(1, 5))
+            ]
+            bucket.prepare(f"{writer}{step}", rows)
+    bucket.check()
