@@ -82,7 +82,7 @@ class PaimonHook(BaseHook):
     def catalog(self) -> Any:
         """The ``table_core.Catalog`` of the warehouse, opened once."""
         if self._catalog is None:
-            from table_core.table.catalog import open_catalog  # Arrow stays out of Dag parsing
+            from table_core.table.opening import open_catalog  # Arrow stays out of Dag parsing
 
             self._catalog = open_catalog(
                 self.warehouse.uri, storage_options=dict(self.warehouse.storage_options)
