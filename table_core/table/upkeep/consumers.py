@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
+from table_core.options.spark_settings import require_printable
 from table_core.table.results import unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
@@ -160,7 +161,8 @@ def next_snapshot_of(access: TableAccess, id: str) -> int | None:
 
 def set_consumer(access: TableAccess, id: str, next_snapshot: int) -> None:
     """Say that ``id`` has read everything before ``next_snapshot``."""
-    if not id or "/" in id:
+    require_printable(id, "consumer")
+    if not id.strip() or "/" in id or "\\" in id:
         raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
     path = layout.consumer_path(id, access.branch)
     access.storage.write(path, Consumer(next_snapshot).to_json())
