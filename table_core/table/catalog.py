@@ -212,16 +212,23 @@ class Catalog(CatalogUpkeep):
         return global_scan(self, name)
 
     def alter_table(
-        self, name: str, changes: Sequence[SchemaChange], commit: CommitAs | None = None
+        self,
+        name: str,
+        changes: Sequence[SchemaChange],
+        commit: CommitAs | None = None,
+        *,
+        expect: int | None = None,
     ) -> Table:
         """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.
 
-        A second call under the user and identifier of ``commit`` changes nothing.
+        A second call under the user and identifier of ``commit`` changes nothing.  With ``expect``,
+        the id of a schema, nothing is done to a table whose newest schema is another one.
 
         Raises:
             SchemaError: a change is not allowed; all problems at once.
+            CommitConflictError: the newest schema is not ``expect``.
         """
-        alter(self.table(name).access, tuple(changes), commit)
+        alter(self.table(name).access, tuple(changes), commit, expect=expect)
         return self.table(name)
 
     def rename_table(self, name: str, to: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paimon_provider._compat import Context
+    from table_core.declaration.compare import TablePlan
 
 __all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
 
@@ -35,7 +36,8 @@ class PaimonApplyOperator(BaseOperator):
     :param file: the declaration, a YAML file.
     :param paimon_conn_id: the connection with the warehouse.
     :param drift: ``apply`` creates and alters, or fails and does nothing where a part cannot be
-        done; ``fail`` fails where something differs; ``ignore`` only reports it.
+        done; ``fail`` fails where something differs, also where somebody added a column, an option or
+        a table by hand; ``ignore`` only reports it.  What a declared sync has changed is no drift.
     """
 
     template_fields: Sequence[str] = ("file",)
@@ -67,17 +69,28 @@ class PaimonApplyOperator(BaseOperator):
 
         with airflow_failures():
             catalog = PaimonHook(self.paimon_conn_id).catalog()
-            plans = applying.plan(read_whole(self.file), catalog)
-            differ = [one for one in plans if one.told or one.refused]
-            for one in differ:
-                told = "; ".join([*one.told, *(f"refused: {why}" for why in one.refused)])
-                self.log.info("%s %s: %s", one.action, one.table, told)
+            declaration = read_whole(self.file)
+            plans = applying.plan(declaration, catalog)
+            others = applying.only_there(declaration, catalog)
+            differ = [one for one in plans if one.told or one.refused or one.drift]
+            for one in plans:
+                self._tell(one)
+            for name in others:
+                self.log.info("kept %s: only the warehouse has it", name)
             if self.drift == "apply":
                 applying.apply(plans, catalog)
-            elif differ and self.drift == "fail":
-                names = [one.table for one in differ]
-                raise SchemaError(f"not as declared: {', '.join(names)}", problems=names)
-        return {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+            elif (differ or others) and self.drift == "fail":
+                told = [f"{one.table}: {why}" for one in differ for why in one.drift or one.refused]
+                told += [f"{name}: only the warehouse has it" for name in others]
+                raise SchemaError("not as declared:\n" + "\n".join(told), problems=told)
+        found = {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+        return {**found, "only_there": others} if others else found
+
+    def _tell(self, one: TablePlan) -> None:
+        told = [*one.told, *(f"refused: {why}" for why in one.refused)]
+        told += [f"kept: {what}" for what in one.kept]
+        if told:
+            self.log.info("%s %s: %s", one.action, one.table, "; ".join(told))
 
 
 class PaimonDueTablesOperator(BaseOperator):

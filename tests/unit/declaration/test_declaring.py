@@ -79,8 +79,10 @@ def told(text: str) -> list[str]:
             "flows:\n  f: {table: a.x, sql: S, after: [g]}\ntriggers:\n"
             "  t: {table: a.y, flows: [h], on: all}\n",
             [
+                "f:9:3: table 'a.x' is not declared",
+                "f:9:27: no source or flow 'g'",
                 "f:11:35: expected one of changes, append, overwrite, delete, compact, any, "
-                "found 'all'"
+                "found 'all'",
             ],
             id="choice",
         ),
@@ -154,7 +156,7 @@ def told(text: str) -> list[str]:
             "  k: {table: a.orders, reads: {o: {table: a.orders, mode: changes}},\n"
             "    sql: 'WITH x AS (SELECT * FROM o) SELECT id, _ROW_KIND FROM x'}\n"
             "  l: {table: a.orders, merge: {source: {reads: {o: a.orders}, sql: SELECT y FROM o},\n"
-            "    on: [id], when: []}}\n",
+            "    on: [id], when: [{action: matched-delete}]}}\n",
             [
                 "f:9:46: no SQL at line 1, column ",
                 "f:10:46: Column 'key' could not be resolved",
