@@ -211,6 +211,9 @@ class ObjectStorage:
         self.delete(start for start, _ in schemas)
         self.delete(start for start, _ in rest)
 
+    def refuse_links(self, path: str) -> None:
+        """There are none."""
+
     def open_input(self, path: str, size: int | None = None) -> Any:
         """A seekable file; small ones are fetched at once."""
         with self._explained(path, "read"):
