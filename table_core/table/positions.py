@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from table_core.errors import NotFoundError
 from table_core.ondisk.properties import Carried
 from table_core.position.decide import Diverged, GoOn, Start, TableNow, what_next
 from table_core.position.place import SnapshotPlace
 from table_core.position.source import TableId
 from table_core.table.committing.commit_effects import carried_as_of
 from table_core.table.committing.committer import position
-from table_core.table.reading.timeline import TableTimeline
+from table_core.table.reading.timeline import TableTimeline, find_snapshot
+from table_core.table.upkeep.consumers import position_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from table_core.position.place import Place
     from table_core.table.access import TableAccess
 
-__all__ = ["came_to", "delivered", "place_at", "positions_of", "standing", "table_id", "table_now"]
+__all__ = [
+    "came_to",
+    "place_at",
+    "positions_of",
+    "read_by",
+    "standing",
+    "table_id",
+    "table_now",
+]
 
 
 def table_id(access: TableAccess) -> TableId:
@@ -47,10 +55,10 @@ def table_now(
     at = earliest = None
     if place is not None and place.id:
         at = newest if newest is not None and newest.id == place.id else None
-        at = at or delivered(access, place.id)
+        at = at or find_snapshot(access, place.id)
         if at is None and newest is not None and newest.id > place.id:
             first = TableTimeline(access).earliest_delivered()
-            earliest = None if first is None else delivered(access, first)
+            earliest = None if first is None else find_snapshot(access, first)
     return TableNow(
         source=source or table_id(access),
         head=SnapshotPlace.of(newest),
@@ -77,18 +85,8 @@ def came_to(stored: Position | None, now: TableNow) -> SnapshotPlace | None:
 
 def place_at(access: TableAccess, id: int) -> SnapshotPlace:
     """The place after snapshot ``id``, with its mark where the snapshot is there."""
-    if id < 1:
-        return SnapshotPlace(id=0)
-    found = delivered(access, id)
-    return SnapshotPlace(id=id) if found is None else SnapshotPlace.of(found)
-
-
-def delivered(access: TableAccess, id: int) -> Snapshot | None:
-    """Snapshot ``id``, or what is kept of it for its changes; None: neither is there."""
-    try:
-        return TableTimeline(access).delivered(id)
-    except NotFoundError:
-        return None
+    found = find_snapshot(access, id) if id > 0 else None
+    return SnapshotPlace(id=max(id, 0)) if found is None else SnapshotPlace.of(found)
 
 
 def positions_of(access: TableAccess, needed: str | None = None) -> Carried:
@@ -134,5 +132,20 @@ def _has(access: TableAccess, place: Place, head: Snapshot | None) -> bool:
     """Whether the very snapshot of ``place`` is there."""
     if not isinstance(place, SnapshotPlace) or not place.id or not place.mark:
         return False
-    at = head if head is not None and head.id == place.id else delivered(access, place.id)
+    at = head if head is not None and head.id == place.id else find_snapshot(access, place.id)
     return at is not None and place.is_at(SnapshotPlace.of(at))
+
+
+def read_by(access: TableAccess, consumer: str) -> SnapshotPlace | None:
+    """Up to where a consumer has read; None if there is no such consumer.
+
+    Raises:
+        PositionDivergedError: the table is not what it has read.
+    """
+    stored = position_of(access, consumer)
+    if stored is None:
+        return None
+    assert isinstance(stored.place, SnapshotPlace)
+    if not stored.place.mark:  # nobody kept what would tell
+        return stored.place
+    return came_to(stored, table_now(access, stored.place))

@@ -83,7 +83,7 @@ class PaimonHook(BaseHook):
     def catalog(self) -> Any:
         """The ``table_core.Catalog`` of the warehouse, opened once."""
         if self._catalog is None:
-            from table_core.table.catalog import open_catalog  # Arrow stays out of Dag parsing
+            from table_core.table.opening import open_catalog  # Arrow stays out of Dag parsing
 
             self._catalog = open_catalog(
                 self.warehouse.uri, storage_options=dict(self.warehouse.storage_options)
@@ -174,7 +174,7 @@ class PaimonHook(BaseHook):
         """The spec of the next verb of this task run."""
         from table_core.table.jobs.job_spec import JobSpec
 
-        self._in_arguments = tuple(looking_secret(args))
+        self.hide(args)
         return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
@@ -190,6 +190,10 @@ class PaimonHook(BaseHook):
         from paimon_provider.launchers.standalone import StandaloneLauncher
 
         return StandaloneLauncher(self.warehouse.spark.with_conf(spark_conf or {}))
+
+    def hide(self, args: Mapping[str, Any]) -> None:
+        """Let no secret of ``args``, of a job that was begun before, be told from now on."""
+        self._in_arguments = tuple(looking_secret(args))
 
     def _redaction(self) -> Redaction:
         """Without the secrets of the connection, and of the job that was asked for last."""

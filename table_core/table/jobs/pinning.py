@@ -19,7 +19,8 @@ from table_core.position.kept import Kept
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
 from table_core.position.source import TableId
-from table_core.table.positions import came_to, delivered, positions_of, standing, table_now
+from table_core.table.positions import came_to, positions_of, standing, table_now
+from table_core.table.reading.timeline import find_snapshot
 from table_core.table.upkeep.consumers import delete_consumer, next_snapshot_of, set_consumer
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ class _Source:
         """Refuse to pass over rows that an overwrite has brought: no change tells of them."""
         access = self.table.access
         for id in range(after + 1, to + 1):
-            found = delivered(access, id)
+            found = find_snapshot(access, id)
             if found is None or found.commit_kind is not CommitKind.OVERWRITE:
                 continue
             if found.operation in _TAKES_AWAY or not any(
@@ -349,7 +350,7 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     elif (stored := pinned.kept.find(reader, here, key)) is not None:
         assert isinstance(stored.place, SnapshotPlace)
         place = stored.place
-        found = delivered(access, place.id) if place.id else None
+        found = find_snapshot(access, place.id) if place.id else None
         if place.id and (found is None or not place.is_at(SnapshotPlace.of(found))):
             raise PositionDivergedError(
                 f"the rows that wait in {table.name} are those of {place}, and it is gone: the "
