@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -61,7 +62,8 @@ def check(
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
     row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
     is a fault; ``where`` chooses the rows that are looked at.  ``unique`` holds its columns in
-    memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other.
+    memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other, ``details["rows"]`` how many
+    rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
 
     As in SQL, NULL breaks neither ``range`` nor ``unique``: forbid it with ``not_null``.  NaN breaks
     any ``range``.  Bounds are compared exactly, see ``check_bounds``.
@@ -74,7 +76,7 @@ def check(
     rules = sound_rules(rules, against=against is not None)
     head = table.latest_snapshot()
     snapshot = head.id if head else None
-    found = _by_batch(table, rules, snapshot)
+    found, count = _by_batch(table, rules, snapshot)
     if "sql" in rules:
         found.append(_by_query(table, rules, query, snapshot))
     if against is not None and "change" in rules:
@@ -96,11 +98,18 @@ def check(
         snapshot_before=head.id if head else None,
         snapshot_after=head.id if head else None,
         seconds=(table.access.clock.now_ms() - started_ms) / 1000,
-        details={"checks": told, "failed": len(broken), "state": head.state if head else None},
+        details={
+            "checks": told,
+            "failed": len(broken),
+            "rows": count,
+            "state": head.state if head else None,
+        },
     )
 
 
-def _by_batch(table: Table, rules: Mapping[str, Any], snapshot: int | None) -> list[_Finding]:
+def _by_batch(
+    table: Table, rules: Mapping[str, Any], snapshot: int | None
+) -> tuple[list[_Finding], int]:
     not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null", ())}
     ranges = {name: _Finding(f"range {name}") for name in rules.get("range", {})}
     bounds = {name: Bounds(name, *ends) for name, ends in rules.get("range", {}).items()}
@@ -108,16 +117,17 @@ def _by_batch(table: Table, rules: Mapping[str, Any], snapshot: int | None) -> l
     columns = list(dict.fromkeys([*not_null, *ranges, *unique])) or None
     keys: list[pa.Table] = []
     count = 0
-    if snapshot is not None:
-        scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
-        for batch in scan.to_batches():
-            count += batch.num_rows
-            for name, finding in not_null.items():
-                finding.add(batch.filter(pc.is_null(batch.column(name))))
-            for name, finding in ranges.items():
-                finding.add(batch.filter(bounds[name].outside(batch.column(name))))
-            if unique:
-                keys.append(pa.Table.from_batches([batch]).select(list(unique)))
+    scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
+    rows = () if snapshot is None else scan.to_batches()
+    none = pa.RecordBatch.from_pylist([], schema=scan.schema)
+    for batch in chain([none], rows):  # a rule on a column that is not there is told without rows
+        count += batch.num_rows
+        for name, finding in not_null.items():
+            finding.add(batch.filter(pc.is_null(batch.column(name))))
+        for name, finding in ranges.items():
+            finding.add(batch.filter(bounds[name].outside(batch.column(name))))
+        if unique:
+            keys.append(pa.Table.from_batches([batch]).select(list(unique)))
     found = [*not_null.values(), *ranges.values()]
     if unique:
         found.append(_twice(unique, keys))
@@ -127,7 +137,7 @@ def _by_batch(table: Table, rules: Mapping[str, Any], snapshot: int | None) -> l
         wrong = (low is not None and count < low) or (high is not None and count > high)
         finding.failed_rows = max(count, 1) if wrong else 0
         found.append(finding)
-    return found
+    return found, count
 
 
 def _twice(unique: Sequence[str], keys: list[pa.Table]) -> _Finding:
