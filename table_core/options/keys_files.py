@@ -88,7 +88,7 @@ DATA_FILE_THIN_MODE: Final[Option[bool]] = Option(
 )
 DATA_FILE_PATH_DIRECTORY: Final[Option[str | None]] = Option(
     "data-file.path-directory",
-    parse.text,
+    parse.folder,
     None,
     "extra directory above partitions; immutable",
     immutable=True,

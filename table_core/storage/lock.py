@@ -174,6 +174,10 @@ class LockedStorage:
         """As the store within."""
         self.inner.move(source, target)
 
+    def refuse_links(self, path: str) -> None:
+        """As the store within."""
+        self.inner.refuse_links(path)
+
     def open_input(self, path: str, size: int | None = None) -> Any:
         """As the store within."""
         return self.inner.open_input(path, size)

@@ -203,6 +203,9 @@ class ObjectStorage:
                 self.fs.cp_file(self._at(start), self._at(end))
         self.delete(start for start, _ in pairs)
 
+    def refuse_links(self, path: str) -> None:
+        """There are none."""
+
     def open_input(self, path: str, size: int | None = None) -> Any:
         """A seekable file; small ones are fetched at once."""
         with self._explained(path, "read"):

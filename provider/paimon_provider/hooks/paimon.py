@@ -158,7 +158,7 @@ class PaimonHook(BaseHook):
         """The spec of the next verb of this task run."""
         from table_core.table.jobs.job_spec import JobSpec
 
-        self._in_arguments = tuple(looking_secret(args))
+        self.hide(args)
         return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
@@ -174,6 +174,10 @@ class PaimonHook(BaseHook):
         from paimon_provider.launchers.standalone import StandaloneLauncher
 
         return StandaloneLauncher(self.warehouse.spark.with_conf(spark_conf or {}))
+
+    def hide(self, args: Mapping[str, Any]) -> None:
+        """Let no secret of ``args``, of a job that was begun before, be told from now on."""
+        self._in_arguments = tuple(looking_secret(args))
 
     def _redaction(self) -> Redaction:
         """Without the secrets of the connection, and of the job that was asked for last."""

@@ -157,6 +157,7 @@ class PaimonTableOperator(BaseOperator):
             self.spark_ui = web_address(
                 event.get("ui")
             )  # Airflow stores buttons anew when the task ends
+            self.hook.hide(self.arguments())
             with self.hook.no_secret_told():
                 result = jobs.result(event)
             self._announce(context, result, user)

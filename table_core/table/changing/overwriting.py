@@ -164,6 +164,12 @@ def overwrite_selection(
             argument="overwrite",
             value=overwrite,
         )
+    if not overwrite:
+        raise ArgumentError(
+            "overwrite={} names no partition; name one by its columns, or say 'table' for all rows",
+            argument="overwrite",
+            value={},
+        )
     return Selection.static(partition_matcher(access, [overwrite]))
 
 
