@@ -15,6 +15,7 @@ from table_core.spark.failures import translated
 from table_core.spark.session import parallelism, started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared
+from table_core.table.changing.key_changes import as_they_are
 from table_core.table.changing.overwriting import commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
@@ -107,7 +108,7 @@ def _write_versions(
                         counted[0] += rows.num_rows
                         yield statement.versions(rows)
 
-            result = prepared(access, versions(), bucket=bucket)
+            result = prepared(as_they_are(access), versions(), bucket=bucket)
             yield packed((result, counted[0]))
 
     session = started(spark)
@@ -133,7 +134,7 @@ def _rewrite(
         return None, 0
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
-        change = RowChanges(access, head)
+        change = RowChanges(as_they_are(access), head)
         with undone_by(change.abort):
             statement.apply(change, [split for _, mine in group for split in mine])
         yield packed(change.prepared())

@@ -153,7 +153,7 @@ def overwrite_selection(
     if overwrite is None:
         return None
     if overwrite == "table":
-        return Selection.table(postponed=access.schema.bucket == -2)
+        return Selection.table()
     if overwrite == "partitions":
         if not access.schema.partition_keys:
             return Selection.table()
@@ -163,6 +163,12 @@ def overwrite_selection(
             f"overwrite={overwrite!r}: use None, 'partitions', 'table' or {{'column': value}}",
             argument="overwrite",
             value=overwrite,
+        )
+    if not overwrite:
+        raise ArgumentError(
+            "overwrite={} names no partition; name one by its columns, or say 'table' for all rows",
+            argument="overwrite",
+            value={},
         )
     return Selection.static(partition_matcher(access, [overwrite]))
 

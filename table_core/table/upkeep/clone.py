@@ -144,6 +144,7 @@ def _cloned(
         for _ in share(work, list(plan.files.items()), lambda file: file[1]):
             pass
         for id in plan.schemas:
+            access.storage.refuse_links(layout.schema_path(id, access.branch))
             body = access.storage.read(layout.schema_path(id, access.branch))
             if id == plan.schemas[0]:
                 body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
@@ -260,6 +261,8 @@ def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, i
 
 
 def _copy(source: Storage, target: Storage, path: str) -> None:
+    source.refuse_links(path)  # a copy has the rights of who copies
+    target.refuse_links(path)
     with source.open_input(path) as given:
         with contextlib.suppress(NotFoundError), target.open_input(path) as there:
             if there.size() == given.size():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
+from table_core.options.spark_settings import require_printable
 from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
@@ -204,7 +205,8 @@ def set_consumer(
     ``read`` is where that ends, in the table of that ``birth``: what tells it from others of its number is
     kept beside it, in a member that Paimon does not look at.
     """
-    if not id or "/" in id:
+    require_printable(id, "consumer")
+    if not id.strip() or "/" in id or "\\" in id:
         raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
     path = layout.consumer_path(id, access.branch)
     extra: dict[str, object] = {}
