@@ -17,7 +17,6 @@ from table_core.cdc.envelope import bad_line
 from table_core.cdc.evolution import evolved, schema_changes
 from table_core.cdc.infer import table_fields
 from table_core.cdc.rows import Target, event_batch, typed
-from table_core.cdc.truncates import chosen, first_truncate, last_truncates
 from table_core.cdc.unsent import with_earlier_values
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.kinds import with_nullability
@@ -39,7 +38,7 @@ from table_core.table.cdc.settings import NewTable
 from table_core.table.cdc.target import keeps_before
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.changes import Changes
@@ -82,58 +81,38 @@ class TableFeed:
     counts: dict[str, int] = field(default_factory=dict)
 
     def apply(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
-        """Apply what the table does not have yet.
+        """Apply rows; nothing is touched where one does not convert.
 
         Raises:
             DataError: a value does not fit its column.
             EventError: an event lacks what is needed.
         """
-        target = self.target
-        fresh = [
-            with_metadata(part, self.settings.metadata, self.settings.metadata_prefix)
+        changes = [
+            with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
-            if (part := chosen(one, ~target.covered(batch, one.lines))) is not None
         ]
-        target.seen += sum(len(one.ops) for one in fresh)
-        self._note_sources(fresh)
-        self._refuse_truncate(fresh)
-        emptied = last_truncates(fresh)
-        left = [
-            part
-            for one in fresh
-            if (part := chosen(one, one.lines > emptied.get(one.table, -1))) is not None
-        ]
-        if left or (emptied and target.table is not None):
-            self._apply_rows(batch, left, emptied)
-        for one in fresh:
-            target.note_time(one.event_time_ms)
-        if target.waiting >= self.settings.commit_rows and batch.may_commit:
-            target.reached = batch.position
-            target.flush(complete=False)
-
-    def _note_sources(self, changes: Sequence[Changes]) -> None:
-        """Remember, with the next commit, which source tables feed this one."""
-        new = {one.table for one in changes} - self.sources
-        self.sources |= new
-        if new:
-            names = sorted([s.database, s.name] for s in self.sources)
-            self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
-
-    def _apply_rows(
-        self, batch: SourceBatch, changes: Sequence[Changes], emptied: Mapping[SourceTable, int]
-    ) -> None:
+        self._note_sources(changes)
         if self.target.table is None:
             self._create(batch, changes)
         table = self._follow(changes)
         rows = self._converted(batch, changes)
-        if emptied and self.settings.on_truncate == "apply":
-            self._empty(emptied)
         table = self.target.table or table
         fill_pending(self.target, table, self.settings)
         if table.primary_key or not _retracts(rows):
             self.target.write(rows)
         else:
             remove_rows(self.target, rows, _compared(rows, changes))
+
+    def _note_sources(self, changes: Sequence[Changes]) -> None:
+        """Remember, with the next commit, which source tables feed this one."""
+        new = {one.table for one in changes} - self.sources
+        self.sources |= new
+        if new:
+            self._tell_sources()
+
+    def _tell_sources(self) -> None:
+        names = sorted([s.database, s.name] for s in self.sources)
+        self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
 
     # --------------------------------------------------------------------------------- schema
     def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
@@ -309,23 +288,26 @@ class TableFeed:
             rows = rows.append_column(column.name, values)
         return rows
 
-    # -------------------------------------------------------------------------------- truncate
-    def _refuse_truncate(self, changes: Sequence[Changes]) -> None:
-        number = first_truncate(changes)
-        if number is None or self.settings.on_truncate != "fail":
+    # ------------------------------------------------------------------------------ statements
+    def empty(self, table: SourceTable) -> None:
+        """The source table was emptied: take out what it gave."""
+        if self.target.table is None or (self.sources and table not in self.sources):
             return
-        place = next(one.place for one in changes if number in one.lines)
-        why = (
-            f"the source table was truncated; say what {self.target.name} is to do with "
-            "on_truncate='ignore' or 'apply'"
-        )
-        raise bad_line(place(number), why)
+        from table_core.table.cdc.truncate import empty_source
 
-    def _empty(self, emptied: Iterable[SourceTable]) -> None:
-        """Take out what was there of source tables: all of it, or what they gave."""
-        from table_core.table.cdc.truncate import empty_sources
+        self.count("truncates", 1)
+        empty_source(self, table, "truncated", "on_truncate='ignore'")
 
-        empty_sources(self, emptied)
+    def leave(self, table: SourceTable) -> None:
+        """The source table is gone, and others feed this one too: take out what it gave."""
+        if table not in self.sources:
+            return
+        from table_core.table.cdc.truncate import empty_source
+
+        self.count("drops", 1)
+        empty_source(self, table, "dropped", "on_drop='ignore'")
+        self.sources.discard(table)
+        self._tell_sources()
 
     def takes(self, table: SourceTable) -> bool:
         """Whether the source table feeds this one."""

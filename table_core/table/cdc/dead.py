@@ -37,12 +37,18 @@ class DeadLetters:
     waiting: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
 
-    def put(self, error: TableError, event: bytes | str, source_table: str | None = None) -> None:
-        """Keep one event and why it is here."""
+    def put(
+        self,
+        error: TableError,
+        place: str,
+        event: bytes | str,
+        source_table: str | None = None,
+    ) -> None:
+        """Keep one event, where it stands and why it is here."""
         if self.muted:
             return
-        facts, message = error.facts, str(error)
-        place, _, reason = message.partition(": ")
+        facts = error.facts
+        reason = str(error).removeprefix(f"{place}: ")
         text = event.decode(errors="replace") if isinstance(event, bytes) else event
         column, value = facts.get("column"), facts.get("value")
         self.count += 1

@@ -71,21 +71,28 @@ class LineDecoder:
     """Whether rows without a table are of the one that their topic names."""
     told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
+        default_factory=lambda: [(-1, {})]
+    )
+    """What was known behind which line of the newest window."""
     _decoder: DebeziumDecoder | None = None
 
     def decode(self, window: Window) -> tuple[list[Changes], list[TableNews]]:
         """The changes of a window and the schema changes in it."""
+        self.marks = [(-1, dict(self.told))]
         news = news_in(window, self.settings)
         cuts = [one for one in news if not one.in_snapshot]
         for one in news:
             if one.in_snapshot:
                 self._learn(one)
+        self.marks.append((0, dict(self.told)))
         changes: list[Changes] = []
         first = 0
         for one in cuts:
             changes += self._part(window, first, one.number)
             first = one.number
             self._learn(one)
+            self.marks.append((first, dict(self.told)))
         changes += self._part(window, first, len(window.lines))
         return changes, news
 
@@ -97,12 +104,22 @@ class LineDecoder:
     def again(self) -> LineDecoder:
         """One that reads the same lines once more and keeps no bad ones: they were told before."""
         dead = self.dead and self.dead.silent()
-        return replace(self, dead=dead, told={}, keys={}, _decoder=None)
+        return replace(self, dead=dead, told={}, keys={}, marks=[(-1, {})], _decoder=None)
 
-    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
-        """What a later run has to know to read events without schema of ``tables``."""
-        known = {t: self.told[t] for t in tables if t in self.told}
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
+        """What a later run has to know to read events without schema of ``tables``.
+
+        ``number``: of the line of the newest window where it begins; None: behind the window.
+        """
+        told: Mapping[SourceTable, Mapping[str, Declared]] = self.told
+        if number is not None:
+            told = [known for mark, known in self.marks if mark < number][-1]
+        known = {t: told[t] for t in tables if t in told}
         return told_text(known) if known else None
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """Tables that are known and feed none yet."""
+        return sorted(self.told.keys() - set(fed))
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
@@ -120,10 +137,11 @@ class LineDecoder:
                 number = error.facts.get("row")
                 if self.dead is None or not isinstance(number, int) or number in without:
                     raise
-                self.dead.put(error, window.lines[number].as_py())
+                self.dead.put(error, window.place(number).text, window.text_of(number))
                 without.add(number)
                 continue
             self.told = dict(settled(self.told, found))
+            self.marks.append((first, dict(self.told)))
             return [self._with_told(one) for one in found]
 
     def _decoded(self, lines: EventLines) -> list[Changes]:
@@ -186,9 +204,13 @@ class LineReader(ABC):
         again = replace(self, decoder=self.decoder.again(), poll=None)
         return again.batches(self.parse(None), until)
 
-    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
         """See ``LineDecoder``."""
-        return self.decoder.remembered(tables)
+        return self.decoder.remembered(tables, number)
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """See ``LineDecoder``."""
+        return self.decoder.unfed(fed)
 
     def recall(self, text: str | None) -> None:
         """See ``LineDecoder``."""
@@ -216,6 +238,7 @@ class LineReader(ABC):
             news=news,
             key_of=partial(self.decoder.key_of, window),
             old_key=window.old_key,
+            place=window.place,
             text_of=window.text_of,
         )
 
@@ -223,4 +246,5 @@ class LineReader(ABC):
         """What another decoder made of a window, and learned."""
         assert decoded.after is not None
         self.decoder.told, self.decoder.keys = dict(decoded.after.told), dict(decoded.after.keys)
+        self.decoder.marks = decoded.marks
         return decoded.changes, decoded.news
