@@ -29,6 +29,7 @@ __all__ = [
     "NotFoundError",
     "OptionError",
     "OutcomeUnknownError",
+    "PositionDivergedError",
     "PredicateError",
     "SchemaError",
     "StorageUnavailableError",
@@ -96,6 +97,16 @@ class GaveUpError(TableError):
 
 class OutcomeUnknownError(TableError):
     """Nobody can say whether the write landed.  Facts: ``user``, ``id``, ``floor``."""
+
+    kind = ErrorKind.UNKNOWN_OUTCOME
+
+
+class PositionDivergedError(OutcomeUnknownError, TableError):
+    """A source is not the one, or not as, that a reader has read; nothing was read or skipped.
+
+    Facts: ``reader``, ``source``, ``reason`` (``made-anew``, ``rolled-back``, ``went-back``, ``expired``,
+    ``changed``, ``unclear``, ``another-reader``), ``stored``, ``found``, ``ways_out``.
+    """
 
     kind = ErrorKind.UNKNOWN_OUTCOME
 

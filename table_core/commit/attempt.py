@@ -219,7 +219,9 @@ def _strict(
     safe, head = attempt.request.limits.last_safe_snapshot, attempt.state.head
     if safe is None or head is None or head.id <= safe:
         return []
-    touched = yield fx.ReadTouched(after=safe, to=head.id, user=attempt.request.user)
+    request = attempt.request
+    own = "" if request.fresh_user else request.user  # a mere name may be that of other writers
+    touched = yield fx.ReadTouched(after=safe, to=head.id, user=own)
     assert isinstance(touched, tuple)
     return since_safe(touched, frozenset(e.partition for e in delta), kind=kind)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.asked import ASKED_PROPERTY
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import (
     COMMITS_PROPERTY,
@@ -72,6 +73,8 @@ def next_snapshot(
         properties[COMMITS_PROPERTY] = with_commit(
             properties, request.user, request.identifier, growing=request.growing
         )
+    if request.asked is not None:
+        properties[ASKED_PROPERTY] = request.asked
     if first_part:
         properties |= dict(request.properties)
     return Snapshot(

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from table_core.commit import effects as fx
+from table_core.commit.asked import ASKED_PROPERTY, differences
 from table_core.commit.attempt import Attempt
 from table_core.commit.outcome import Landed, Outcome
 from table_core.commit.readback import verify
-from table_core.errors import OutcomeUnknownError
+from table_core.errors import ArgumentError, OutcomeUnknownError
 from table_core.ondisk.properties import has_landed
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from table_core.commit.readback import Seen
     from table_core.commit.request import CommitRequest
     from table_core.errors import TableError
+    from table_core.ondisk.snapshot import Snapshot
 
 __all__ = ["Run", "check_floor", "find", "read_floor", "unchanged"]
 
@@ -69,6 +71,29 @@ class Run:
             self.compact = landed
         else:
             self.append = landed
+
+    def refuse_another(self, snapshot: Snapshot) -> None:
+        """Require that ``snapshot`` was asked for as this commit is, where both say how.
+
+        Raises:
+            ArgumentError: the identifier stands for something else.
+        """
+        request = self.request
+        stored = (snapshot.properties or {}).get(ASKED_PROPERTY)
+        if stored is None or request.asked is None:
+            return
+        differs = differences(stored, request.asked)
+        if differs:
+            raise ArgumentError(
+                f"{request.table}: commit {request.identifier} of {request.user!r} has landed in "
+                f"snapshot {snapshot.id}, and what is asked for now differs in {', '.join(differs)}. "
+                "Nothing was done: give another call another identifier, or ask for the same again",
+                argument="commit",
+                value=request.identifier,
+                user=request.user,
+                snapshot=snapshot.id,
+                differs=differs,
+            )
 
     def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
         """The error that says that nobody can tell."""
@@ -124,6 +149,7 @@ def _search(run: Run, head: fx.Head | None) -> Steps[None]:
         result = reply
     run.searched_to = max(newest, run.searched_to or 0)
     for snapshot in result.found:  # newest first
+        run.refuse_another(snapshot)
         proved = run.half(snapshot.commit_kind)
         if proved is None:
             yield from check_floor(run, snapshot.id)

@@ -133,14 +133,16 @@ class CommitRequest:
     user: str
     identifier: int
     fresh_user: bool
-    """``user`` was drawn for this commit alone, so no earlier process can have made it and history
-    need not be searched."""
+    """Nobody can ask for this commit again: ``user`` was drawn for it alone, or is a mere name.  So no
+    earlier process can have made it, and history need not be searched."""
     append: CommitPart | None = None
     compact: CommitPart | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     """For the first snapshot that this commit makes."""
     expect: Mapping[str, str | None] = field(default_factory=dict)
     """Property to the value (None: absent) that the head must have at each attempt."""
+    asked: str | None = None
+    """What the identifier stands for (``asked.asked``); None: nobody says."""
     watermark: int | None = None
     operation: str | None = None
     writer_version: str

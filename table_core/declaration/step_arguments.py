@@ -42,6 +42,7 @@ OF_AIRFLOW: Final[Mapping[str, Shape]] = {
     "trigger_rule": Text(),
 }
 """Of every task."""
+_PARAMETERS: Final = {"parameters": MapOf(item=AnyValue(), about="Values of $name in the SQL.")}
 _ACTIONS: Final[Mapping[str, tuple[Mapping[str, Shape], Sequence[str]]]] = {
     "analyze": ({"columns": _TEXTS, "dry_run": _DRY}, ()),
     "compact": (
@@ -93,9 +94,9 @@ _ACTIONS: Final[Mapping[str, tuple[Mapping[str, Shape], Sequence[str]]]] = {
         },
         (),
     ),
-    "sql": ({}, ()),
+    "sql": (_PARAMETERS, ()),
     "rows_uri": ({}, ()),
-    "merge": ({}, ()),
+    "merge": (_PARAMETERS, ()),
 }
 """By action of ``run`` and by other verb: its arguments, and those that it cannot do without."""
 STEP_ARGUMENTS: Final[Mapping[str, Record]] = {

@@ -13,6 +13,7 @@ from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, u
 from table_core.table.changing.append_vectors import AppendVectors
 from table_core.table.committing.committer import find_commit
 from table_core.table.compacting.compact import (
+    asking,
     choose,
     clustering_of,
     commit_compaction,
@@ -89,6 +90,7 @@ def compact(  # noqa: PLR0913 - as the verb on a table
         rows=rows,
         everything=clustering is not None,
     )
+    commit = asking(commit, access, strategy, partitions, where, order_by)
     changes: Sequence[CompactChange] = ()
     if choice.buckets and find_commit(access, commit) is None:
         session = started(spark)

@@ -9,6 +9,7 @@ from table_core.spark.failures import translated
 from table_core.spark.merging import merge_into
 from table_core.spark.reading import view_frame
 from table_core.spark.rescaling import rescale
+from table_core.spark.sql_text import SUBSTITUTE, query_of
 from table_core.spark.statements import delete, update
 from table_core.spark.tasks import each
 from table_core.spark.topics import records_by
@@ -58,19 +59,24 @@ class SparkEngine:
         """The session, or what starts it if it was not."""
         return (lambda: self.session) if callable(self._session) else self._session
 
-    def query(self, sql: str, views: Mapping[str, View]) -> DataFrame:
-        """Rows of ``sql`` over ``views``, nothing computed yet.
+    def query(
+        self, sql: str, views: Mapping[str, View], parameters: Mapping[str, Any] | None = None
+    ) -> DataFrame:
+        """Rows of ``sql`` over ``views``, nothing computed yet; ``parameters`` are its ``$name``.
 
         Raises:
-            ArgumentError: Spark refuses the SQL; its message says where.
+            ArgumentError: it is no query over ``views`` alone, or Spark refuses it; its message says
+                where.
         """
+        text, given = query_of(sql, views, parameters)
         session = self.session
         self.progress("query", views=sorted(views))
         with translated():
             for name, view in views.items():
                 frame = view_frame(session, view)
-                frame.createOrReplaceTempView(name)
-            found = session.sql(sql)
+                frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
+            session.conf.set(SUBSTITUTE, "false")
+            found = session.sql(text, given) if given else session.sql(text)
             _ = found.schema  # over Connect a query is analysed only when its schema is asked for
         return found
 

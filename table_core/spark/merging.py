@@ -81,6 +81,7 @@ def merge_into(
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     clauses.refuse_clauses(access, when)
     columns = clauses.columns_of(access, on)
+    commit = clauses.asking(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()
     if done is None:
         session = started(spark)

@@ -74,7 +74,7 @@ def update(
 def _run(
     spark: SparkSession | Callable[[], SparkSession], statement: Statement, commit: CommitAs
 ) -> ResultDocument:
-    access = statement.access
+    access, commit = statement.access, statement.asking(commit)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     done, rows = find_commit(access, commit), 0
     if done is None and head is not None:

@@ -86,7 +86,8 @@ def write(
             argument="mode",
             value=mode,
         )
-    commit = commit or CommitAs()
+    overwrite = _MODES[mode] if isinstance(mode, str) else mode
+    commit = (commit or CommitAs()).asking("write", table.access.branch, overwrite=overwrite)
     if mode in ("error", "ignore"):
         landed = find_commit(table.access, commit)
         if landed is not None:
@@ -100,7 +101,7 @@ def write(
             )
     if merge_schema:
         table = Table(widened(table.access, fields_of(typed(df.schema))))
-    return write_frame(df, table, commit, _MODES[mode] if isinstance(mode, str) else mode)
+    return write_frame(df, table, commit, overwrite)
 
 
 def write_frame(
@@ -110,6 +111,7 @@ def write_frame(
     access = table.access
     refuse_unwritable(access, adds_only=True)
     overwrite_selection(access, overwrite, ())
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
     found = find_commit(access, commit)
     if found is not None:
         return found

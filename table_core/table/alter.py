@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from table_core.errors import GaveUpError
+from table_core.commit.asked import differences
+from table_core.errors import ArgumentError, GaveUpError
 from table_core.ondisk import layout
 from table_core.schema.document import schema_to_json
 from table_core.schema.evolve import evolve
@@ -21,6 +22,8 @@ __all__ = ["alter"]
 _ATTEMPTS_MAX: Final = 20
 _COMMIT: Final = "tc.commit"
 """Member of a schema document that names the commit it came by; others ignore it."""
+_ASKED: Final = "tc.asked"
+"""What was asked for then (``commit.asked``)."""
 
 
 def alter(
@@ -28,19 +31,20 @@ def alter(
 ) -> TableSchema:
     """Apply ``changes`` to the newest schema; the schema that holds them.
 
-    With a user, the schema names who made it, so that a second call under that name finds it and
-    changes nothing.
+    With a user and an identifier, the schema names who made it and what was asked, so that the same
+    call under that name finds it and changes nothing.
 
     Raises:
+        ArgumentError: something else was asked for under that name.
         SchemaError: a change is not allowed; nothing was changed.
         GaveUpError: other writers kept changing the schema.
     """
     metadata = access.metadata
-    name = None if commit is None or commit.user is None else _name(commit)
-    if name is not None:
-        for id in reversed(metadata.schema_ids()):
-            if metadata.schema(id).extra.get(_COMMIT) == name:
-                return metadata.latest_schema()
+    named = None if commit is None or not commit.is_named else commit
+    if named is not None:
+        named = named.asking("alter-table", access.branch, changes=changes)
+        if _has_landed(access, named):
+            return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):
         newest = metadata.latest_schema()
         evolved = evolve(
@@ -50,8 +54,8 @@ def alter(
             now_ms=access.clock.now_ms(),
         )
         if evolved != newest:
-            extra = {k: v for k, v in evolved.extra.items() if k != _COMMIT}
-            evolved = replace(evolved, extra=extra if name is None else {**extra, _COMMIT: name})
+            extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
+            evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
         path = layout.schema_path(evolved.id, access.branch)
         if evolved == newest or access.storage.create(path, schema_to_json(evolved)):
             return evolved
@@ -62,5 +66,36 @@ def alter(
     )
 
 
+def _has_landed(access: TableAccess, commit: CommitAs) -> bool:
+    """Whether a schema came by ``commit``.
+
+    Raises:
+        ArgumentError: it did, and something else was asked for.
+    """
+    for id in reversed(access.metadata.schema_ids()):
+        extra, name = access.metadata.schema(id).extra, _name(commit)
+        if extra.get(_COMMIT) != name:
+            continue
+        stored = extra.get(_ASKED)
+        differs = differences(str(stored), commit.asked or "") if stored else ()
+        if differs:
+            raise ArgumentError(
+                f"{access.name}: commit {name} has landed in schema {id}, and what is asked for now "
+                f"differs in {', '.join(differs)}. Nothing was done: give another call another "
+                "identifier, or ask for the same again",
+                argument="commit",
+                value=commit.identifier,
+                user=commit.user,
+                schema=id,
+                differs=differs,
+            )
+        return True
+    return False
+
+
+def _told(commit: CommitAs) -> dict[str, str]:
+    return {_COMMIT: _name(commit), **({_ASKED: commit.asked} if commit.asked else {})}
+
+
 def _name(commit: CommitAs) -> str:
-    return f"{commit.user}:{commit.identifier or 0}"
+    return f"{commit.user}:{commit.identifier}"

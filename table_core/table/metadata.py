@@ -22,6 +22,7 @@ from table_core.ondisk.hints import decode_hint
 from table_core.ondisk.manifest import decode_file_columns, decode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list
 from table_core.ondisk.snapshot import FIRST_ID, Snapshot
+from table_core.position.source import birth_of
 from table_core.schema.document import schema_from_json
 from table_core.storage.paths import is_local
 
@@ -42,6 +43,7 @@ __all__ = ["Metadata"]
 Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
 """Which entries are wanted, by their heads."""
 
+_FIRST_SCHEMA: Final = 0
 _ASKED_MAX: Final = 10_000
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
@@ -131,6 +133,28 @@ class Metadata:
         if not ids:
             raise NotFoundError(f"no table at {self.storage.uri}", name=self.storage.uri)
         return self.schema(ids[-1])
+
+    def birth(self) -> str:
+        """What tells the table that is here now from others: see ``position.source.birth_of``.
+
+        Asked anew each time, by one request: a handle may outlive its table.
+
+        Raises:
+            NotFoundError: there is no table here.
+        """
+        id = _FIRST_SCHEMA
+        try:
+            body = self.storage.read(layout.schema_path(id, self.branch))
+        except NotFoundError:
+            ids = self.schema_ids()
+            if not ids:
+                raise NotFoundError(
+                    f"no table at {self.storage.uri}", name=self.storage.uri
+                ) from None
+            id = ids[0]
+            body = self.storage.read(layout.schema_path(id, self.branch))
+        schema = schema_from_json(body, path=layout.schema_path(id, self.branch))
+        return birth_of(body, schema.time_millis)
 
     # ----------------------------------------------------------------------------- snapshots
     def snapshot_ids(self) -> list[int]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from table_core.commit.asked import asked
+from table_core.errors import ArgumentError
+from table_core.ondisk.layout import MAIN
+from table_core.ondisk.snapshot import BATCH_IDENTIFIER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,13 +23,18 @@ __all__ = ["Commit", "CommitAs", "ResultDocument", "unchanged"]
 class CommitAs:
     """Who commits, and what goes along with the commit.
 
-    A call with a (user, identifier) that has landed is a no-op that returns the first result.
+    With a user *and* an identifier, a call is a no-op that returns the first result if it has landed
+    and the same was asked; if something else was asked, it is an error that says what differs.
+
+    Raises:
+        ArgumentError: an identifier without a user, or one that is no 64-bit number of one's own.
     """
 
     user: str | None = None
-    """Stable across retries of one logical write; None is a random user."""
+    """None is a random user.  Without an identifier it is a name for the history, and no more."""
     identifier: int | None = None
-    """None is Paimon's batch identifier without a user, and 0 with one."""
+    """The number of one logical write of ``user``, stable across its retries.  None: that of Paimon's
+    batch writers, under which nothing is ever taken for a replay."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Kept in the snapshot; names that begin with ``tc.`` are carried forward by later commits."""
     watermark: int | None = None
@@ -34,6 +44,49 @@ class CommitAs:
     growing: bool = False
     """Identifiers of ``user`` only grow, as those of a stream: one at or below the newest that landed
     is a no-op, and a commit without rows makes a snapshot too (``snapshot.ignore-empty-commit``)."""
+    asked: str | None = None
+    """What the identifier stands for.  The verbs say it; who makes one verb of several says it first,
+    with ``asking``."""
+
+    def __post_init__(self) -> None:
+        """Refuse what names nobody."""
+        if self.identifier is None:
+            return
+        if not self.user:
+            raise ArgumentError(
+                f"identifier {self.identifier} without a user names no commit: give both, and a retry "
+                "finds what has landed; or give neither",
+                argument="identifier",
+                value=self.identifier,
+            )
+        if not -(2**63) <= self.identifier < BATCH_IDENTIFIER:
+            raise ArgumentError(
+                f"identifier {self.identifier} is no number of your own: take one from -2^63 to "
+                "2^63 - 2; the largest is that of every batch writer",
+                argument="identifier",
+                value=self.identifier,
+            )
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the caller can ask for this very commit again."""
+        return self.identifier is not None
+
+    def asking(self, verb: str, branch: str = MAIN, /, **arguments: object) -> CommitAs:
+        """This, with what is asked for; as it is where that was said before, or nobody can ask again."""
+        if not self.is_named or self.growing or self.asked is not None:
+            return self
+        where = {} if branch == MAIN else {"branch": branch}
+        return replace(self, asked=asked(verb, {**arguments, **where}))
+
+    def nth(self, number: int) -> CommitAs:
+        """Who makes commit ``number`` of a verb that makes several: the first (0) as the caller says.
+
+        The others have a user of their own: numbers that the caller did not give may be in use.
+        """
+        if number == 0 or not self.is_named:
+            return self
+        return replace(self, user=f"{self.user}-{self.identifier}", identifier=number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,6 +111,15 @@ class Table(Upkeep):
         """Partition columns."""
         return self.access.schema.partition_keys
 
+    @property
+    def birth(self) -> str:
+        """What tells the table that is here now from others of its name: asked anew each time.
+
+        Another text means that the table was dropped and made anew, or that another one was moved or
+        copied here.  Branches have the birth of the table that they began in.
+        """
+        return self.access.metadata.birth()
+
     # ------------------------------------------------------------------------------- snapshots
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot that is there, oldest first."""

@@ -21,6 +21,7 @@ def job(tmp_path: Path) -> Any:
             table="a.b",
             args=args,
             commit_user=user,
+            commit_identifier=None if user is None else 0,
         )
         return dict(run_embedded(spec))
 

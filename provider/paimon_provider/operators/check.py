@@ -33,11 +33,15 @@ class PaimonCheckOperator(PaimonTableOperator):
         ``rows``: [fewest, most]; ``change``: [lowest, highest] ratio of the row count to that of
         ``against``; ``sql``: a query over the view ``rows`` of which each row is a fault;
         ``where``: which rows are looked at.  (templated)
+    :param parameters: the values of ``$name`` in the rule ``sql``, bound.  (templated)
     :param against: the table to compare the row count with.  (templated)
     :param fail: off: only report, as XCom and in the log.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "rules", "against")
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("rules", "parameters", "against"),
+    )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "rules": "json",
@@ -48,6 +52,7 @@ class PaimonCheckOperator(PaimonTableOperator):
         self,
         *,
         rules: Mapping[str, Any],
+        parameters: Mapping[str, Any] | None = None,
         against: str | None = None,
         fail: bool = True,
         engine: str = "local",
@@ -55,9 +60,15 @@ class PaimonCheckOperator(PaimonTableOperator):
     ) -> None:
         super().__init__(engine=engine, **{"outlets": [], **kwargs})
         self.rules = rules
+        self.parameters = parameters
         self.against = against
         self.fail = fail
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table_core.table.reading.checks.check``."""
-        return {"rules": dict(self.rules), "against": self.against, "fail": self.fail}
+        return {
+            "rules": dict(self.rules),
+            "parameters": None if self.parameters is None else dict(self.parameters),
+            "against": self.against,
+            "fail": self.fail,
+        }

@@ -31,7 +31,10 @@ class PaimonWriteOperator(PaimonTableOperator):
             sql="SELECT country, sum(amount) revenue FROM orders JOIN customers USING (id) GROUP BY 1",
         )
 
-    :param sql: Spark SQL over the views named in ``sources``.  (templated)
+    :param sql: Spark SQL over the views named in ``sources``: one SELECT, which reads nothing else.
+        (templated)
+    :param parameters: the values of ``$name`` in ``sql`` and in the SQL of ``pending``.  They are bound,
+        never pasted: what comes from outside belongs here and not into ``sql``.  (templated)
     :param sources: view name to ``{"table", "mode", "position"}``.  ``mode`` is ``snapshot`` (the
         newest one, pinned, the default) or ``changes``; ``position`` names the property that keeps
         how far the flow has read, default ``tc.flow.<view>``.  (templated)
@@ -48,11 +51,12 @@ class PaimonWriteOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (
         *PaimonTableOperator.template_fields,
-        *("sql", "sources", "pending", "rows_uri", "overwrite"),
+        *("sql", "parameters", "sources", "pending", "rows_uri", "overwrite"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "sql": "sql",
+        "parameters": "json",
         "sources": "json",
         "pending": "json",
     }
@@ -63,6 +67,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         self,
         *,
         sql: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
         sources: Mapping[str, Mapping[str, Any]] | None = None,
         pending: Mapping[str, str] | None = None,
         rows_uri: str | None = None,
@@ -76,6 +81,7 @@ class PaimonWriteOperator(PaimonTableOperator):
                 f"task {self.task_id!r}: give either sql or rows_uri", argument="sql", value=sql
             )
         self.sql = sql
+        self.parameters = parameters
         self.sources = sources
         self.pending = pending
         self.rows_uri = rows_uri
@@ -96,6 +102,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         """What the ``write`` job is told."""
         return {
             "sql": self.sql,
+            "parameters": _given(self.parameters),
             "sources": _sources(self.sources),
             "pending": None if self.pending is None else dict(self.pending),
             "rows_uri": self.rows_uri,
@@ -109,6 +116,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
 
     :param source: ``{"table": "db.t"}``, or ``{"sql": …, "sources": {…}}`` as for
         ``PaimonWriteOperator``.  (templated)
+    :param parameters: the values of ``$name`` in the SQL of ``source``, bound.  (templated)
     :param on: the columns that rows are matched on.  (templated)
     :param when: what to do, first match wins, e.g.
         ``[{"action": "matched-upsert"}, {"action": "not-matched-insert", "values": {"n": "0"}},
@@ -117,7 +125,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (
         *PaimonTableOperator.template_fields,
-        *("source", "on", "when"),
+        *("source", "parameters", "on", "when"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
@@ -132,10 +140,12 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         source: Mapping[str, Any],
         on: Sequence[str],
         when: Sequence[Mapping[str, Any]],
+        parameters: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.source = source
+        self.parameters = parameters
         self.on = on
         self.when = when
 
@@ -154,6 +164,7 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
             source["sources"] = _sources(source["sources"])
         return {
             "source": source,
+            "parameters": _given(self.parameters),
             "on": list(self.on),
             "when": [{"values": None, "condition": None, **clause} for clause in self.when],
         }
@@ -161,6 +172,10 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
 
 def _tables(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, str]:
     return {view: str(source["table"]) for view, source in (given or {}).items()}
+
+
+def _given(parameters: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if parameters is None else dict(parameters)
 
 
 def _sources(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:

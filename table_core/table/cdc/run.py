@@ -56,9 +56,7 @@ class Reader(Protocol):
         """Reads all up to a position once more; None if the source does not go back."""
         ...
 
-    def remembered(
-        self, tables: Iterable[SourceTable], number: int | None = None
-    ) -> str | None:
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
         """What a later run has to know to read events of ``tables``; it goes into a property.
 
         ``number``: of the event of the newest batch where that run begins; None: behind them all.

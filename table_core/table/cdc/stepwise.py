@@ -71,9 +71,7 @@ def _fresh(feed: TableFeed, batch: SourceBatch, changes: Sequence[Changes]) -> l
     return [part for part in parts if part is not None]
 
 
-def _fresh_drops(
-    feed: TableFeed, batch: SourceBatch, news: Sequence[TableNews]
-) -> list[TableNews]:
+def _fresh_drops(feed: TableFeed, batch: SourceBatch, news: Sequence[TableNews]) -> list[TableNews]:
     drops = [one for one in news if one.dropped and not one.in_snapshot]
     at = [np.array([one.number], np.int64) for one in drops]
     covered = [

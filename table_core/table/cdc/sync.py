@@ -210,7 +210,7 @@ def _run(
     dead = settings.dead_letter
     return SyncRun(
         catalog=catalog,
-        commit=commit or CommitAs(),
+        commit=(commit or CommitAs()).asking("sync", source=type(source).__name__),
         route=route,
         settings=settings,
         plain=plain_of(source),

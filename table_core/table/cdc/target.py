@@ -17,7 +17,7 @@ from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_merge, keys_scan
-from table_core.table.committing.committer import commit_parts, find_commit, identifier_of
+from table_core.table.committing.committer import commit_parts, find_commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,22 +107,10 @@ class SyncTarget:
         return self.catalog.table(self.name, options=self.handle_options)
 
     def _find_landed(self, table: Table) -> None:
-        while (found := find_commit(table.access, self._nth(len(self.commits)))) is not None:
+        while (found := find_commit(table.access, self.commit.nth(len(self.commits)))) is not None:
             self.commits.append(found)
         if self.commits and (last := self.commits[-1].snapshot_id) is not None:
             self.finished = (table.snapshot(last).properties or {}).get(COMPLETE) == "true"
-
-    def _nth(self, n: int) -> CommitAs:
-        """Who makes the ``n``-th commit of this run.
-
-        Numbers that the caller did not give may be in use for other verbs of the same user.
-        """
-        if n == 0 or self.commit.user is None:
-            return self.commit
-        if self.commit.identifier is None:
-            return replace(self.commit, identifier=identifier_of(self.commit) + n)
-        user = f"{self.commit.user}-{self.commit.identifier}"
-        return replace(self.commit, user=user, identifier=n)
 
     def at(self, reached: Position | None, remembered: Callable[[], str | None]) -> None:
         """What is committed from here on reaches so far."""
@@ -207,7 +195,7 @@ class SyncTarget:
         self.expect.clear()
 
     def _commit_as(self, position: str, *, complete: bool) -> CommitAs:
-        given = self._nth(len(self.commits))
+        given = self.commit.nth(len(self.commits))
         told = {POSITION_PROPERTY: position, COMPLETE: str(complete).lower()}
         if (known := self.remembered()) is not None:
             told[TOLD_PROPERTY] = known

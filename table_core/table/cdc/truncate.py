@@ -172,9 +172,7 @@ def _in_order(
             yield left[owners[start]].table, found.rows.slice(start, end - start)
 
 
-def _usable(
-    feed: TableFeed, changes: Sequence[Changes]
-) -> tuple[list[Changes], EventBatch | None]:
+def _usable(feed: TableFeed, changes: Sequence[Changes]) -> tuple[list[Changes], EventBatch | None]:
     """The rows that the table took; what is a dead letter now was one then."""
     left = list(changes)
     while left:

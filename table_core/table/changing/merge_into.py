@@ -42,6 +42,7 @@ __all__ = [
     "NotMatchedBySourceDelete",
     "NotMatchedBySourceUpsert",
     "NotMatchedInsert",
+    "asking",
     "columns_of",
     "deletes",
     "described",
@@ -123,6 +124,7 @@ def merge_into(
     started_ms = access.clock.now_ms()
     refuse_clauses(access, when)
     head = access.metadata.head()
+    commit = asking(commit, access, source, on, when)
     landed = find_commit(access, commit)
     counts: dict[str, int] = {}
     done = landed
@@ -133,6 +135,21 @@ def merge_into(
         else:
             done = _rewrite(access, rows, columns, when, commit, counts)
     return described(access, head, done, counts, started_ms)
+
+
+def asking(
+    commit: CommitAs,
+    access: TableAccess,
+    source: object,
+    on: Sequence[str] | Mapping[str, str],
+    when: Sequence[MergeClause],
+) -> CommitAs:
+    """``commit``, with this merge as what it asks for; rows of the source do not belong to it."""
+    name = source.access.name if hasattr(source, "access") else None
+    told = source if isinstance(source, str) else name
+    return commit.asking(
+        "merge-into", access.branch, source=told, on=columns_of(access, on), when=list(when)
+    )
 
 
 def refuse_clauses(access: TableAccess, when: Sequence[MergeClause]) -> None:

@@ -48,6 +48,7 @@ def open_writer(
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``."""
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
     if overwrite not in (None, "table") and crosses_partitions(access.schema):
         raise UnsupportedFeatureError(
             f"{access.name}: a key may move between partitions, so that single ones cannot be "
@@ -93,6 +94,7 @@ def commit_results(
     overwrite: str | Mapping[str, object] | None,
 ) -> Commit:
     """Commit what writers prepared, here or in other processes."""
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
         for result in results
@@ -194,6 +196,7 @@ def _take_out(
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
     live = access.live_entries(head)
+    commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)
     gone = []
     if done is None:

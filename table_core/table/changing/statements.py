@@ -48,6 +48,11 @@ class Statement:
         """The condition, with the names and types of the table."""
         return bound_where(self.access.schema, self.where)
 
+    def asking(self, commit: CommitAs) -> CommitAs:
+        """``commit``, with this as what it asks for."""
+        branch = self.access.branch
+        return commit.asking(self.action, branch, where=self.where, values=self.values)
+
     def versions(self, rows: pa.Table) -> pa.Table:
         """What a key table is given for ``rows``."""
         if self.values is None:
@@ -120,7 +125,7 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
 
 def run(statement: Statement, commit: CommitAs) -> ResultDocument:
     """Carry ``statement`` out in this process."""
-    access = statement.access
+    access, commit = statement.access, statement.asking(commit)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     done, rows = find_commit(access, commit), 0
     if done is None and access.schema.is_key_table:

@@ -41,7 +41,6 @@ __all__ = [
     "compact_part",
     "filter_committed",
     "find_commit",
-    "identifier_of",
     "parts_of",
     "position",
 ]
@@ -122,6 +121,7 @@ def commit_parts(
     Where it is certain that new files of the commit are in no snapshot, they are deleted.
 
     Raises:
+        ArgumentError: it has landed, and something else was asked for then.
         CommitConflictError: ``commit.expect`` does not hold, or another writer touched the files.
         GaveUpError: too many lost races.  Nothing is visible.
         OutcomeUnknownError: nobody can say whether it landed.
@@ -165,8 +165,9 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
     return CommitRequest(
         table=access.name,
         user=commit.user or _random_user(access),
-        identifier=identifier_of(commit),
-        fresh_user=commit.user is None,
+        identifier=BATCH_IDENTIFIER if commit.identifier is None else commit.identifier,
+        fresh_user=not commit.is_named,
+        asked=commit.asked,
         growing=commit.growing,
         properties=commit.properties,
         expect=commit.expect,
@@ -247,20 +248,14 @@ def _delta(access: TableAccess, half: Landed | None) -> tuple[ManifestEntry, ...
     return tuple(access.metadata.delta(half.snapshot)) if half.replayed else half.delta
 
 
-def identifier_of(commit: CommitAs) -> int:
-    """The identifier that ``commit`` stands for."""
-    if commit.identifier is not None:
-        return commit.identifier
-    return BATCH_IDENTIFIER if commit.user is None else 0
-
-
 def find_commit(access: TableAccess, commit: CommitAs) -> Commit | None:
     """The commit that ``commit`` names, if it has landed: so that a retry need not do the work.
 
     Raises:
+        ArgumentError: it has landed, and something else was asked for then.
         OutcomeUnknownError: it was found where a dead snapshot id may have been used again.
     """
-    if commit.user is None:
+    if not commit.is_named:
         return None
     request = replace(_request(access, commit), expect={})
     outcome = _run(access, request)

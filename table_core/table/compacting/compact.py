@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Choice",
+    "asking",
     "choose",
     "clustering_of",
     "commit_compaction",
@@ -85,6 +86,7 @@ def compact(
         rows=rows,
         everything=clustering is not None,
     )
+    commit = asking(commit, access, strategy, partitions, where, order_by)
     landed = find_commit(access, commit)
     changes: list[CompactChange] = []
     if dry_run:
@@ -93,6 +95,25 @@ def compact(
     if landed is None:
         changes = _compact_buckets(access, choice, clustering)
     return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
+
+
+def asking(
+    commit: CommitAs,
+    access: TableAccess,
+    strategy: str,
+    partitions: Sequence[Mapping[str, object]] | None,
+    where: str | Expression | None,
+    order_by: Sequence[str] | None,
+) -> CommitAs:
+    """``commit``, with this compaction as what it asks for."""
+    return commit.asking(
+        "compact",
+        access.branch,
+        strategy=strategy,
+        partitions=partitions,
+        where=where,
+        order_by=order_by,
+    )
 
 
 def _foreseen(access: TableAccess, choice: Choice, *, everything: bool) -> list[Sequence[DataFile]]:

@@ -58,12 +58,13 @@ def rescale(
             argument="buckets",
             value=buckets,
         )
-    if wanted != access.metadata.latest_schema().bucket and not dry_run:
-        alter(access, (SetOption("bucket", str(wanted)),))
+    commit = commit.asking("rescale", access.branch, buckets=buckets, partitions=partitions)
+    done = find_commit(access, commit)  # first: others may have rescaled since
+    if done is None and wanted != access.metadata.latest_schema().bucket and not dry_run:
+        wanted = alter(access, (SetOption("bucket", str(wanted)),), commit).bucket
     access = access.with_schema(access.metadata.latest_schema()).with_options(
         {"bucket": str(wanted)}
     )
-    done = find_commit(access, commit)
     head = access.metadata.head()
     live = access.metadata.live_files(head)
     old = {} if done is not None else _with_another_count(access, partitions)

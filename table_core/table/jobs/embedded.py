@@ -1,56 +1,116 @@
-"""The engine inside the calling process: SQL by DuckDB, rows by Arrow.  For small tables."""
+"""The engine inside the calling process: SQL by DuckDB, rows by Arrow.  For small tables.
+
+SQL sees the tables that it is given and nothing else: no file, no address, no variable of this
+process, no extension, no setting (docs/adr/0014-what-comes-from-outside.md).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.options.parse import integer, size_bytes
+from table_core.table.jobs.sql_parameters import named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from table_core.table.jobs.flow import View
     from table_core.table.results import Commit, CommitAs
     from table_core.table.table import Table
 
-__all__ = ["EmbeddedEngine", "quiet", "view_rows"]
+__all__ = ["EmbeddedEngine", "SqlLimits", "quiet", "view_rows"]
+
+_CLOSED: Final = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_unsigned_extensions": "false",
+    "python_enable_replacements": "false",
+}
+"""What a query could otherwise reach besides files: code of others, variables of this process."""
+_LAST: Final = ("SET TimeZone = 'UTC'", "SET enable_external_access = false")
 
 
 def quiet(_: str, **__: object) -> None:
     """Tell nobody."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlLimits:
+    """What one query may take of the machine, beside the rows of its views."""
+
+    memory: str = "1 gb"
+    disk: str = "16 gb"
+    """Of a temporary folder, for what is larger than ``memory``."""
+    threads: int = 4
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> SqlLimits:
+        """Read ``sql.memory-limit``, ``sql.disk-limit`` and ``sql.threads``.
+
+        Raises:
+            ArgumentError: one of them does not parse.
+        """
+        found: dict[str, Any] = {}
+        for name, key, parse in (
+            ("memory", "sql.memory-limit", size_bytes),
+            ("disk", "sql.disk-limit", size_bytes),
+            ("threads", "sql.threads", integer),
+        ):
+            if key in options:
+                try:
+                    number = parse(options[key])
+                except ValueError as error:
+                    raise ArgumentError(f"{key}: {error}", argument=key) from error
+                if number < 1:
+                    raise ArgumentError(f"{key}={options[key]}: too small", argument=key)
+                found[name] = number if name == "threads" else options[key]
+        return cls(**found)
+
+
 class EmbeddedEngine:
     """Computes in this process; every view is in memory while its query runs.
 
-    ``progress`` is told each stage as it begins.
+    ``progress`` is told each stage as it begins; ``limits`` bound what SQL takes.
     """
 
     each = None
     records_by = None
     """Everything is done here."""
 
-    def __init__(self, progress: Callable[..., None] = quiet) -> None:
+    def __init__(
+        self, progress: Callable[..., None] = quiet, limits: SqlLimits | None = None
+    ) -> None:
         self.progress = progress
+        self.limits = limits or SqlLimits()
 
-    def query(self, sql: str, views: Mapping[str, View]) -> pa.Table:
-        """Rows of ``sql`` over ``views``.
+    def query(
+        self, sql: str, views: Mapping[str, View], parameters: Mapping[str, Any] | None = None
+    ) -> pa.Table:
+        """Rows of ``sql`` over ``views``; ``parameters`` are the values of its ``$name``.
 
         Raises:
             UnsupportedFeatureError: DuckDB is not installed.
             ArgumentError: DuckDB refuses the SQL; its message says where.
         """
-        return self.query_tables(sql, {name: view_rows(view) for name, view in views.items()})
+        tables = {name: view_rows(view) for name, view in views.items()}
+        return self.query_tables(sql, tables, parameters)
 
-    def query_tables(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Rows of ``sql`` over Arrow tables; ``query`` over views ends here.
+    def query_tables(
+        self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None
+    ) -> pa.Table:
+        """Rows of ``sql``, one SELECT, over Arrow tables; ``query`` over views ends here.
 
         Raises:
             UnsupportedFeatureError: DuckDB is not installed.
-            ArgumentError: DuckDB refuses the SQL; its message says where.
+            ArgumentError: it is not one SELECT, it wants more than ``tables``, or DuckDB refuses it.
         """
         try:
             import duckdb
@@ -59,17 +119,16 @@ class EmbeddedEngine:
                 "SQL in the embedded engine needs DuckDB: pip install duckdb, or use Spark",
                 feature="sql in engine 'local'",
             ) from error
-        with duckdb.connect() as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            for name, rows in tables.items():
-                connection.register(name, rows)
-            try:
-                found = connection.sql(sql)
+        try:
+            with _closed_in(duckdb, tables, self.limits) as connection:
+                text, names = _one_select(duckdb, connection, sql)
+                given = named(parameters, names)
+                found = connection.sql(text, params=given) if given else connection.sql(text)
                 if found is None:
                     raise ArgumentError("SQL is no query", argument="sql", value=sql)
                 return found.to_arrow_table()
-            except duckdb.Error as error:
-                raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
+        except duckdb.Error as error:
+            raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
 
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
@@ -78,6 +137,45 @@ class EmbeddedEngine:
         with table.write(commit=commit, overwrite=overwrite) as writer:
             writer.write(rows)
             return writer.commit()
+
+
+@contextmanager
+def _closed_in(duckdb: Any, tables: Mapping[str, pa.Table], limits: SqlLimits) -> Iterator[Any]:
+    """A connection that reaches ``tables`` and nothing else, and whose settings stay so."""
+    with tempfile.TemporaryDirectory(prefix="paimon-sql-", ignore_cleanup_errors=True) as folder:
+        settings = {
+            **_CLOSED,
+            "temp_directory": folder,
+            "memory_limit": f"{size_bytes(limits.memory)}B",
+            "max_temp_directory_size": f"{size_bytes(limits.disk)}B",
+            "threads": str(limits.threads),
+        }
+        with duckdb.connect(config=settings) as connection:
+            for name, rows in tables.items():
+                connection.register(name, rows)
+            for setting in (*_LAST, "SET lock_configuration = true"):
+                connection.execute(setting)
+            yield connection
+
+
+def _one_select(duckdb: Any, connection: Any, sql: str) -> tuple[str, set[str]]:
+    """The text of the only statement of ``sql``, and the parameters that it names."""
+    try:
+        statements = connection.extract_statements(sql)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise ArgumentError(f"SQL is no text: {error}", argument="sql") from error
+    kinds = [str(statement.type).rpartition(".")[2] for statement in statements]
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        hint = "; give the values of PIVOT with IN (…)" if kinds == ["MULTI"] else ""
+        raise ArgumentError(
+            f"SQL must be one SELECT, without others before or after it; this is "
+            f"{' and '.join(kinds) or 'empty'}{hint}.  Bind values that come from outside with "
+            "$name and parameters",
+            argument="sql",
+            value=sql,
+        )
+    found: set[str] = set(statements[0].named_parameters)
+    return str(statements[0].query), found
 
 
 def view_rows(view: View) -> pa.Table:

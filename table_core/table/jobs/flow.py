@@ -74,8 +74,13 @@ class Engine(Protocol):
         """Reads records of topics; None if nobody else does."""
         ...
 
-    def query(self, sql: str, views: Mapping[str, View]) -> Any:
-        """Rows of ``sql`` over ``views``, in the engine's own form."""
+    def query(
+        self, sql: str, views: Mapping[str, View], parameters: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Rows of ``sql`` over ``views``, in the engine's own form.
+
+        ``parameters`` are the values of its ``$name``.
+        """
         ...
 
     def write(
@@ -114,7 +119,7 @@ def run_flow(
 ) -> ResultDocument:
     """Run one flow into ``table``.
 
-    ``args``: ``sql``; ``sources`` (view name to ``{"table", "mode", "position"}``); ``pending``
+    ``args``: ``sql``; ``parameters`` (of ``sql``, bound); ``sources`` (view name to ``{"table", "mode", "position"}``); ``pending``
     (None or ``{"table", "sql"}``); ``overwrite``.
 
     Raises:
@@ -124,6 +129,8 @@ def run_flow(
     clock = table.access.clock
     started_ms = clock.now_ms()
     before = table.latest_snapshot()
+    asked = {name: args.get(name) for name in ("sql", "sources", "pending", "overwrite")}
+    commit = commit.asking("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {}
     done = landed
@@ -156,7 +163,7 @@ def _compute(
     pending = args.get("pending")
     if pending is not None:
         waiting = catalog.table(pending["table"])
-        rows = engine.query(pending["sql"], pinned.views)
+        rows = engine.query(pending["sql"], pinned.views, args.get("parameters"))
         # A random user on purpose: a retry may have pinned newer sources, so what an earlier
         # attempt left in the pending table must not be taken for the result of this one.
         kept = engine.write(waiting, rows, CommitAs(), "table")
@@ -166,7 +173,7 @@ def _compute(
         properties[_PREFIX + name] = str(id)
         details["pending_rows"] = kept.rows_added
         _hold(waiting, pinned.consumers[name], id)
-    rows = engine.query(args["sql"], pinned.views)
+    rows = engine.query(args["sql"], pinned.views, args.get("parameters"))
     if pinned.moves:
         table = type(table)(table.access.with_options({_FORCE: "true"}))
     done = engine.write(

@@ -11,7 +11,7 @@ from table_core.errors import ArgumentError
 from table_core.schema import change as changes
 from table_core.table.catalog import open_catalog, open_table
 from table_core.table.changing import merge_into as clauses
-from table_core.table.jobs.embedded import EmbeddedEngine, quiet
+from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits, quiet
 from table_core.table.jobs.flow import run_flow, views_of
 from table_core.table.results import CommitAs, unchanged
 from table_core.table.states import state_jobs
@@ -34,7 +34,7 @@ _STORAGE: Final = "storage."
 
 def run_embedded(spec: JobSpec, progress: Callable[..., None] = quiet) -> dict[str, object]:
     """Do what ``spec`` says inside this process; the result document."""
-    return run_job(spec, EmbeddedEngine(progress))
+    return run_job(spec, EmbeddedEngine(progress, SqlLimits.of(spec.options)))
 
 
 def run_job(spec: JobSpec, engine: Engine) -> dict[str, object]:
@@ -76,7 +76,7 @@ def _create(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultD
     return unchanged(table.access, "create-table", {"created": not existed})
 
 
-def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDocument:
+def _alter(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
     """``changes`` is a list of ``{"change": "AddColumn", …its fields}``."""
     assert spec.table is not None
     wanted = []
@@ -89,7 +89,7 @@ def _alter(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
             raise ArgumentError(f"unknown change {name!r}; known: {known}", argument="changes")
         wanted.append(cls(**members))
     before = catalog.table(spec.table).definition.id
-    table = catalog.alter_table(spec.table, wanted)
+    table = catalog.alter_table(spec.table, wanted, commit)
     details = {"schema_before": before, "schema_after": table.definition.id}
     return unchanged(table.access, "alter-table", details)
 
@@ -119,13 +119,17 @@ def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
     args, source = spec.args, spec.args["source"]
     rows: Any
     if source.get("sql"):
-        rows = engine.query(source["sql"], views_of(catalog, source.get("sources") or {}))
+        views = views_of(catalog, source.get("sources") or {})
+        rows = engine.query(source["sql"], views, args.get("parameters"))
     elif source.get("path"):
         rows = open_table(source["path"], storage_options=_storage_options(spec))
     else:
         rows = catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
     table = catalog.table(spec.table)
+    commit = commit.asking(
+        "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
+    )
     return _verb(engine, "merge_into", table)(source=rows, on=args["on"], when=when, commit=commit)
 
 
@@ -227,7 +231,8 @@ def _check(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
     from table_core.table.reading.checks import check
 
     def query(sql: str, rows: Any) -> Any:
-        return EmbeddedEngine().query_tables(sql, {"rows": rows})
+        engine = EmbeddedEngine(limits=SqlLimits.of(spec.options))
+        return engine.query_tables(sql, {"rows": rows}, spec.args.get("parameters"))
 
     against = spec.args.get("against")
     return check(

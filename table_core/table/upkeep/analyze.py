@@ -73,6 +73,7 @@ def analyze(
     """
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
+    commit = commit.asking("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
     found = None
     if done is None and head is not None:

@@ -81,7 +81,10 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
     access = catalog.table(name).access
     state = _state(access, snapshot, tag, timestamp)
     target = home.root(database, table)
-    done = _cloned(access, state, target, to_name, commit or CommitAs(), None if dry_run else share)
+    commit = (commit or CommitAs()).asking(
+        "clone", source=name, snapshot=snapshot, tag=tag, timestamp=timestamp
+    )
+    done = _cloned(access, state, target, to_name, commit, None if dry_run else share)
     if not dry_run:
         home.directory.add_table(database, table)
     return done

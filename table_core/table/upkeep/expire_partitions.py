@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options.parse import duration_ms
 from table_core.table.changing.overwriting import TRUNCATE
-from table_core.table.committing.committer import commit_parts, find_commit, identifier_of
+from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def expire_partitions(
     )
     rows = {partition.row for partition in plan.expired}
     gone = live.of_partitions(rows.__contains__)
+    commit = commit.asking("expire-partitions", access.branch, expiration_time=expiration_time)
     done = [] if dry_run else _drop(access, plan, commit)
     bytes_before, bytes_gone = int(live.size.sum()), int(gone.size.sum())
     before = head.id if head else None
@@ -93,7 +95,7 @@ def _age_ms(text: str | None) -> int | None:
 
 
 def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Commit]:
-    """One OVERWRITE commit a batch, numbered from the caller's identifier on.
+    """One OVERWRITE commit a batch; see ``CommitAs.nth``.
 
     A retry plans what is left, so its numbers begin after those that have landed.  What goes along
     with the commit goes with the first.
@@ -112,11 +114,7 @@ def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Co
 
 
 def _nth(commit: CommitAs, number: int) -> CommitAs:
-    if number == 0:
-        return commit
-    if commit.user is None:
-        return CommitAs()
-    return CommitAs(user=commit.user, identifier=identifier_of(commit) + number)
+    return commit if number == 0 else replace(commit.nth(number), properties={}, expect={})
 
 
 def partitions_of(access: TableAccess, live: FileColumns) -> list[Partition]:

@@ -42,6 +42,8 @@ def append_files(
     clock = table.access.clock
     started_ms = clock.now_ms()
     before = table.latest_snapshot()
+    asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
+    commit = commit.asking("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {"replayed": landed is not None}
     done = landed

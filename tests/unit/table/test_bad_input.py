@@ -265,7 +265,7 @@ def test_a_conflict_leaves_no_file(table: tc.Table) -> None:
 def test_results_that_are_committed_twice_stay_in_the_table(table: tc.Table) -> None:
     writer = table.write()
     writer.write(pa.table({"id": pa.array([5], pa.int32())}))
-    results, name = [writer.prepare()], tc.CommitAs(user="me")
+    results, name = [writer.prepare()], tc.CommitAs(user="me", identifier=0)
     first = table.commit(results, name)
     again = table.commit(results, name)
     assert (first.replayed, again.replayed) == (False, True)

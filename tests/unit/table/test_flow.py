@@ -166,8 +166,8 @@ def test_two_runs_from_one_position_are_one_commit_and_one_conflict(shop: Shop) 
     class Overtaken(EmbeddedEngine):
         """Another run goes through between this one's pins and its commits."""
 
-        def query(self, sql: str, views: Mapping[str, Any]) -> Any:
-            rows = super().query(sql, views)
+        def query(self, sql: str, views: Mapping[str, Any], parameters: Any = None) -> Any:
+            rows = super().query(sql, views, parameters)
             if not shop.snapshots():
                 shop.run()
             return rows

@@ -64,7 +64,7 @@ def test_a_rollback_takes_the_name_back_too(catalog: tc.Catalog) -> None:
 def test_the_list_of_names_is_bounded_and_holds_no_expiry(catalog: tc.Catalog) -> None:
     table = make(catalog)
     for n in range(70):
-        add(table, n, user=f"task {n}")
+        add(table, n, user=f"task {n}", identifier=0)
     listed = (table.snapshots()[-1].properties or {})[COMMITS_PROPERTY].split()
     assert len(listed) == len(set(listed)) == 64
     table.expire_snapshots(retain_max=1, retain_min=1, max_deletes=100)

@@ -1,0 +1,1 @@
+"""How far a reader has come in a source, and what comes next."""

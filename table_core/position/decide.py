@@ -1,0 +1,334 @@
+"""What comes next for a reader: go on, start, or nothing before somebody has decided.
+
+Pure.  The caller shows the position that is stored and what the source is *now*; who raises is
+``Diverged.error``.  Nothing is guessed: where a source is not what was read, or nobody can tell, the
+answer is ``Diverged``, with the facts and the ways out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from table_core.errors import PositionDivergedError
+from table_core.position.files import FilesRead, FilesTaken
+from table_core.position.gtids import gtids_contain
+from table_core.position.place import LogPlace, OffsetsPlace, SnapshotPlace
+from table_core.position.source import MySqlId, PostgresId, TopicsId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.position.document import Position
+    from table_core.position.files import FileFacts
+    from table_core.position.place import Place
+    from table_core.position.reader import Reader
+    from table_core.position.source import FilesId, SourceId, TableId
+
+__all__ = [
+    "Diverged",
+    "FilesNow",
+    "GoOn",
+    "LogNow",
+    "Next",
+    "Now",
+    "Start",
+    "TableNow",
+    "TopicsNow",
+    "another_reader",
+    "what_next",
+]
+
+_WAYS: Final = (
+    "'table-core position set' to go on from a place that you name",
+    "'table-core position reset' to read from the start again",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNow:
+    """A table as it is."""
+
+    source: TableId
+    head: SnapshotPlace
+    """The newest snapshot; ``id`` 0 where there is none."""
+    at: SnapshotPlace | None = None
+    """The snapshot, or kept changelog, that has the number of the stored place; None: not there."""
+    earliest: SnapshotPlace | None = None
+    """The oldest snapshot, or kept changelog, that is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesNow:
+    """Files as they are listed."""
+
+    source: FilesId
+    listing: tuple[FileFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsNow:
+    """Partitions of topics as they are: of each the first offset and the one after the last."""
+
+    source: TopicsId
+    ends: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogNow:
+    """A server's log as it is."""
+
+    source: MySqlId | PostgresId
+    first: tuple[int, int]
+    """The earliest place from where it can be read."""
+    end: tuple[int, int]
+    """Where it ends."""
+    gtids: str = ""
+    """The transactions that the server has done, where it says so."""
+
+
+Now: TypeAlias = TableNow | FilesNow | TopicsNow | LogNow
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """Read what comes after ``place``."""
+
+    place: Place
+    added: tuple[str, ...] = ()
+    """Parts of the source that were not there before: they start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Read from the start: the reader was never here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverged:
+    """Read nothing: the source is not what was read, or nobody can tell."""
+
+    reason: str
+    why: str
+    reader: str = ""
+    stored: str = ""
+    found: str = ""
+    source: str = ""
+    ways_out: tuple[str, ...] = _WAYS
+
+    def error(self) -> PositionDivergedError:
+        """What to raise."""
+        return PositionDivergedError(
+            f"{self.reader}: {self.why}; nothing was read. Decide: {'; or '.join(self.ways_out)}",
+            reader=self.reader,
+            source=self.source,
+            reason=self.reason,
+            stored=self.stored,
+            found=self.found,
+            ways_out=list(self.ways_out),
+        )
+
+
+Next: TypeAlias = GoOn | Start | Diverged
+
+
+def what_next(stored: Position | None, now: Now) -> Next:
+    """What a reader does whose ``stored`` position is this, if it has one, in a source that is so now."""
+    if stored is None:
+        return Start()
+    place = stored.place
+    match now, place:
+        case TableNow(), SnapshotPlace():
+            found = _in_table(stored.source, place, now)
+        case FilesNow(), FilesTaken():
+            found = _in_files(place, now)
+        case FilesNow(), FilesRead():
+            found = _in_growing(place, now)
+        case TopicsNow(), OffsetsPlace():
+            found = _in_topics(stored.source, place, now)
+        case LogNow(), LogPlace():
+            found = _in_log(stored.source, place, now)
+        case _:
+            found = Diverged(
+                reason="another-source",
+                why=f"its position is of {stored.source}, and it is to read {now.source}",
+            )
+    if isinstance(found, Diverged):
+        return replace(
+            found,
+            reader=str(stored.reader),
+            source=str(now.source),
+            stored=f"{place} of {stored.source}",
+        )
+    return found
+
+
+def another_reader(reader: Reader, other: Position) -> Diverged:
+    """``reader``, whose name nobody gave, meets the position of another one in the same source."""
+    return Diverged(
+        reason="another-reader",
+        why=f"{other.source} was read up to {other.place} by {other.reader}, and nobody can tell "
+        "whether this is the same reader under another name, or a second one",
+        reader=str(reader),
+        source=str(other.source),
+        stored=f"{other.place} by {other.reader}",
+        ways_out=(
+            "give it a name ('name=') of its own, and it starts; or the name of the other",
+            *_WAYS[:1],
+        ),
+    )
+
+
+def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
+    is_other = not stored.is_same(now.source)
+    if place.id == 0:  # nothing was read: whatever is there is new
+        return GoOn(place)
+    if now.at is not None and place.mark and now.at.mark and place.is_at(now.at):
+        return GoOn(place)  # the very snapshot, wherever the table has gone
+    if is_other:
+        return Diverged(
+            reason="made-anew",
+            why=f"{now.source} is another table than the one that was read up to {place}: it was "
+            "dropped and made anew, or renamed onto, or replaced by a copy",
+            found=f"{now.head} of {now.source}",
+        )
+    if now.at is not None:
+        if place.is_at(now.at):
+            return GoOn(place)  # stored by a release that kept no mark
+        return Diverged(
+            reason="rolled-back",
+            why=f"{place} of {now.source} is another snapshot than the one that was read: the "
+            "table was rolled back or fast-forwarded, and has gone on",
+            found=f"{now.at.mark} of {now.at.time_ms}",
+        )
+    if now.head.id < place.id:
+        return Diverged(
+            reason="rolled-back",
+            why=f"{now.source} was read up to {place}, and ends at {now.head}: it was rolled back "
+            "or made anew",
+            found=str(now.head),
+        )
+    earliest = now.earliest
+    if earliest is None or earliest.id < place.id or 0 < earliest.time_ms < place.time_ms:
+        return Diverged(
+            reason="rolled-back",
+            why=f"{place} of {now.source} is gone though older ones are there: the table was "
+            "rolled back",
+            found=str(earliest or now.head),
+        )
+    return GoOn(place)  # expired: what comes after it may still be there
+
+
+def _in_files(place: FilesTaken, now: FilesNow) -> Next:
+    look = place.look(now.listing)
+    if look.changed:
+        names = [file.path for file in look.changed]
+        return Diverged(
+            reason="changed",
+            why=f"{len(names)} files were taken and have changed since: {_some(names)}",
+            found=_some(names),
+            ways_out=("give what is new a name of its own, and put back what was taken", *_WAYS),
+        )
+    if look.unclear:
+        names = [file.path for file in look.unclear]
+        return Diverged(
+            reason="unclear",
+            why=f"{len(names)} files are as old as some that were taken too long ago to be known "
+            f"one by one, so they may have been taken or not: {_some(names)}",
+            found=_some(names),
+            ways_out=("write what was not taken anew, under names of its own", *_WAYS),
+        )
+    return GoOn(place)
+
+
+def _in_growing(place: FilesRead, now: FilesNow) -> Next:
+    shrunk = place.shrunk((file.path, file.size) for file in now.listing)
+    if shrunk:
+        return Diverged(
+            reason="changed",
+            why=f"files are shorter than what was read of them, so they were replaced: "
+            f"{_some(shrunk)}; events go into new files or to the end of old ones",
+            found=_some(shrunk),
+        )
+    return GoOn(place)
+
+
+def _in_topics(stored: SourceId, place: OffsetsPlace, now: TopicsNow) -> Next:
+    ids = stored.topics if isinstance(stored, TopicsId) else {}
+    if not stored.is_same(now.source):
+        return Diverged(
+            reason="made-anew",
+            why=f"it read {stored}, and this is another cluster: {now.source}",
+            found=str(now.source),
+        )
+    for (topic, n), offset in sorted(place.offsets.items()):
+        known, is_now = ids.get(topic, ""), now.source.topics.get(topic, "")
+        if known and is_now and known != is_now:
+            return Diverged(
+                reason="made-anew",
+                why=f"topic {topic!r} was deleted and made anew: its id was {known}, and is {is_now}",
+                found=is_now,
+            )
+        if (topic, n) not in now.ends:
+            if offset and topic in now.source.topics:
+                return Diverged(
+                    reason="went-back",
+                    why=f"partition {n} of topic {topic!r} was read up to {offset} and is gone",
+                )
+            continue
+        first, end = now.ends[topic, n]
+        if end < offset:
+            return Diverged(
+                reason="went-back",
+                why=f"partition {n} of topic {topic!r} was read up to offset {offset} and ends at "
+                f"{end}: the topic was made anew, or lost records",
+                found=str(end),
+            )
+        if offset < first:
+            return Diverged(
+                reason="expired",
+                why=f"partition {n} of topic {topic!r} was read up to offset {offset} and begins "
+                f"at {first}: what lies between was deleted before it was read",
+                found=str(first),
+            )
+    added = sorted({topic for topic, _ in now.ends} - {topic for topic, _ in place.offsets})
+    return GoOn(place, tuple(added))
+
+
+def _in_log(stored: SourceId, place: LogPlace, now: LogNow) -> Next:
+    source = now.source
+    follows = bool(place.gtid and now.gtids) and gtids_contain(now.gtids, place.gtid)
+    if not stored.is_same(source) and not (isinstance(source, MySqlId) and follows):
+        return Diverged(
+            reason="made-anew",
+            why=f"it read {stored}, and this is {source}: another server, or a slot or timeline "
+            "made anew",
+            found=str(source),
+        )
+    if place.gtid and now.gtids and not follows:
+        return Diverged(
+            reason="went-back",
+            why=f"{source} has not done all transactions that were read: {place.gtid} were, it "
+            f"has {now.gtids}: its log was reset, or it is another server's copy",
+            found=now.gtids,
+        )
+    if now.end < place.order and stored.is_same(source):
+        return Diverged(
+            reason="went-back",
+            why=f"the log of {source} was read up to {place} and ends before: it was reset, or "
+            "restored from a backup",
+            found=str(now.end),
+        )
+    if place.order < now.first and stored.is_same(source):
+        return Diverged(
+            reason="expired",
+            why=f"the log of {source} was read up to {place} and begins after it: what lies "
+            "between was deleted, or the slot was dropped and made anew",
+            found=str(now.first),
+        )
+    return GoOn(place)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

@@ -1,0 +1,274 @@
+"""Which files were taken: by their whole paths, so that order, folder and pattern do not matter.
+
+``FilesTaken`` is for files that are taken whole.  It is exact for a bounded number of files; beyond
+that the oldest are remembered by their number and the sum of their digests, and a file of which it
+cannot tell is *unclear*, never taken for one or the other.  ``FilesRead`` is for files that grow.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["FILES_MAX", "FileFacts", "FilesRead", "FilesTaken", "Look", "Piece", "Taken"]
+
+FILES_MAX: Final = 4000
+"""So many files are known one by one: about 100 KB of text."""
+_PATH: Final = 8
+_TIME: Final = 6
+_STATE: Final = 4
+_RECORD: Final = _PATH + _TIME + _STATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts:
+    """A file as a listing shows it."""
+
+    path: str
+    """The whole path or URI, without secrets."""
+    size: int
+    modified_ms: int
+    tag: str = ""
+    """What the store says of its content, e.g. an ETag; '' if it says nothing."""
+
+    @property
+    def key(self) -> bytes:
+        """What stands for its path."""
+        return hashlib.sha256(self.path.encode()).digest()[:_PATH]
+
+    @property
+    def state(self) -> bytes:
+        """What stands for its content."""
+        text = f"{self.size}|{self.modified_ms}|{self.tag}"
+        return hashlib.sha256(text.encode()).digest()[:_STATE]
+
+    @property
+    def number(self) -> int:
+        """What it adds to the sum of many."""
+        return int.from_bytes(hashlib.sha256(self.key + self.state).digest()[:16], "big")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A listing beside what was taken."""
+
+    new: tuple[FileFacts, ...] = ()
+    """To be taken, by path."""
+    changed: tuple[FileFacts, ...] = ()
+    """Taken, and something else by now."""
+    unclear: tuple[FileFacts, ...] = ()
+    """As old as files that are not known one by one any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    """Files that are known together only."""
+
+    count: int
+    sum: int
+
+    @classmethod
+    def of(cls, files: Sequence[FileFacts]) -> _Sealed:
+        return cls(len(files), sum(file.number for file in files) % (1 << 128))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesTaken:
+    """Files that were taken whole."""
+
+    kind: ClassVar[str] = "taken"
+    known: Mapping[bytes, tuple[int, bytes]] = field(default_factory=dict, repr=False)
+    """By path: when it was modified, and its state."""
+    before_ms: int = -1
+    """Files that are not known one by one any more were modified at this time or earlier."""
+    sealed: _Sealed | None = None
+
+    def look(self, listing: Iterable[FileFacts]) -> Look:
+        """What of ``listing`` is new, and what cannot be."""
+        new, changed, old = [], [], []
+        for file in sorted(listing, key=lambda f: f.path):
+            found = self.known.get(file.key)
+            if found is not None:
+                if found[1] != file.state:
+                    changed.append(file)
+            elif file.modified_ms <= self.before_ms:
+                old.append(file)
+            else:
+                new.append(file)
+        unclear = () if not old or _Sealed.of(old) == self.sealed else tuple(old)
+        return Look(tuple(new), tuple(changed), unclear)
+
+    def after(self, listing: Iterable[FileFacts]) -> FilesTaken:
+        """This place once all of ``listing`` is taken.
+
+        What is not in the listing is the first that is no longer known one by one.
+        """
+        files = {file.key: file for file in listing}
+        sealed_before = [f for f in files.values() if self._is_sealed(f)]
+        known = dict(self.known) | {
+            file.key: (file.modified_ms, file.state)
+            for file in files.values()
+            if not self._is_sealed(file)
+        }
+        before_ms, sealed = self.before_ms, self.sealed
+        if len(known) > FILES_MAX:
+            oldest = sorted(known, key=lambda key: (key in files, known[key][0], key))
+            gone = oldest[: len(known) - FILES_MAX]
+            before_ms = max(before_ms, *(known[key][0] for key in gone))
+            here = [files[key] for key in gone if key in files]
+            for key in gone:
+                del known[key]
+            if here or sealed_before:
+                sealed = _Sealed.of([*sealed_before, *here])
+        return FilesTaken(known=known, before_ms=before_ms, sealed=sealed)
+
+    def _is_sealed(self, file: FileFacts) -> bool:
+        return file.key not in self.known and file.modified_ms <= self.before_ms
+
+    @property
+    def count(self) -> int:
+        """How many files are known."""
+        return len(self.known) + (self.sealed.count if self.sealed else 0)
+
+    def to_document(self) -> dict[str, Any]:
+        """JSON members."""
+        records = (
+            key + ms.to_bytes(_TIME, "big", signed=True) + state
+            for key, (ms, state) in sorted(self.known.items())
+        )
+        document: dict[str, Any] = {
+            "kind": self.kind,
+            "files": base64.urlsafe_b64encode(b"".join(records)).decode(),
+        }
+        if self.before_ms >= 0:
+            document["before_ms"] = self.before_ms
+        if self.sealed is not None:
+            document["sealed"] = [self.sealed.count, f"{self.sealed.sum:x}"]
+        return document
+
+    @classmethod
+    def from_document(cls, members: Mapping[str, Any]) -> FilesTaken:
+        """Read what ``to_document`` made."""
+        body = base64.urlsafe_b64decode(members["files"])
+        known = {
+            body[at : at + _PATH]: (
+                int.from_bytes(body[at + _PATH : at + _PATH + _TIME], "big", signed=True),
+                body[at + _PATH + _TIME : at + _RECORD],
+            )
+            for at in range(0, len(body), _RECORD)
+        }
+        sealed = members.get("sealed")
+        return cls(
+            known=known,
+            before_ms=members.get("before_ms", -1),
+            sealed=None if sealed is None else _Sealed(sealed[0], int(sealed[1], 16)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.count} files"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How far one file was read."""
+
+    lines: int
+    size: int
+    """Bytes."""
+    mark: str = ""
+    """What tells the file from another at its path, e.g. a digest of how it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The part of one file that is still to be read."""
+
+    path: str
+    size: int
+    """Bytes of the file when it was listed; what is appended later belongs to the next run."""
+    lines: int
+    """Lines taken before."""
+    offset: int
+    """Bytes taken before; 0 for a compressed file, which is read again from its start."""
+    mark: str = ""
+    """What the file was marked with when it was read; '' if nobody did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRead:
+    """Lines and bytes taken of files that may grow, by their whole paths."""
+
+    kind: ClassVar[str] = "read"
+    files: Mapping[str, Taken] = field(default_factory=dict)
+
+    def after(self, path: str, lines: int, size: int, mark: str = "") -> FilesRead:
+        """This place once ``lines`` and ``size`` bytes of ``path`` are taken in all."""
+        return replace(self, files={**self.files, path: Taken(lines, size, mark)})
+
+    def covers(self, other: FilesRead) -> bool:
+        """Whether everything that ``other`` took is taken here too."""
+        return all(
+            self.files.get(path, _NOTHING).lines >= taken.lines
+            for path, taken in other.files.items()
+        )
+
+    def shrunk(self, listing: Iterable[tuple[str, int]]) -> list[str]:
+        """Files of ``listing`` (path, size) that are shorter than what was read of them."""
+        return [path for path, size in listing if size < self.files.get(path, _NOTHING).size]
+
+    def ahead(self, listing: Iterable[tuple[str, int]]) -> list[Piece]:
+        """What is left to read of the files (path, size) there are, by path."""
+        return list(self._pieces(listing))
+
+    def _pieces(self, listing: Iterable[tuple[str, int]]) -> Iterator[Piece]:
+        for path, size in sorted(listing):
+            taken = self.files.get(path, _NOTHING)
+            if size > taken.size:
+                offset = 0 if path.endswith(".gz") else taken.size
+                yield Piece(path, size, taken.lines, offset, taken.mark)
+
+    def forgetting(self, gone: Iterable[str]) -> FilesRead:
+        """This place without files that are no longer there."""
+        left = dict(self.files)
+        for path in gone:
+            left.pop(path, None)
+        return replace(self, files=left)
+
+    def to_document(self) -> dict[str, Any]:
+        """JSON members: files by folder."""
+        folders: dict[str, dict[str, list[Any]]] = {}
+        for path, taken in sorted(self.files.items()):
+            folder, _, name = path.rpartition("/")
+            members = [taken.lines, taken.size, taken.mark]
+            folders.setdefault(folder, {})[name] = members if taken.mark else members[:2]
+        return {"kind": self.kind, "folders": folders}
+
+    @classmethod
+    def from_document(cls, members: Mapping[str, Any]) -> FilesRead:
+        """Read what ``to_document`` made."""
+        return cls(
+            files={
+                f"{folder}/{name}" if folder else name: Taken(*taken)
+                for folder, names in members["folders"].items()
+                for name, taken in names.items()
+            }
+        )
+
+    @classmethod
+    def from_names(cls, folder: str, names: Mapping[str, tuple[int, int]]) -> FilesRead:
+        """What an earlier release stored: lines and bytes by name, below a folder it did not say."""
+        root = folder.rstrip("/")
+        return cls(files={f"{root}/{n}": Taken(lines, size) for n, (lines, size) in names.items()})
+
+    def __str__(self) -> str:
+        return (
+            f"{sum(taken.lines for taken in self.files.values())} lines of {len(self.files)} files"
+        )
+
+
+_NOTHING: Final = Taken(0, 0)

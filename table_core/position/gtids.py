@@ -1,0 +1,45 @@
+"""Sets of transactions as MySQL and MariaDB write them."""
+
+from __future__ import annotations
+
+__all__ = ["gtids_contain"]
+
+
+def gtids_contain(outer: str, inner: str) -> bool:
+    """Whether every transaction of ``inner`` is in ``outer``.
+
+    MySQL: ``uuid:1-5:7,uuid:2``; MariaDB: ``domain-server-sequence``, of each domain the newest.
+    """
+    there, asked = _ranges(outer), _ranges(inner)
+    return all(
+        any(low <= first and last <= high for low, high in there.get(name, ()))
+        for name, spans in asked.items()
+        for first, last in spans
+    )
+
+
+def _ranges(text: str) -> dict[str, list[tuple[int, int]]]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    for entry in filter(None, (part.strip() for part in text.replace("\n", "").split(","))):
+        name, colon, rest = entry.partition(":")
+        if not colon:  # MariaDB: all up to the number
+            domain, _, number = entry.split("-")
+            found.setdefault(domain, []).append((1, int(number)))
+            continue
+        if ":" in rest and not rest.replace(":", "").replace("-", "").isdigit():  # a tagged GTID
+            tag, _, rest = rest.partition(":")
+            name = f"{name}:{tag}"
+        for span in rest.split(":"):
+            first, _, last = span.partition("-")
+            found.setdefault(name.lower(), []).append((int(first), int(last or first)))
+    return {name: _joined(spans) for name, spans in found.items()}
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined

@@ -1,0 +1,86 @@
+"""Who reads: a kind and a name that somebody gave."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from table_core.errors import ArgumentError
+
+__all__ = ["POSITION_PREFIX", "Reader", "ReaderKind", "digest_of", "require_position_name"]
+
+POSITION_PREFIX: Final = "tc."
+"""How the names of properties begin that every commit of ours carries on."""
+_RESERVED: Final = ("tc.commits", "tc.history")
+
+
+class ReaderKind(StrEnum):
+    """What a reader is."""
+
+    FLOW = "flow"
+    SYNC = "sync"
+    CONSUMER = "consumer"
+    WATCHER = "watcher"
+    RELAY = "relay"
+    REPORT = "report"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads.  Two readers with one kind and name are the same reader."""
+
+    kind: ReaderKind
+    name: str = ""
+    """Given by whoever runs it, or of the task that runs it; '' if nobody said."""
+    definition: str = ""
+    """Digest of what it does, for readers whose name nobody gave: ``digest_of``."""
+
+    def is_same(self, other: Reader) -> bool:
+        """Whether ``other`` is this reader: of one name, or nameless with one definition."""
+        if self.kind is not other.kind:
+            return False
+        if self.name and self.name == other.name:
+            return True
+        return bool(self.definition) and self.definition == other.definition
+
+    def to_document(self) -> dict[str, Any]:
+        """JSON members; empty ones are left out."""
+        document = {"kind": self.kind.value, "name": self.name, "as": self.definition}
+        return {key: value for key, value in document.items() if value}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Reader:
+        """Read what ``to_document`` made."""
+        kind = ReaderKind(document["kind"])
+        return cls(kind, str(document.get("name", "")), str(document.get("as", "")))
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.name!r}" if self.name else f"a {self.kind.value} unnamed"
+
+
+def digest_of(*parts: str) -> str:
+    """A short digest of texts, each apart from the next."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        body = part.encode()
+        hashed.update(len(body).to_bytes(8, "big") + body)
+    return hashed.hexdigest()[:16]
+
+
+def require_position_name(argument: str, name: str) -> str:
+    """``name``, if a position can be kept under it: only ``tc.`` properties are carried on.
+
+    Raises:
+        ArgumentError: later commits would drop it, or it has a meaning of its own.
+    """
+    if not name.startswith(POSITION_PREFIX) or name == POSITION_PREFIX or name in _RESERVED:
+        why = "is used otherwise" if name in _RESERVED else "is not carried on by later commits"
+        raise ArgumentError(
+            f"{argument}={name!r} cannot name a position: a property of that name {why}; begin it "
+            f"with '{POSITION_PREFIX}', e.g. '{POSITION_PREFIX}{name.strip('.') or 'orders'}.at'",
+            argument=argument,
+            value=name,
+        )
+    return name

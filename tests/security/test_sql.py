@@ -1,0 +1,254 @@
+"""Attack: whoever sets a run's conf that is templated into SQL.  Goal: files, variables, code of the worker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError
+from table_core.spark.sql_text import query_of
+from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_embedded
+
+ORDERS = pa.table({"id": [1, 2], "country": ["NL", "o'x"]})
+
+
+@pytest.fixture
+def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "secret.txt"
+    path.write_text("planted")
+    (tmp_path / "secret.csv").write_text("a\nplanted\n")
+    (tmp_path / "secret.json").write_text('{"a": "planted"}')
+    duckdb.sql("SELECT 'planted' AS a").write_parquet(str(tmp_path / "secret.parquet"))
+    monkeypatch.setenv("PLANTED", "planted")
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+READS = [
+    "SELECT content FROM read_text('{folder}/secret.txt')",
+    "SELECT content FROM read_text('secret.txt')",
+    "SELECT content::varchar FROM read_blob('/proc/self/environ')",
+    "SELECT * FROM '{folder}/secret.csv'",
+    "SELECT * FROM 'secret.parquet'",
+    "SELECT * FROM read_csv('{folder}/secret.csv')",
+    "SELECT * FROM read_json('{folder}/secret.json')",
+    "SELECT * FROM parquet_scan('{folder}/secret.parquet')",
+    "SELECT * FROM glob('{folder}/*')",
+    "SELECT * FROM sniff_csv('{folder}/secret.csv')",
+    "SELECT * FROM read_text('file://{folder}/secret.txt')",
+    "SELECT * FROM read_text('http://127.0.0.1:1/x')",
+    "SELECT * FROM query('SELECT * FROM read_text(''{folder}/secret.txt'')')",
+    "SELECT getenv('PLANTED')",
+    "SELECT * FROM tables",
+    "SELECT * FROM rows",
+    "SELECT * FROM leaked_by_the_caller",
+]
+STATEMENTS = [
+    "COPY (SELECT 'x') TO '{folder}/dag.py'",
+    "COPY orders TO '{folder}/dag.csv'",
+    "EXPORT DATABASE '{folder}/out'",
+    "ATTACH '{folder}/x.db' AS x",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SET enable_external_access = true",
+    "RESET enable_external_access",
+    "PRAGMA enable_external_access = true",
+    "PRAGMA version",
+    "CALL pragma_version()",
+    "CREATE TABLE x AS SELECT 1",
+    "CREATE SECRET s (TYPE s3)",
+    "EXPLAIN ANALYZE SELECT 1",
+    "USE memory",
+    "SELECT 1; SELECT 2",
+    "SELECT 1; COPY (SELECT 'x') TO '{folder}/dag.py'",
+    "COPY (SELECT 'x') TO '{folder}/dag.py'; SELECT 1",
+    "PREPARE p AS SELECT 1",
+    "",
+    " ; -- nothing",
+]
+
+
+@pytest.mark.parametrize("sql", READS)
+def test_a_query_reads_nothing_but_its_tables(sql: str, secret: Path) -> None:
+    leaked_by_the_caller = pa.table({"a": ["planted"]})  # noqa: F841
+    with pytest.raises(ArgumentError) as told:
+        EmbeddedEngine().query_tables(sql.format(folder=secret.parent), {"orders": ORDERS})
+    assert "planted" not in str(told.value)
+
+
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_only_one_select_is_run(sql: str, secret: Path) -> None:
+    before = sorted(os.listdir(secret.parent))
+    with pytest.raises(ArgumentError, match="one SELECT"):
+        EmbeddedEngine().query_tables(sql.format(folder=secret.parent), {"orders": ORDERS})
+    assert sorted(os.listdir(secret.parent)) == before
+
+
+@pytest.mark.parametrize("sql", ["SELECT '\ud800'", 5, None])
+def test_what_is_no_text_is_refused(sql: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"no text|must be one"):
+        EmbeddedEngine().query_tables(sql, {"orders": ORDERS})
+
+
+def test_a_query_that_is_too_large_ends_with_an_error_and_not_with_the_worker() -> None:
+    engine = EmbeddedEngine(limits=SqlLimits(memory="32 mb", disk="16 mb", threads=1))
+    sql = "SELECT len(string_agg(md5(range::varchar), '')) FROM range(10000000)"
+    with pytest.raises(ArgumentError, match=r"(?i)memory|temp"):
+        engine.query_tables(sql, {})
+
+
+def test_values_are_bound_and_not_pasted() -> None:
+    sql = "SELECT id FROM orders WHERE country = $country"
+    engine = EmbeddedEngine()
+    for given, ids in (("o'x", [2]), ("x' OR '1'='1", []), ("NL'; COPY", []), (None, [])):
+        found = engine.query_tables(sql, {"orders": ORDERS}, {"country": given, "unused": 1})
+        assert found["id"].to_pylist() == ids
+    with pytest.raises(ArgumentError, match=r"\$country, which is not in parameters"):
+        engine.query_tables(sql, {"orders": ORDERS})
+    for wrong in ({"country": ["NL"]}, {"a b": 1}, {"": 1}, ["NL"], {"country": b"x"}):
+        with pytest.raises(ArgumentError, match="parameters"):
+            engine.query_tables(sql, {"orders": ORDERS}, wrong)  # type: ignore[arg-type]
+
+
+def job(warehouse: Path, action: str, table: str, **args: Any) -> dict[str, Any]:
+    return run_embedded(
+        JobSpec(action=action, warehouse=warehouse.as_uri(), table=table, args=args)
+    )
+
+
+def test_flow_pending_check_and_merge_bind_parameters_and_read_no_file(
+    tmp_path: Path, secret: Path
+) -> None:
+    catalog = tc.open_catalog((tmp_path / "wh").as_uri())
+    catalog.create_database("d")
+    for name in ("orders", "sales", "waiting"):
+        catalog.create_table(f"d.{name}", ORDERS.schema)
+    with catalog.table("d.orders").write() as writer:
+        writer.write(ORDERS)
+        writer.commit()
+    catalog.create_table(
+        "d.keyed",
+        pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())]),
+        primary_key=("id",),
+    )
+    warehouse = tmp_path / "wh"
+    sources = {"orders": {"table": "d.orders"}}
+    leak = f"SELECT 1 AS id, content AS country FROM read_text('{secret}')"
+    good = "SELECT * FROM orders WHERE country = $c"
+    job(
+        warehouse,
+        "write",
+        "d.sales",
+        sql=good,
+        sources=sources,
+        parameters={"c": "o'x"},
+        pending={"table": "d.waiting", "sql": "SELECT * FROM orders WHERE country <> $c"},
+    )
+    assert catalog.table("d.sales").read().to_arrow()["id"].to_pylist() == [2]
+    assert catalog.table("d.waiting").read().to_arrow()["id"].to_pylist() == [1]
+    when = [{"action": "not-matched-insert"}]
+    merge = {"on": ["id"], "when": when, "parameters": {"c": "NL"}}
+    job(warehouse, "merge-into", "d.keyed", source={"sql": good, "sources": sources}, **merge)
+    assert catalog.table("d.keyed").read().to_arrow()["id"].to_pylist() == [1]
+    rules = {"sql": "SELECT * FROM rows WHERE country = $c"}
+    told = job(warehouse, "check", "d.orders", rules=rules, parameters={"c": "NL"}, fail=False)
+    assert told["details"]["failed"] == 1
+    for action, args in (
+        ("write", {"sql": leak, "sources": sources}),
+        ("write", {"sql": good, "parameters": {"c": ""}, "sources": sources,
+                   "pending": {"table": "d.waiting", "sql": leak}}),
+        ("check", {"rules": {"sql": leak}}),
+        ("merge-into", {**merge, "source": {"sql": leak, "sources": sources}}),
+    ):  # fmt: skip
+        with pytest.raises(ArgumentError, match="disabled by configuration"):
+            job(warehouse, action, "d.orders" if action == "check" else "d.keyed", **args)
+
+
+REFUSED_ON_SPARK = [
+    "SELECT * FROM parquet.`/etc/x`",
+    "SELECT * FROM text.`file:///etc/hostname` UNION ALL SELECT * FROM orders",
+    "SELECT * FROM orders JOIN json.`/x` USING (id)",
+    "SELECT (SELECT max(value) FROM text.`/etc/hostname`)",
+    "WITH x AS (SELECT * FROM csv.`/x`) SELECT * FROM x",
+    "SELECT * FROM orders WHERE EXISTS (SELECT 1 FROM binaryFile.`/x`)",
+    "SELECT * FROM spark_catalog.default.orders",
+    "SELECT * FROM others",
+    "SELECT * FROM IDENTIFIER('parquet.`/x`')",
+    "SELECT IDENTIFIER('reflect')('a', 'b')",
+    "SELECT reflect('java.lang.System', 'getenv', 'HOME')",
+    "SELECT `reflect`('java.lang.System', 'getenv', 'HOME')",
+    "SELECT system.builtin.java_method('java.lang.System', 'getenv')",
+    "SELECT try_reflect('java.lang.System', 'getenv')",
+    "SELECT * FROM udtf(TABLE(orders))",
+    "SELECT TRANSFORM(id) USING 'cat /etc/hostname' AS (x) FROM orders",
+    "FROM orders SELECT TRANSFORM(id) USING 'sh'",
+    "FROM orders MAP id USING 'sh' AS x",
+    "FROM orders REDUCE id USING 'sh' AS x",
+    "FROM orders INSERT OVERWRITE DIRECTORY '/x' SELECT *",
+    "INSERT INTO orders SELECT 1",
+    "INSERT OVERWRITE DIRECTORY '/tmp/x' USING csv SELECT 1",
+    "CREATE TABLE x USING csv LOCATION '/x' AS SELECT 1",
+    "CREATE TEMPORARY FUNCTION f AS 'a.B' USING JAR '/x.jar'",
+    "ADD JAR '/x.jar'",
+    "LIST FILES",
+    "SET spark.sql.variable.substitute = true",
+    "RESET",
+    "CACHE TABLE orders",
+    "DESCRIBE orders",
+    "SHOW TABLES",
+    "EXPLAIN SELECT 1",
+    "EXECUTE IMMEDIATE 'SELECT 1'",
+    "BEGIN SELECT 1; END",
+    "LOAD DATA INPATH '/x' INTO TABLE orders",
+    "DROP VIEW orders",
+    "SELECT 1; SELECT 2",
+    "SELECT 1 -- \\\n/*\nUNION ALL SELECT value FROM text.`/x` --*/",
+    "SELECT 1 \x00",
+    "",
+]
+
+
+@pytest.mark.parametrize("sql", REFUSED_ON_SPARK)
+def test_on_spark_a_query_names_nothing_but_its_views(sql: str) -> None:
+    with pytest.raises(ArgumentError, match="SQL must be"):
+        query_of(sql, ["orders"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM orders",
+        "SELECT * FROM Orders o, `orders` p",
+        "WITH a AS (SELECT * FROM orders), b AS (SELECT * FROM a) SELECT * FROM b UNION SELECT * FROM a",
+        "SELECT /*+ BROADCAST(o) */ o.id, explode(array(1)) FROM orders o",
+        "FROM orders SELECT id",
+        "VALUES (1), (2)",
+        "SELECT * FROM VALUES (1) AS t(x)",
+        "SELECT * FROM range(3)",
+        "SELECT * FROM orders LATERAL VIEW explode(array(1)) e AS y",
+        "SELECT x.y.z, s['k'] FROM orders AS x WHERE id IN (SELECT id FROM orders)",
+        "SELECT transform(array(1), x -> x + 1) FROM orders",
+        "SELECT 'reflect(', \"parquet.`x`\" FROM orders -- parquet.`/x`",
+        "SELECT * FROM orders PIVOT (sum(id) FOR country IN ('NL'))",
+        "SELECT 1;",
+    ],
+)
+def test_on_spark_what_is_a_query_goes_through_as_it_is(sql: str) -> None:
+    assert query_of(sql, ["orders"]) == (sql, {})
+
+
+def test_on_spark_parameters_are_bound_outside_of_texts_and_comments_only() -> None:
+    sql = "SELECT '$a', id FROM orders WHERE c = $a AND d > $b_2 -- $a"
+    text, given = query_of(sql, ["orders"], {"a": "x' OR 1=1", "b_2": 3, "c": None})
+    assert text == "SELECT '$a', id FROM orders WHERE c = :a AND d > :b_2 -- $a"
+    assert given == {"a": "x' OR 1=1", "b_2": 3}
+    with pytest.raises(ArgumentError, match="not in parameters"):
+        query_of("SELECT $nope FROM orders", ["orders"])
