@@ -12,13 +12,22 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.bad import UNFORESEEN, unusable
 from table_core.cdc.by_line import decode_events
 from table_core.cdc.embedded_schema import Declared
-from table_core.cdc.envelope import Event, bad_line, read_line, unwrap
+from table_core.cdc.envelope import (
+    Event,
+    bad_line,
+    checked_time,
+    read_line,
+    unreadable_why,
+    unwrap,
+)
 from table_core.cdc.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.record import UNNAMED, SourceTable, shortened
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import STRING
+from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -48,6 +57,7 @@ def decode_foreign(
     keys: dict[SourceTable, tuple[str, ...]],
     *,
     by_topic: bool = False,
+    together: bool = False,
 ) -> list[Changes]:
     """The row changes of ``lines``, by table.
 
@@ -61,34 +71,50 @@ def decode_foreign(
 
     Raises:
         EventError: the first line that cannot be read.
+        BadEvents: with ``together``: all of them.
     """
     read = _FORMATS[format]
+    bad: list[EventError] = []
+
+    def of_line(text: bytes, place: Place) -> Iterator[Event]:
+        record = read_line(text, place)
+        value, _, key = unwrap(record)
+        unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
+        if unnamed != UNNAMED and _is_no_row(record["topic"], value):
+            return
+        if value is None:
+            if format == "json" and isinstance(key, dict) and wants(unnamed):
+                yield Event(unnamed, "d", key, None, None, None)
+            return
+        if not isinstance(value, dict):
+            raise bad_line(place, f"expected an event, found {shortened(value)}")
+        if (why := unreadable_why(value)) is not None:
+            raise bad_line(place, why)
+        for found in read(value, place):
+            event = replace(found, table=unnamed) if found.table == UNNAMED else found
+            if wants(event.table):
+                names = _key_names(value)
+                if names is None and format == "json" and isinstance(key, dict):
+                    names = tuple(key)
+                if names is not None:
+                    keys[event.table] = names
+                yield checked_time(event, place)
 
     def events() -> Iterator[tuple[int, Event]]:
         for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
             place = lines.place(number)
-            record = read_line(line.as_py(), place)
-            value, _, key = unwrap(record)
-            unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
-            if unnamed != UNNAMED and _is_no_row(record["topic"], value):
+            try:
+                found = list(of_line(line.as_py(), place))
+            except (EventError, *UNFORESEEN) as error:
+                bad.append(unusable(place, error))
+                if not together:
+                    raise bad[0] from error
                 continue
-            if value is None:
-                if format == "json" and isinstance(key, dict) and wants(unnamed):
-                    yield number, Event(unnamed, "d", key, None, None, None)
-                continue
-            if not isinstance(value, dict):
-                raise bad_line(place, f"expected an event, found {shortened(value)}")
-            for found in read(value, place):
-                event = replace(found, table=unnamed) if found.table == UNNAMED else found
-                if wants(event.table):
-                    names = _key_names(value)
-                    if names is None and format == "json" and isinstance(key, dict):
-                        names = tuple(key)
-                    if names is not None:
-                        keys[event.table] = names
-                    yield number, event
+            yield from ((number, event) for event in found)
 
-    return decode_events(events(), lines.place, lambda types: _declared(types, mapping))
+    return decode_events(
+        events(), lines.place, lambda types: _declared(types, mapping), bad, together=together
+    )
 
 
 def _of_topic(record: Any, place: Place) -> SourceTable:

@@ -12,7 +12,7 @@ import base64
 import ipaddress
 import json
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +36,7 @@ __all__ = [
     "Wire",
     "convert",
     "json_type",
+    "plain_text",
     "plain_wire",
     "resolved",
     "unscaled",
@@ -45,7 +46,9 @@ NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
 _URL_SAFE: Final = frozenset("-_")
-_EXACT: Final = Context(prec=80)
+_SCALE_MAX: Final = 200_000
+"""More digits than PostgreSQL's ``numeric`` has on either side of its point."""
+_ZEROS_MAX: Final = 128
 INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 _BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
@@ -270,7 +273,7 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
         per_second = 1000 * _PER_MILLI[wire.meaning]
         return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
     if wire.meaning is Meaning.UNSCALED and target == pa.string() and array.type == target:
-        texts = _each(array, lambda text: format(unscaled(text, wire.scale), "f"))
+        texts = _each(array, lambda text: plain_text(unscaled(text, wire.scale)))
         return pa.array(texts, target)
     return to_type(_meant(array, wire), type_, target)
 
@@ -386,9 +389,23 @@ def _bytes(text: str) -> bytes:
 
 
 def unscaled(text: str, scale: int) -> Decimal:
-    """The number whose digits ``text`` holds as base64 of a big-endian integer."""
-    whole = int.from_bytes(_bytes(text), "big", signed=True)
-    return Decimal(whole).scaleb(-scale, _EXACT)
+    """The number whose digits ``text`` holds as base64 of a big-endian integer, all of them.
+
+    Raises:
+        ValueError: no base64, or a scale that no source has.
+    """
+    if abs(scale) > _SCALE_MAX:
+        raise ValueError(f"scale {scale} is none of a number")
+    whole = Decimal(int.from_bytes(_bytes(text), "big", signed=True)).as_tuple()
+    return Decimal((whole.sign, whole.digits, -scale))
+
+
+def plain_text(number: Decimal) -> str:
+    """The number without exponent, but for one that would be little else than zeros."""
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    many = abs(exponent) > len(digits) + _ZEROS_MAX
+    return f"{number:e}" if many else f"{number:f}"
 
 
 _TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {

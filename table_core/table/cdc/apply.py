@@ -211,7 +211,9 @@ class TableFeed:
             key=tuple(name for name in key if name not in computed),
             keep_before=keep_before,
         )
-        return event_batch(changes, shape, self.plain)
+        return event_batch(
+            changes, shape, self.plain, together=self.settings.dead_letter is not None
+        )
 
     def _converted(self, batch: SourceBatch, changes: Sequence[Changes]) -> pa.Table:
         table = self.target.table

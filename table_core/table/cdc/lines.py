@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.bad import BadEvents
 from table_core.cdc.batch import SourceBatch
 from table_core.cdc.debezium import DebeziumDecoder
 from table_core.cdc.foreign import decode_foreign
@@ -15,7 +16,6 @@ from table_core.cdc.told import told_from, told_text
 from table_core.cdc.type_mapping import TypeMapping
 from table_core.cdc.units import settled, without_sign
 from table_core.cdc.wire import PlainSettings
-from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,12 +75,15 @@ class LineDecoder:
         default_factory=lambda: [(-1, {})]
     )
     """What was known behind which line of the newest window."""
+    _bad: set[int] = field(default_factory=set)
+    """Lines of the newest window that cannot be read."""
     _decoder: DebeziumDecoder | None = None
 
     def decode(self, window: Window) -> tuple[list[Changes], list[TableNews]]:
         """The changes of a window and the schema changes in it."""
         self.marks = [(-1, dict(self.told))]
-        news = news_in(window, self.settings)
+        self._bad.clear()
+        news = self._news(window)
         cuts = [one for one in news if not one.in_snapshot]
         for one in news:
             if one.in_snapshot:
@@ -96,6 +99,14 @@ class LineDecoder:
         changes += self._part(window, first, len(window.lines))
         return changes, news
 
+    def _news(self, window: Window) -> list[TableNews]:
+        try:
+            return news_in(window, self.settings, together=self.dead is not None)
+        except BadEvents as bad:
+            self._put(bad, window)
+        whole = window.segment(0, len(window.lines), frozenset(self._bad))
+        return news_in(whole, self.settings)
+
     def _learn(self, one: TableNews) -> None:
         if one.columns:
             self.told[one.table] = one.columns
@@ -104,7 +115,9 @@ class LineDecoder:
     def again(self) -> LineDecoder:
         """One that reads the same lines once more and keeps no bad ones: they were told before."""
         dead = self.dead and self.dead.silent()
-        return replace(self, dead=dead, told={}, keys={}, marks=[(-1, {})], _decoder=None)
+        return replace(
+            self, dead=dead, told={}, keys={}, marks=[(-1, {})], _bad=set(), _decoder=None
+        )
 
     def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
         """What a later run has to know to read events without schema of ``tables``.
@@ -129,29 +142,38 @@ class LineDecoder:
     def _part(self, window: Window, first: int, end: int) -> list[Changes]:
         if first == end:
             return []
-        without: set[int] = set()
         while True:
             try:
-                found = self._decoded(window.segment(first, end, frozenset(without)))
-            except EventError as error:
-                number = error.facts.get("row")
-                if self.dead is None or not isinstance(number, int) or number in without:
-                    raise
-                self.dead.put(error, window.place(number).text, window.text_of(number))
-                without.add(number)
+                found = self._decoded(window.segment(first, end, frozenset(self._bad)))
+            except BadEvents as bad:
+                self._put(bad, window)
                 continue
             self.told = dict(settled(self.told, found))
             self.marks.append((first, dict(self.told)))
             return [self._with_told(one) for one in found]
 
+    def _put(self, bad: BadEvents, window: Window) -> None:
+        """Keep what cannot be read, and go on without it."""
+        assert self.dead is not None
+        for number, error in sorted(bad.errors.items()):
+            self.dead.put(error, window.place(number).text, window.text_of(number))
+        self._bad |= bad.errors.keys()
+
     def _decoded(self, lines: EventLines) -> list[Changes]:
+        together = self.dead is not None
         if not self.format.startswith("debezium-"):
             return decode_foreign(
-                self.format, lines, self.wants, self.mapping, self.keys, by_topic=self.by_topic
+                self.format,
+                lines,
+                self.wants,
+                self.mapping,
+                self.keys,
+                by_topic=self.by_topic,
+                together=together,
             )
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
-        return self._decoder.decode(lines)
+        return self._decoder.decode(lines, together=together)
 
     def _with_told(self, one: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""

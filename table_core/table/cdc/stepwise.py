@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from table_core.cdc.bad import BadEvents
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.steps import Statement, steps
 from table_core.cdc.truncates import chosen, within
 from table_core.errors import ArgumentError, DataError, EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.changes import Changes
@@ -102,25 +103,35 @@ def _apply_rows(
     while left:
         try:
             feed.apply(batch, left)
+        except BadEvents as bad:
+            left = _without(run, bad.errors, batch, left)
         except (DataError, EventError) as error:
-            left = _without_bad(run, error, batch, left)
-            continue
-        return
+            number = error.facts.get("row")
+            if run.dead is None or not isinstance(number, int):
+                raise
+            left = _without(run, {number: error}, batch, left)
+        else:
+            return
 
 
-def _without_bad(
-    run: SyncRun, error: DataError | EventError, batch: SourceBatch, changes: Sequence[Changes]
+def _without(
+    run: SyncRun,
+    errors: Mapping[int, DataError | EventError],
+    batch: SourceBatch,
+    changes: Sequence[Changes],
 ) -> list[Changes]:
-    """``changes`` without the event that ``error`` is about, which is kept as a dead letter."""
-    number = error.facts.get("row")
-    if run.dead is None or not isinstance(number, int):
-        raise error
-    at = next((one for one in changes if number in one.lines), None)
-    if at is None:
-        raise error
-    run.dead.put(error, at.place(number).text, batch.text_of(number), str(at.table))
-    parts = (chosen(one, one.lines != number) for one in changes)
-    return [part for part in parts if part is not None]
+    """``changes`` without the events that ``errors`` are about, which are kept as dead letters."""
+    assert run.dead is not None
+    bad = np.array(sorted(errors), np.int64)
+    for one in changes:
+        for number in one.lines[np.isin(one.lines, bad)].tolist():
+            place = one.place(number).text
+            run.dead.put(errors[number], place, batch.text_of(number), str(one.table))
+    parts = [chosen(one, ~np.isin(one.lines, bad)) for one in changes]
+    left = [part for part in parts if part is not None]
+    if sum(len(one.lines) for one in left) == sum(len(one.lines) for one in changes):
+        raise errors[int(bad[0])]  # about none of them
+    return left
 
 
 def _truncate(run: SyncRun, feed: TableFeed, batch: SourceBatch, step: Step) -> None:
@@ -128,6 +139,7 @@ def _truncate(run: SyncRun, feed: TableFeed, batch: SourceBatch, step: Step) -> 
     if run.settings.on_truncate == "ignore":
         return
     if run.settings.on_truncate == "fail":
+        assert batch.place is not None
         place = batch.place(step.number)
         why = (
             f"the source table was truncated; say what {feed.target.name} is to do with "

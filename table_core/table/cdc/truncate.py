@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from table_core.cdc.bad import BadEvents
 from table_core.cdc.steps import steps
 from table_core.cdc.truncates import chosen
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import DataError, EventError, UnsupportedFeatureError
+from table_core.errors import UnsupportedFeatureError
 from table_core.predicate.expression import col
 from table_core.table.cdc.remove import net_rows, remove_rows
 
@@ -178,10 +179,8 @@ def _usable(feed: TableFeed, changes: Sequence[Changes]) -> tuple[list[Changes],
     while left:
         try:
             return left, feed.rows_of(left)
-        except (DataError, EventError) as error:
-            number = error.facts.get("row")
-            if feed.settings.dead_letter is None or not isinstance(number, int):
-                raise
-            parts = [chosen(one, one.lines != number) for one in left]
+        except BadEvents as bad:
+            numbers = list(bad.errors)
+            parts = [chosen(one, ~np.isin(one.lines, numbers)) for one in left]
             left = [part for part in parts if part is not None]
     return left, None
