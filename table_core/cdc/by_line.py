@@ -95,8 +95,8 @@ def decode_events(
         except UNFORESEEN as error:
             bad += [unusable(place(number), error) for number, _ in those]
             continue
-        those = [one for one in those if not _has_half_a_character(one, place, bad)]
-        found += [_changes(place, part, columns) for part in _alike(those)]
+        whole = [one for one in those if not _has_half_a_character(one, place, bad)]
+        found += [_changes(place, part, columns) for part in _alike(whole)]
     refuse(bad, together=together)
     return found
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.record import UNNAMED, SourceTable, shortened
 from table_core.errors import EventError
+from table_core.problems import unreadable_why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,6 @@ __all__ = [
     "read_event",
     "read_line",
     "source_table",
-    "unreadable",
-    "unreadable_why",
     "unwrap",
 ]
 
@@ -38,7 +37,6 @@ OPS: Final = ("c", "r", "u", "d", "t")
 _MESSAGE: Final = "m"
 TIME_MAX_MS: Final = 253_402_300_799_999
 """The end of the year 9999."""
-_UNREADABLE: Final = "table_core.unreadable"
 _FLATTENED: Final = frozenset({"__deleted", "__op"})
 _OF_ROUTER: Final = "__dbz__physicalTableIdentifier"
 """What Debezium's ``ByLogicalTableRouter`` adds to keys; no column."""
@@ -61,16 +59,6 @@ class Event:
 def bad_line(place: Place, why: str, **facts: object) -> EventError:
     """The error for an event that cannot be read."""
     return EventError(f"{place.text}: {why}", **place.facts, row=place.number, **facts)
-
-
-def unreadable(why: str) -> bytes:
-    """What stands for the value of a record that could not be made JSON."""
-    return json.dumps({_UNREADABLE: why}).encode()
-
-
-def unreadable_why(value: Mapping[str, Any]) -> str | None:
-    """Why a record could not be made JSON, if ``unreadable`` made the value."""
-    return str(value[_UNREADABLE]) if value.keys() == {_UNREADABLE} else None
 
 
 def checked_time(event: Event, place: Place) -> Event:

@@ -223,14 +223,21 @@ def _time(array: pa.Array, unit: str | None) -> Meaning:
 
 
 def _is_unscaled(array: pa.Array, mode: str) -> bool:
+    """Whether texts are base64 of whole numbers.  Those that are neither that nor a number say nothing."""
     if mode != "auto":
         return mode == "base64"
     numbers = pc.match_substring_regex(array, NUMBER)
-    no_words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
     fits = pc.match_substring_regex(
         array, r"^([A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}$"
     )
-    return bool(not pc.all(numbers).as_py() and pc.any(no_words).as_py() and pc.all(fits).as_py())
+    words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
+    only_base64 = _count(pc.and_(pc.and_(fits, words), pc.invert(numbers)))
+    only_number = _count(pc.and_(numbers, pc.invert(fits)))
+    return only_base64 > only_number
+
+
+def _count(flags: pa.BooleanArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
 
 
 def _is_padded(array: pa.Array) -> bool:
@@ -240,8 +247,18 @@ def _is_padded(array: pa.Array) -> bool:
 def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
     if mode != "auto":
         return Meaning.HEX if mode == "hex" else Meaning.BASE64
-    if not pc.all(pc.match_substring_regex(array, "^([0-9a-f]{2})*$")).as_py():
+    hexadecimal = pc.match_substring_regex(array, "^([0-9a-f]{2})+$")
+    base64_alone = pc.and_(
+        pc.invert(hexadecimal),
+        pc.match_substring_regex(
+            array, r"^([A-Za-z0-9+/_-]{4})*([A-Za-z0-9+/_-]{2}[A-Za-z0-9+/_=-]{2})?$"
+        ),
+    )
+    if _count(base64_alone) > _count(hexadecimal):
         return Meaning.BASE64
+    if not _count(hexadecimal):
+        return Meaning.BASE64
+    array = array.filter(hexadecimal)
     letters = pc.sum(pc.binary_length(array)).as_py() or 0
     if 0 < letters < _HEX_EVIDENCE and pc.all(_fours(array)).as_py():
         raise ValueError("may be base64 or hexadecimal: say binary='base64' or binary='hex'")
@@ -402,7 +419,7 @@ def unscaled(text: str, scale: int) -> Decimal:
 
 def plain_text(number: Decimal) -> str:
     """The number without exponent, but for one that would be little else than zeros."""
-    sign, digits, exponent = number.as_tuple()
+    _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     many = abs(exponent) > len(digits) + _ZEROS_MAX
     return f"{number:e}" if many else f"{number:f}"

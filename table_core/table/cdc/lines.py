@@ -145,10 +145,10 @@ class LineDecoder:
         while True:
             try:
                 found = self._decoded(window.segment(first, end, frozenset(self._bad)))
+                self.told = dict(settled(self.told, found, together=self.dead is not None))
             except BadEvents as bad:
                 self._put(bad, window)
                 continue
-            self.told = dict(settled(self.told, found))
             self.marks.append((first, dict(self.told)))
             return [self._with_told(one) for one in found]
 
