@@ -18,7 +18,7 @@ from table_core.cdc.changes import Changes, RowImages
 from table_core.cdc.embedded_schema import Declared, declared_columns
 from table_core.cdc.envelope import bad_line, read_event, read_line
 from table_core.cdc.geometry import shape_text
-from table_core.cdc.wire import plain_text, unscaled
+from table_core.cdc.single_values import plain_text, unscaled
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = ["decode_by_line", "decode_events"]
 _HUGE: Final = 2**63
 _TEXT: Final = "text"
 _GROUPS_TRIED: Final = 32
+_COLUMNS_APART: Final = 64
 
 
 def decode_by_line(
@@ -131,7 +132,10 @@ def _has_half_a_character(
 
 
 def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]:
-    """The events in groups within which each column has values of one JSON type."""
+    """The events in groups within which each column has values of one JSON type.
+
+    Groups are made of events with about the same columns: each row has room for all of its group.
+    """
     groups: list[tuple[dict[str, str], list[tuple[int, Event]]]] = []
     for numbered in events:
         kinds = _kinds(numbered[1])
@@ -139,7 +143,9 @@ def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]
             groups.append(({}, [numbered]))
             continue
         for known, members in groups[:_GROUPS_TRIED]:
-            if all(known.get(name, kind) == kind for name, kind in kinds.items()):
+            more = kinds.keys() - known.keys()
+            roomy = len(known) + len(more) <= 2 * len(kinds) + _COLUMNS_APART
+            if roomy and all(known.get(name, kind) == kind for name, kind in kinds.items()):
                 known.update(kinds)
                 members.append(numbered)
                 break

@@ -28,6 +28,7 @@ from table_core.cdc.event_members import (
     NotColumnar,
     absent_members,
     event_members,
+    has_many_names,
     members_of,
 )
 from table_core.cdc.record import UNNAMED, SourceTable
@@ -86,6 +87,8 @@ class DebeziumDecoder:
             if first is None:
                 return []
             block.lines.cast(pa.large_string())  # refuses what is no UTF-8
+            if has_many_names(block.lines):
+                raise NotColumnar
             return list(self._columnar(block, first))
         except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
             found = decode_by_line(block, self.wants, together=together)

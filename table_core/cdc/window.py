@@ -118,9 +118,12 @@ class Window:
                 continue  # the decoder says what is wrong with it
             if event is None or event.table != table or event.op == "t":
                 continue
+            row = event.before if event.after is None else event.after
             if not isinstance(value, dict) or "key" not in value or "value" not in value:
                 return None
             _, _, key = unwrap(value)
+            if isinstance(key, dict) and row is not None and not key.keys() <= row.keys():
+                continue  # no key of this row
             return tuple(key) if isinstance(key, dict) else ()
         return None
 

@@ -8,8 +8,6 @@ Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
 
 from __future__ import annotations
 
-import base64
-import ipaddress
 import json
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +18,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.single_values import (
+    address_text,
+    base64_bytes,
+    clock_text,
+    plain_text,
+    unscaled,
+    uuid_text,
+)
 from table_core.cdc.typed_values import DAY_MS, in_micros, time_of_day, to_type, without_sign
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
@@ -36,19 +42,13 @@ __all__ = [
     "Wire",
     "convert",
     "json_type",
-    "plain_text",
     "plain_wire",
     "resolved",
-    "unscaled",
 ]
 
 NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
-_URL_SAFE: Final = frozenset("-_")
-_SCALE_MAX: Final = 200_000
-"""More digits than PostgreSQL's ``numeric`` has on either side of its point."""
-_ZEROS_MAX: Final = 128
 INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 _BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
@@ -288,7 +288,7 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
         return to_type(without_sign(array), type_, target)
     if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[wire.meaning]
-        return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
+        return pa.array(_each(array, lambda time: clock_text(time, per_second)), target)
     if wire.meaning is Meaning.UNSCALED and target == pa.string() and array.type == target:
         texts = _each(array, lambda text: plain_text(unscaled(text, wire.scale)))
         return pa.array(texts, target)
@@ -361,24 +361,9 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
     return array.cast(pa.timestamp(_UNIT[meaning]))
 
 
-def _address(value: bytes) -> str:
-    """As MariaDB prints it: addresses of version 4 within version 6 keep their dots."""
-    found = ipaddress.ip_address(value)
-    front, last = value[:12], value[12:]
-    if last and last[:2] != b"\0\0" and front in _IP4_WITHIN:
-        return f"{_IP4_WITHIN[front]}{ipaddress.IPv4Address(last)}"
-    return str(found)
-
-
-def _uuid(value: bytes) -> str:
-    text = value.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
-_IP4_WITHIN: Final = {bytes(12): "::", bytes(10) + b"\xff\xff": "::ffff:"}
 _OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
-    Meaning.UUID: _uuid,
-    Meaning.ADDRESS: _address,
+    Meaning.UUID: uuid_text,
+    Meaning.ADDRESS: address_text,
 }
 _UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
 _PER_MILLI: Final = {
@@ -389,45 +374,13 @@ _PER_MILLI: Final = {
 }
 
 
-def _clock(time: int, per_second: int) -> str:
-    """``[-]HH:MM:SS[.fraction]``, without zeros at the end of the fraction."""
-    seconds, fraction = divmod(abs(time), per_second)
-    minutes, second = divmod(seconds, 60)
-    digits = f".{fraction:0{len(str(per_second)) - 1}}".rstrip("0").rstrip(".")
-    return f"{'-' if time < 0 else ''}{minutes // 60:02}:{minutes % 60:02}:{second:02}{digits}"
-
-
 def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
     return [None if text is None else decode(text) for text in array.to_pylist()]
 
 
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text, altchars=b"-_" if _URL_SAFE & set(text) else None, validate=True)
-
-
-def unscaled(text: str, scale: int) -> Decimal:
-    """The number whose digits ``text`` holds as base64 of a big-endian integer, all of them.
-
-    Raises:
-        ValueError: no base64, or a scale that no source has.
-    """
-    if abs(scale) > _SCALE_MAX:
-        raise ValueError(f"scale {scale} is none of a number")
-    whole = Decimal(int.from_bytes(_bytes(text), "big", signed=True)).as_tuple()
-    return Decimal((whole.sign, whole.digits, -scale))
-
-
-def plain_text(number: Decimal) -> str:
-    """The number without exponent, but for one that would be little else than zeros."""
-    _, digits, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
-    many = abs(exponent) > len(digits) + _ZEROS_MAX
-    return f"{number:e}" if many else f"{number:f}"
-
-
 _TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {
-    Meaning.BASE64: _bytes,
-    Meaning.BITS: lambda text: _bytes(text)[::-1],
+    Meaning.BASE64: base64_bytes,
+    Meaning.BITS: lambda text: base64_bytes(text)[::-1],
     Meaning.HEX: bytes.fromhex,
     Meaning.LATIN1: lambda text: text.encode("latin-1"),
 }

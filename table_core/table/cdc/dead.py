@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DEAD_SCHEMA", "DeadLetters"]
 
+_EVENT_BYTES: Final = 1 << 20
+"""So much of an event is kept."""
+_WAITING_BYTES: Final = 8 << 20
 DEAD_SCHEMA: Final = pa.schema(
     [
         pa.field("place", pa.string(), nullable=False),
@@ -36,6 +39,7 @@ class DeadLetters:
     count: int = 0
     waiting: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
+    _waiting_bytes: int = 0
 
     def put(
         self,
@@ -48,21 +52,24 @@ class DeadLetters:
         if self.muted:
             return
         facts = error.facts
-        reason = str(error).removeprefix(f"{place}: ")
-        text = event.decode(errors="replace") if isinstance(event, bytes) else event
         column, value = facts.get("column"), facts.get("value")
+        body = event if isinstance(event, bytes) else event.encode(errors="backslashreplace")
+        text = body[:_EVENT_BYTES].decode(errors="replace").rstrip("\n")
         self.count += 1
+        self._waiting_bytes += len(text)
         self.waiting.append(
             {
-                "place": place,
-                "source_table": source_table,
-                "column": None if column is None else str(column),
-                "value": None if value is None else str(value),
-                "reason": reason,
-                "event": text.rstrip("\n"),
+                "place": _written(place),
+                "source_table": None if source_table is None else _written(source_table),
+                "column": None if column is None else _written(str(column)),
+                "value": None if value is None else _written(str(value)),
+                "reason": _written(str(error).removeprefix(f"{place}: ")),
+                "event": text,
                 "seen_at": self.catalog.clock.now_ms(),
             }
         )
+        if self._waiting_bytes > _WAITING_BYTES:
+            self.flush()
 
     def silent(self) -> DeadLetters:
         """One that skips bad events and keeps none: they were told before."""
@@ -83,4 +90,9 @@ class DeadLetters:
         with table.write() as writer:
             writer.write(pa.Table.from_pylist(self.waiting, schema=DEAD_SCHEMA))
             writer.commit()
-        self.waiting = []
+        self.waiting, self._waiting_bytes = [], 0
+
+
+def _written(text: str) -> str:
+    """Text that can be written, whatever an event held."""
+    return text.encode(errors="backslashreplace").decode()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import SourceTable
 from table_core.table.cdc.apply import SOURCES_PROPERTY, TableFeed
+from table_core.table.cdc.doors import Doors
 from table_core.table.cdc.stepwise import apply_to_table
 from table_core.table.cdc.target import TOLD_PROPERTY, SyncTarget
 
@@ -63,6 +64,10 @@ class Reader(Protocol):
         """
         ...
 
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """Source tables of which something is known, though they feed no table yet."""
+        ...
+
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
         ...
@@ -109,6 +114,9 @@ class SyncRun:
     feeds: dict[str, TableFeed] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     met: set[SourceTable] = field(default_factory=set)
+    is_alone: Callable[[SourceTable], bool] = lambda _: False
+    """Whether no other source table may feed the table that this one feeds."""
+    doors: Doors = field(init=False)
     reader: Reader | None = None
     reached: Any = None
     events: int = 0
@@ -118,6 +126,9 @@ class SyncRun:
     """Tables that went with their source."""
     last_commit_ms: int | None = None
     all_before: dict[str, str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.doors = Doors(self)
 
     # --------------------------------------------------------------------------------- lookups
     def wants(self, table: SourceTable) -> bool:
@@ -221,6 +232,7 @@ class SyncRun:
             if document is None or document.get("filter") != self.whole_database:
                 continue
             position = reader.parse(document["position"])
+            reader.recall(document.get("told"))
             if best is None or position.covers(best[0]):
                 best = position, document["tables"]
         return best
@@ -230,11 +242,13 @@ class SyncRun:
         rows: dict[str, list[Changes]] = {}
         news: dict[str, list[TableNews]] = {}
         self._refuse_several(batch.changes)
-        for one in batch.changes:
+        for one in self.doors.admitted(batch):
             if (name := self.route(one.table)) is not None:
                 rows.setdefault(name, []).append(one)
         for told in batch.news:
-            if (name := self.route(told.table)) is not None and told.dropped:
+            if (name := self.route(told.table)) is None or not told.dropped:
+                continue
+            if self.doors.is_open(told.table, name):
                 news.setdefault(name, []).append(told)
         for name in dict.fromkeys([*rows, *news]):
             if name not in self.skipped:
@@ -287,7 +301,7 @@ class SyncRun:
             target = feed.target
             target.at(self.reached, partial(reader.remembered, feed.sources))
             if n + 1 == len(ready) and self.whole_database is not None:
-                target.properties[ALL_PROPERTY] = self._all_text()
+                target.properties[ALL_PROPERTY] = self._all_text(reader)
                 if target.name in self.all_before:
                     target.expect[ALL_PROPERTY] = self.all_before[target.name]
                 self.all_before[target.name] = target.properties[ALL_PROPERTY]
@@ -316,14 +330,17 @@ class SyncRun:
         if self.dead is not None:
             self.dead.flush()
 
-    def _all_text(self) -> str:
-        there = sorted(n for n, feed in self.feeds.items() if feed.target.table is not None)
+    def _all_text(self, reader: Reader) -> str:
+        there = [feed for feed in self.feeds.values() if feed.target.table is not None]
+        fed = [table for feed in there for table in feed.sources]
         document = {
             "v": _VERSION,
             "filter": self.whole_database,
             "position": self.reached.text,
-            "tables": there,
+            "tables": sorted(feed.target.name for feed in there),
         }
+        if (told := reader.remembered(reader.unfed(fed))) is not None:
+            document["told"] = told
         return json.dumps(document, separators=(",", ":"))
 
     def _commit_in_time(self, reader: Reader) -> None:

@@ -62,6 +62,8 @@ class SyncTarget:
     reached: Position | None = None
     remembered: Callable[[], str | None] = lambda: None
     """What a run that goes on at ``reached`` has to know."""
+    told: str | None = None
+    """What the table's newest snapshot says of it."""
     writer: TableWriter | None = None
     replaces: bool = False
     """Whether the rows of the writer take the place of all that is there."""
@@ -85,6 +87,7 @@ class SyncTarget:
         except NotFoundError:
             return
         self.stored = self.table.position(POSITION_PROPERTY)
+        self.told = self.table.position(TOLD_PROPERTY)
         self._find_landed(self.table)
 
     def require(self, argument: str, wanted: Sequence[str]) -> None:
@@ -198,7 +201,7 @@ class SyncTarget:
         given = self.commit.nth(len(self.commits))
         told = {POSITION_PROPERTY: position, COMPLETE: str(complete).lower()}
         if (known := self.remembered()) is not None:
-            told[TOLD_PROPERTY] = known
+            self.told = told[TOLD_PROPERTY] = known
         return replace(
             given,
             properties={**given.properties, **told, **self.properties},
@@ -209,7 +212,9 @@ class SyncTarget:
     # ------------------------------------------------------------------------------- counting
     @property
     def has_news(self) -> bool:
-        """Whether there is something to commit."""
+        """Whether there is something to commit: rows, events, or what was told of the sources."""
+        if self.remembered() not in {None, self.told}:
+            self.seen += 1
         return self.writer is not None or self.seen > 0
 
     @property
