@@ -39,6 +39,7 @@ from table_core.cli.arguments import (
     opened,
     pairs,
 )
+from table_core.cli.positions import positions
 from table_core.cli.sync import sync
 from table_core.errors import ArgumentError, TableError, error_to_document
 from table_core.storage.os_errors import table_error
@@ -281,6 +282,7 @@ def health(
 app.add_typer(states.tags, name="tag")
 app.add_typer(states.branches, name="branch")
 app.add_typer(states.consumers, name="consumer")
+app.add_typer(positions, name="position")
 app.command()(states.rollback)
 upkeep.add_to(app)
 
