@@ -42,6 +42,7 @@ def event_of_commits(table: str, notes: Sequence[Mapping[str, Any]]) -> dict[str
         "last": notes[-1]["last"],
         "count": sum(note["count"] for note in notes),
     }
+    told["delivers_changes"] = any(map(note_delivers, notes))
     return told
 
 

@@ -19,7 +19,8 @@ from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration
 from table_core.errors import ArgumentError, SchemaError
-from table_core.table.catalog import Catalog, open_catalog
+from table_core.table.catalog import Catalog
+from table_core.table.opening import open_catalog
 
 ROOT = Path(__file__).parents[3]
 STREAMHOUSE = ROOT / "declarations" / "streamhouse.yaml"
