@@ -106,7 +106,8 @@ class Warehouse:
     ) -> Warehouse:
         """Read ``connection``, every setting by its name.
 
-        The warehouse is the extra ``warehouse``, else the host.  Storage options that are secret
+        The warehouse is the extra ``warehouse``, else the host with port and schema, as a URI of a
+        connection has them: ``paimon://s3://lake/wh``.  Storage options that are secret
         go into the password as a JSON object; they are added to the extra ``storage_options``, and
         those that begin with ``spark.`` to ``spark_conf``.  With ``metastore`` ``jdbc`` the login is
         the user of the catalog's database, and a password that is no JSON object is its password.
@@ -127,13 +128,7 @@ class Warehouse:
                 argument="extra",
                 value=unknown,
             )
-        uri = extra.get("warehouse") or connection.host
-        if not uri:
-            raise ArgumentError(
-                f"connection {name!r} names no warehouse: set it, e.g. to file:///data/wh",
-                argument="warehouse",
-                value=None,
-            )
+        uri = _warehouse(connection, extra)
         references = References(lookup or _nowhere)
         catalog = _catalog(extra, connection.login, name)
         plain = catalog.get("metastore") == "jdbc"
@@ -144,9 +139,10 @@ class Warehouse:
         options |= catalog
         of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
         spark = _spark(extra, name, references)
-        require_printable(str(uri), "warehouse")
+        require_printable(uri, "warehouse")
+        _require_place(uri, name)
         return cls(
-            uri=str(uri).rstrip("/"),
+            uri=uri.rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
             storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
             secrets=(
@@ -174,6 +170,46 @@ def looking_secret(settings: Mapping[str, Any]) -> list[str]:
             elif isinstance(item, str) and len(item) > 3:
                 found += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
     return found
+
+
+def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:
+    """Where the tables are: a URI, or an absolute path.
+
+    Raises:
+        ArgumentError: nothing says it, several things do, or it depends on who reads it.
+    """
+    name, host = connection.conn_id, connection.host
+    path = (connection.schema or "").strip("/")
+    where = extra.get("warehouse")
+    if not where and host:
+        port = f":{connection.port}" if connection.port else ""
+        where = f"{host.rstrip('/') if path else host}{port}{path and '/' + path}"
+    elif path or connection.port:
+        raise ArgumentError(
+            f"connection {name!r} has a port or a schema ({path!r}) that belongs to no host: name the "
+            "whole warehouse in one place, e.g. in the extra 'warehouse'",
+            argument="warehouse",
+            value=path,
+        )
+    if not where:
+        raise ArgumentError(
+            f"connection {name!r} names no warehouse: set it, e.g. to file:///data/wh",
+            argument="warehouse",
+            value=None,
+        )
+    return str(where)
+
+
+def _require_place(uri: str, name: str) -> None:
+    """Refuse a warehouse that is another one in the folder of each worker."""
+    if not re.match(r"/|[a-z][a-z0-9+.-]*:/", uri, re.IGNORECASE):
+        raise ArgumentError(
+            f"connection {name!r}: the warehouse {uri!r} is neither a URI nor an absolute path; each "
+            "worker would make its own.  In a connection URI write the whole one, e.g. "
+            "paimon://s3://lake/wh, or ?warehouse=s3%3A%2F%2Flake%2Fwh",
+            argument="warehouse",
+            value=uri,
+        )
 
 
 def _nowhere(conn_id: str) -> Connection:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from table_core.commit import effects as fx
 from table_core.commit import numbering
@@ -39,6 +39,7 @@ __all__ = ["Attempt", "Ready", "prepare"]
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+_GIVEN_OUT: Final = "another commit gave out the sequence numbers of the new rows; write them again"
 _NOTHING = fx.Live(entries=(), index=())
 
 
@@ -151,17 +152,20 @@ class Attempt:
         ``times``: how often this commit was numbered anew before.
 
         Raises:
-            CommitConflictError: a compaction brings rows that would have to be numbered anew.
+            CommitConflictError: rows would have to be numbered anew, and they are those of a compaction;
+                or with ``commit.discard-duplicate-files``, which knows files by their names.
         """
         stale = numbering.stale(part, self.state.head)
         if not stale:
             return part
         partitions = frozenset(each.partition for each in stale)
         live = yield from self.live(partitions, files=True)
-        by = numbering.shifts(live.entries, part, stale, times=times)
-        if by and part.kind is CommitKind.COMPACT:
-            what = "another commit gave out the sequence numbers of new rows"
-            self.refuse([Conflict(ConflictKind.NUMBERED, what, *bucket) for bucket in by])
+        once = self.request.limits.discard_duplicate_files
+        there = {e.identity for e in live.entries} if once else frozenset()
+        fresh = tuple(e for e in part.entries if e.identity not in there)
+        by = numbering.shifts(live.entries, replace(part, entries=fresh), stale, times=times)
+        if by and (part.kind is CommitKind.COMPACT or (once and bounds is not None)):
+            self.refuse([Conflict(ConflictKind.NUMBERED, _GIVEN_OUT, *bucket) for bucket in by])
         if by and bounds is None:
             part = numbering.shifted(part, by)
         elif by:

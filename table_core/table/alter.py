@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from table_core.commit.asked import differences
 from table_core.errors import ArgumentError, CommitConflictError, GaveUpError
 from table_core.ondisk import layout
-from table_core.schema.document import schema_to_json
 from table_core.schema.evolve import evolve
+from table_core.table.new_schema import new_schema
 
 if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
@@ -72,7 +72,7 @@ def alter(
             extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
             evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
         path = layout.schema_path(evolved.id, access.branch)
-        if evolved == newest or access.storage.create(path, schema_to_json(evolved)):
+        if evolved == newest or access.storage.create(path, new_schema(evolved)):
             return evolved
     raise GaveUpError(
         f"{access.name}: the schema changed {_ATTEMPTS_MAX} times meanwhile; try again",

@@ -17,7 +17,7 @@ DRAW = random.Random(7)
 FIRST: list[Row] = [(k, DRAW.getrandbits(40), DRAW.getrandbits(40), 1, "+I") for k in range(400)]
 """Enough that a few new rows do not ask for all of them to be merged anew."""
 EVERY = pytest.mark.parametrize("kind", kinds(), ids=str)
-SCHEDULES = int(os.environ.get("BUCKET_SCHEDULES", "1"))
+SCHEDULES = 1 + int(os.environ.get("BUDGET_S", "0")) // 20
 
 
 def ours(n: int) -> list[Row]:

@@ -168,6 +168,10 @@ class StandaloneLauncher:
             return str(answer["driverState"])
         return "UNKNOWN" if answer.get("success") else "NOT_FOUND"
 
+    def has_result(self, submission: Submission) -> bool:
+        """Whether the job has left a result that nobody has taken."""
+        return (self._folder(submission) / RESULT_FILE).is_file()
+
     def result(self, submission: Submission, state: str) -> dict[str, Any]:
         """The result document of a job that has ended; its folder is deleted.
 

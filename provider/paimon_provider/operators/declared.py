@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
+from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.declared_file import read_whole
-from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.run_identity import RunIdentity, commit_user
@@ -16,7 +17,7 @@ from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paimon_provider._compat import Context
+    from paimon_provider._compat import Context, RetryPolicy
     from table_core.declaration.compare import TablePlan
 
 __all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
@@ -49,11 +50,10 @@ class PaimonApplyOperator(BaseOperator):
         file: str,
         paimon_conn_id: str = "paimon_default",
         drift: str = "apply",
+        retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
-        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
-            kwargs["retry_policy"] = TableRetryPolicy()
-        super().__init__(**kwargs)
+        super().__init__(retry_policy=retry_policy, **kwargs)
         if drift not in DRIFT:
             raise ArgumentError(
                 f"drift={drift!r} is none of {', '.join(DRIFT)}", argument="drift", value=drift
@@ -163,9 +163,10 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         "policy": "json",
     }
     action = "health"
+    announces = False
 
     def __init__(self, *, policy: Mapping[str, Any], engine: str = "local", **kwargs: Any) -> None:
-        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        super().__init__(engine=engine, **kwargs)
         self.policy = policy
 
     def arguments(self) -> dict[str, Any]:
@@ -176,7 +177,8 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         """Judge the table, then do what is due."""
         results = []
         with airflow_failures():
-            identity = RunIdentity(commit_user(context))
+            user = commit_user(context)
+            identity = RunIdentity(user)
             self.hook = self._hook_of(identity)
             show_table(context, self, self._asset_uri())
             judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
@@ -188,13 +190,20 @@ class PaimonUpkeepOperator(PaimonTableOperator):
                     identity.next_identifier()
                     continue
                 self.log.info("%s: %s", action, "; ".join(judged["actions"][action]["reasons"]))
-                result = self.hook.run(
-                    action,
-                    self.table,
-                    dict(settings or {}),
-                    engine=self.engine,
-                    spark_conf=self.task_conf(),
-                )
+                result = self._done(context, user, action, dict(settings or {}))
                 self._tell(result)
                 results.append(result)
         return {"table": self.table, "results": results}
+
+    def _done(
+        self, context: Context, user: str, action: str, args: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The result of ``action``; of a job that an earlier attempt has submitted, if it did."""
+        conf = self.task_conf()
+        if not self._is_on_cluster():
+            return self.hook.run(action, self.table, args, engine=self.engine, spark_conf=conf)
+        jobs = ClusterJobs(self.hook.cluster(conf), context, user, action=action)
+        self._jobs = jobs  # on_kill may come from now on
+        spec = self.hook.job_spec(action, self.table, args)
+        with self.hook.no_secret_told():
+            return jobs.wait(jobs.submitted_or(spec), self.hook.told)

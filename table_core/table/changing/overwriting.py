@@ -174,7 +174,7 @@ def overwrite_selection(
     if overwrite is None:
         return None
     if overwrite == "table":
-        return Selection.table(postponed=access.schema.bucket == -2)
+        return Selection.table()
     if overwrite == "partitions":
         if not access.schema.partition_keys:
             return Selection.table()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -59,7 +60,8 @@ def check(
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
     row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
     is a fault; ``where`` chooses the rows that are looked at.  ``unique`` holds its columns in
-    memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other.
+    memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other, ``details["rows"]`` how many
+    rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
 
     Raises:
         DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.
@@ -67,14 +69,15 @@ def check(
     """
     started_ms = table.access.clock.now_ms()
     unknown = sorted(set(rules) - set(RULES))
-    if unknown or not set(rules) - {"where"}:
+    if unknown or not any(rules[name] for name in set(rules) - {"where"}):
         raise ArgumentError(
-            f"checks: unknown rules {unknown}; there are {', '.join(RULES)}",
+            f"checks: unknown rules {unknown}, or none that says anything; there are "
+            f"{', '.join(RULES)}",
             argument="rules",
             value=unknown,
         )
     head = table.latest_snapshot()
-    found = _by_batch(table, rules, head.id if head else None)
+    found, count = _by_batch(table, rules, head.id if head else None)
     if rules.get("sql"):
         found.append(_by_query(table, rules, query))
     if rules.get("change"):
@@ -96,27 +99,35 @@ def check(
         snapshot_before=head.id if head else None,
         snapshot_after=head.id if head else None,
         seconds=(table.access.clock.now_ms() - started_ms) / 1000,
-        details={"checks": told, "failed": len(broken), "state": head.state if head else None},
+        details={
+            "checks": told,
+            "failed": len(broken),
+            "rows": count,
+            "state": head.state if head else None,
+        },
     )
 
 
-def _by_batch(table: Table, rules: Mapping[str, Any], snapshot: int | None) -> list[_Finding]:
+def _by_batch(
+    table: Table, rules: Mapping[str, Any], snapshot: int | None
+) -> tuple[list[_Finding], int]:
     not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null") or ()}
     ranges = {name: _Finding(f"range {name}") for name in rules.get("range") or {}}
     unique: Sequence[str] = rules.get("unique") or ()
     columns = list(dict.fromkeys([*not_null, *ranges, *unique])) or None
     keys: list[pa.Table] = []
     count = 0
-    if snapshot is not None:
-        scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
-        for batch in scan.to_batches():
-            count += batch.num_rows
-            for name, finding in not_null.items():
-                finding.add(batch.filter(pc.is_null(batch.column(name))))
-            for name, finding in ranges.items():
-                finding.add(batch.filter(_outside(batch.column(name), rules["range"][name])))
-            if unique:
-                keys.append(pa.Table.from_batches([batch]).select(list(unique)))
+    scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
+    rows = () if snapshot is None else scan.to_batches()
+    none = pa.RecordBatch.from_pylist([], schema=scan.schema)
+    for batch in chain([none], rows):  # a rule on a column that is not there is told without rows
+        count += batch.num_rows
+        for name, finding in not_null.items():
+            finding.add(batch.filter(pc.is_null(batch.column(name))))
+        for name, finding in ranges.items():
+            finding.add(batch.filter(_outside(batch.column(name), rules["range"][name])))
+        if unique:
+            keys.append(pa.Table.from_batches([batch]).select(list(unique)))
     found = [*not_null.values(), *ranges.values()]
     if unique:
         found.append(_twice(unique, keys))
@@ -126,12 +137,12 @@ def _by_batch(table: Table, rules: Mapping[str, Any], snapshot: int | None) -> l
         wrong = (low is not None and count < low) or (high is not None and count > high)
         finding.failed_rows = max(count, 1) if wrong else 0
         found.append(finding)
-    return found
+    return found, count
 
 
 def _outside(column: pa.Array, bounds: Any) -> Any:
     low, high = _bounds(bounds)
-    wrong = pa.array([False] * len(column))
+    wrong = pa.array([False] * len(column), pa.bool_())
     if low is not None:
         wrong = pc.or_(wrong, pc.fill_null(pc.less(column, _like(low, column)), False))
     if high is not None:
