@@ -20,8 +20,8 @@ from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
 from table_core.table.committing.committer import commit_parts, find_commit
-from table_core.table.reading.scan import statement_scan
 from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.writing.uncommitted import undone_by
 

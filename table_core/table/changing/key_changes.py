@@ -28,7 +28,7 @@ from table_core.merge.versions import Versions
 from table_core.options import keys_merge
 from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.scan import statement_scan
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.writing.coerce import coerce
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
-from table_core.table.reading.scan import bound_where, statement_scan
+from table_core.table.reading.scan import bound_where
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import Commit, ResultDocument
 from table_core.table.writing.coerce import cast_column
 

@@ -18,7 +18,7 @@ from table_core.options import keys_scan
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
-from table_core.scan.time_travel import SnapshotRef, resolve
+from table_core.scan.time_travel import resolve
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.split_reader import CORES, PartReader, SplitReader
 from table_core.table.reading.state_plan import (
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
-    from table_core.ondisk.snapshot import Snapshot
     from table_core.options.table import TableOptions
     from table_core.predicate.bound import Bound
     from table_core.scan.plan import ScanPlan
     from table_core.scan.split import Split
+    from table_core.scan.time_travel import SnapshotRef
     from table_core.schema.table_schema import TableSchema
     from table_core.table.access import TableAccess
 
@@ -50,6 +50,7 @@ __all__ = [
     "bound_where",
     "refuse_negative",
     "selected_fields",
+    "state_scan",
 ]
 
 _BATCH_ROWS: Final = 1 << 17
@@ -287,19 +288,7 @@ def batch_scan(
     )
     if found.explicit and found.snapshot is not None:
         access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
-    return _state_scan(access, found, columns, where, limit)
-
-
-def statement_scan(
-    access: TableAccess, head: Snapshot | None, where: str | Expression | None = None
-) -> Scan:
-    """The rows of ``head`` that a statement changes: whatever else the options of the handle show.
-
-    Raises:
-        PredicateError: ``where`` does not parse or does not fit.
-    """
-    refuse_unreadable(access)
-    return _state_scan(access, SnapshotRef(snapshot=head, explicit=False), None, where, None)
+    return state_scan(access, found, columns, where, limit)
 
 
 def _asks_for_range(options: TableOptions) -> bool:
@@ -313,7 +302,7 @@ def _asks_for_range(options: TableOptions) -> bool:
     )
 
 
-def _state_scan(
+def state_scan(
     access: TableAccess,
     found: SnapshotRef,
     columns: Sequence[str] | None,
