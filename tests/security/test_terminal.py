@@ -116,9 +116,9 @@ def test_a_grid_shows_names_and_cells_as_text() -> None:
 )  # fmt: skip
 def test_what_is_approved_shows_names_of_files_as_text(name: str) -> None:
     from airflow.sdk import DAG
-    from paimon_provider.operators.expire import PaimonRemoveOrphanFilesOperator
 
     from paimon_provider.approval import approval
+    from paimon_provider.operators.expire import PaimonRemoveOrphanFilesOperator
 
     with DAG("d", schedule=None):
         look = PaimonRemoveOrphanFilesOperator(task_id="look", table="a.b", dry_run=True)
