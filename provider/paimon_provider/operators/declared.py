@@ -11,6 +11,7 @@ from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.reports_folder import clear_reports
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 
@@ -119,6 +120,7 @@ class PaimonDueTablesOperator(BaseOperator):
         with airflow_failures():
             policies = read_whole(self.file).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
+            clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:
             judged = pool.map(lambda item: self._judge(catalog, *item), policies.items())
             found = [one for one in judged if one is not None]
