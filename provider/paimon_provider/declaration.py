@@ -260,6 +260,8 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
     if step.spark_conf is not None:
         arguments["spark_conf"] = step.spark_conf
     arguments |= _pooled(declaration)
+    if step.verb == "sql":  # its positions are its own, whatever its views and its SQL are called
+        arguments["flow_name"] = f"{declaration.name}.{step.name}"
     name, more = _operator_of(step)
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:

@@ -27,8 +27,17 @@ from table_core.options.table import OPTIONS
 if TYPE_CHECKING:
     from table_core.declaration.located import Fault, Located
 
-__all__ = ["DECLARATION", "GROUPS", "RUN_ACTIONS", "TABLE", "UPKEEP_ACTIONS", "json_schema"]
+__all__ = [
+    "DECLARATION",
+    "GROUPS",
+    "RUN_ACTIONS",
+    "TABLE",
+    "UPKEEP_ACTIONS",
+    "VERSION",
+    "json_schema",
+]
 
+VERSION: Final = 1
 _FLAGS: Final = frozenset(
     name
     for option in OPTIONS.values()
@@ -65,6 +74,19 @@ class _Nothing(Shape):
 
     def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         return {"type": "null"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Version(Shape):
+    """The one version of the language that there is."""
+
+    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """1."""
+        if isinstance(given.value, bool) or given.value != VERSION:
+            self._expect(given, f"version {VERSION}", file, faults)
+
+    def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": "integer", "const": VERSION}
 
 
 _NO_NAME: Final = "no name: a name has letters, digits, - and _ only"
@@ -208,7 +230,7 @@ _TRIGGER: Final = Record(
 DECLARATION: Final = Record(
     about="Tables of a warehouse, what fills them and what keeps them in shape.",
     members={
-        "version": Number(minimum=1),
+        "version": _Version(),
         "name": Text(
             about="Names the Dags: letters, digits, - and _.",
             pattern=NAME,

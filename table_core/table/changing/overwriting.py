@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
 from table_core.errors import (
@@ -25,17 +26,19 @@ from table_core.table.compacting.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.writing.assigning import crosses_partitions
-from table_core.table.writing.writer import TableWriter
+from table_core.table.writing.writer import TableWriter, WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.results import Commit
-    from table_core.table.writing.writer import BucketChange, WriteResult
+    from table_core.table.writing.writer import BucketChange
 
 __all__ = [
+    "Reads",
     "commit_replacing",
     "commit_results",
     "drop_partitions",
@@ -51,15 +54,30 @@ TRUNCATE: Final = "TRUNCATE"
 """The operation of a commit that only takes rows out, so that it wakes nobody."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """A statement that writes other versions of rows that it has read."""
+
+    operation: str
+    """Its name in the snapshot."""
+    as_of: AsOf
+    """The state that it has read."""
+
+    @classmethod
+    def of(cls, operation: str, head: Snapshot | None) -> Reads:
+        """A statement that has read ``head``."""
+        return cls(operation=operation, as_of=AsOf.of(head))
+
+
 def open_writer(
     access: TableAccess,
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
-    operation: str | None = None,
+    statement: Reads | None = None,
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``.
 
-    ``operation`` names the statement that writes, in the snapshot.
+    ``statement`` writes other versions of rows that it has read.
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
     commit = commit.asking("write", access.branch, overwrite=overwrite)
@@ -72,7 +90,7 @@ def open_writer(
     return TableWriter(
         access,
         lambda result: _compacted(
-            access, commit_results(access, (result,), commit, overwrite, operation), result
+            access, commit_results(access, (result,), commit, overwrite, statement), result
         ),
         replaces=overwrite is not None,
         landed=lambda: _landed(access, commit),
@@ -127,9 +145,9 @@ def commit_results(
     results: tuple[WriteResult, ...],
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
-    operation: str | None = None,
+    statement: Reads | None = None,
 ) -> Commit:
-    """Commit what writers prepared, here or in other processes."""
+    """Commit what writers prepared, here or in other processes; see ``open_writer``."""
     commit = commit.asking("write", access.branch, overwrite=overwrite)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
@@ -139,7 +157,10 @@ def commit_results(
     )
     selection = overwrite_selection(access, overwrite, entries)
     if selection is None:
-        return commit_writes(access, results, commit, operation=operation)
+        if statement is None:
+            return commit_writes(access, results, commit)
+        read = WriteResult(basis=Basis(rows=frozenset({statement.as_of})))
+        return commit_writes(access, (*results, read), commit, operation=statement.operation)
     return commit_replacing(access, results, commit, selection)
 
 
