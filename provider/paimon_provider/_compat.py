@@ -35,6 +35,7 @@ from airflow.sdk.exceptions import (
     AirflowNotFoundException,
     AirflowRuntimeError,
 )
+from airflow.sdk.execution_time.context import NEVER_EXPIRE
 from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
@@ -45,6 +46,7 @@ XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 
 __all__ = [
     "DAG",
+    "NEVER_EXPIRE",
     "XCOM_RETURN_KEY",
     "AirflowException",
     "AirflowFailException",
@@ -76,8 +78,14 @@ __all__ = [
     "TriggerEvent",
     "conf",
     "get_hook_lineage_collector",
+    "is_mapped",
     "mask_secret",
     "stats",
     "task_decorator_factory",
     "triggerer_stats",
 ]
+
+
+def is_mapped(operator: BaseOperator) -> bool:
+    """Whether ``expand`` made the operator: its arguments may be what other tasks returned."""
+    return bool(getattr(operator, "_BaseOperator__from_mapped", False))

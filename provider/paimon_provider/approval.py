@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+_MARKDOWN: Final = {
+    **{mark: f"&#{ord(mark)};" for mark in "&<>|`*_[]()!#\\~"},
+    **dict.fromkeys("\n\r\t\x1b", " "),
+}
+_AS_TEXT: Final = " ".join(
+    f"| replace({mark!r}, {entity!r})"
+    for mark, entity in sorted(_MARKDOWN.items(), key=lambda pair: pair[0] not in "&#")
+)
+"""Airflow shows the body as Markdown, and names of files in it are anybody's: no mark of one is one."""
 
 if TYPE_CHECKING:
     from paimon_provider._compat import BaseOperator
@@ -13,7 +23,8 @@ __all__ = ["approval"]
 def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) -> BaseOperator:
     """A task that waits for somebody to approve what ``dry_run`` has reported.
 
-    Airflow shows the numbers and asks; on "Reject" what follows is skipped::
+    Airflow shows the numbers and asks; on "Reject" what follows is skipped.  What follows must keep
+    the trigger rule ``all_success``: with another one it begins although nobody answered in time::
 
         look = PaimonRemoveOrphanFilesOperator(task_id="look", table="shop.orders", dry_run=True)
         approval(look) >> PaimonRemoveOrphanFilesOperator(task_id="remove", table="shop.orders")
@@ -27,7 +38,7 @@ def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) 
 
     pulled = f"ti.xcom_pull(task_ids={dry_run.task_id!r})"
     numbers = "\n".join(
-        f"| {text} | {{{{ {pulled}[{name!r}] }}}} |"
+        f"| {text} | {{{{ {pulled}[{name!r}] | string {_AS_TEXT} }}}} |"
         for name, text in (
             ("files_deleted", "files to delete"),
             ("bytes_deleted", "bytes to delete"),
@@ -38,7 +49,13 @@ def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) 
     )
     subject = f"{{{{ {pulled}['action'] }}}} on {{{{ {pulled}['table'] }}}}?"
     task: BaseOperator = ApprovalOperator(
-        **{"task_id": task_id, "subject": subject, "body": f"| | |\n|---|---|\n{numbers}", **kwargs}
+        **{
+            "task_id": task_id,
+            "subject": subject,
+            "body": f"| | |\n|---|---|\n{numbers}",
+            "trigger_rule": "all_success",  # nobody is asked about a dry run that failed
+            **kwargs,
+        }
     )
     dry_run >> task
     return task

@@ -11,31 +11,77 @@ over.  Rows that break a rule stay on the branch, for a look, and readers of mai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from paimon_provider._compat import BaseOperator, TaskGroup
+from paimon_provider._compat import TaskGroup
 from paimon_provider.operators.branches import (
     PaimonCreateBranchOperator,
     PaimonDeleteBranchOperator,
     PaimonFastForwardOperator,
 )
 from paimon_provider.operators.check import PaimonCheckOperator
+from table_core.errors import AlreadyExistsError, ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
-__all__ = ["PaimonWriteAuditPublish"]
+    from paimon_provider._compat import Context
+
+__all__ = ["PaimonBranchOfRunOperator", "PaimonWriteAuditPublish"]
+
+_SHOWN: Final = 40
+_KEY: Final = "paimon_branch"
+_IF_ALL_WENT_WELL: Final = {"trigger_rule": "all_success"}
+"""Whatever ``default_args`` say: a rule that begins after a failure would publish what failed."""
+
+
+class PaimonBranchOfRunOperator(PaimonCreateBranchOperator):
+    """Make the branch that one run writes to, anew where this run has made it before.
+
+    :param own_name: whether no other run can have the branch's name.  Else a branch of that name
+        which this run has not made is left as it is, and the task fails.
+    """
+
+    def __init__(self, *, own_name: bool, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "from_head": True, "if_not_exists": False})
+        self.own_name = own_name
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Make it."""
+        store: Any = context["task_state_store"]
+        whole = f"{self.table}$branch_{self.branch}"
+        self.replace = self.own_name or store.get(_KEY) == whole
+        if not self.replace:
+            self._require_free(whole)
+            store.set(_KEY, whole)
+            self.replace = True  # an attempt that is cut short leaves a part of it
+        return super().execute(context)
+
+    def _require_free(self, whole: str) -> None:
+        from paimon_provider.failures import airflow_failures
+
+        with airflow_failures():
+            if self.branch in self.hook.table(self.table).branches:
+                raise AlreadyExistsError(
+                    f"{whole} was made by somebody else, maybe with rows that nobody has published: "
+                    "give each run a branch of its own, or delete this one "
+                    "(PaimonDeleteBranchOperator)",
+                    name=self.branch,
+                )
 
 
 class PaimonWriteAuditPublish(TaskGroup):
     """A task group around the tasks that write: branch, the tasks, check, fast-forward, clean up.
 
+    Only the state that was checked is published.  Where a task inside fails or is skipped, nothing
+    is published, and the branch stays.  To do a run again, clear the whole group.
+
     Only one run at a time should publish to a table: a branch that main has outrun is refused.
 
     :param table: ``database.table``.
     :param rules: what must hold, as for ``PaimonCheckOperator``; ``change`` compares with main.
-    :param branch: the branch's name; default has the run's id, so that runs do not meet.
+    :param branch: the branch's name; default is made of Dag, group and run, so that no two meet.
     :param where: further arguments of all four operators, e.g. ``paimon_conn_id``, ``catalog``.
     """
 
@@ -45,15 +91,17 @@ class PaimonWriteAuditPublish(TaskGroup):
         *,
         table: str,
         rules: Mapping[str, Any],
-        branch: str = "wap_{{ run_id | replace('/', '_') }}",
+        branch: str | None = None,
         where: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(group_id=group_id, **kwargs)
         self.table = table
         self.rules = rules
-        self.branch = branch
+        self.own_name = branch is None
+        self.branch = self._branch_of_run() if branch is None else branch
         self.where = dict(where or {})
+        self._is_closed = False
 
     @property
     def branch_table(self) -> str:
@@ -63,14 +111,12 @@ class PaimonWriteAuditPublish(TaskGroup):
     def __enter__(self) -> Self:
         """Begin the group; what is made now writes to the branch."""
         super().__enter__()
-        self._begin = PaimonCreateBranchOperator(
+        self._begin = PaimonBranchOfRunOperator(
             task_id="branch",
             table=self.table,
             branch=self.branch,
-            from_head=True,
-            replace=True,
-            events="none",
-            **self.where,
+            own_name=self.own_name,
+            **{**self.where, "events": "none"},
         )
         return self
 
@@ -84,21 +130,88 @@ class PaimonWriteAuditPublish(TaskGroup):
         if kind is None:
             inside = [task for task in self.iter_tasks() if task is not self._begin]
             names = {task.task_id for task in inside}
-            common = {"table": self.table, **self.where}
-            audit = PaimonCheckOperator(
-                task_id="audit",
-                rules=self.rules,
-                against=self.table if "change" in self.rules else None,
-                **{**common, "table": self.branch_table},
-            )
-            publish = PaimonFastForwardOperator(task_id="publish", branch=self.branch, **common)
-            clean = PaimonDeleteBranchOperator(
-                task_id="clean_up", branch=self.branch, events="none", **common
-            )
+            audit, publish, clean = self._ending()
             for task in inside:
                 if not task.upstream_task_ids & names:
                     self._begin >> task
-                if not task.downstream_task_ids & names and isinstance(task, BaseOperator):
-                    task >> audit
+            for task in _last_of(inside):
+                task >> audit
             self._begin >> audit >> publish >> clean
+            self._is_closed = True
         super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
+
+    def add(self, task: Any) -> Any:
+        """Add a task, while the group is open.
+
+        Raises:
+            ArgumentError: the audit is there already, and would not wait for the task.
+        """
+        if self._is_closed:
+            raise ArgumentError(
+                f"{task.node_id!r} comes after group {self.group_id!r} has ended: make it inside the "
+                "with statement, so that it is audited",
+                argument="task_group",
+                value=str(task.node_id),
+            )
+        return super().add(task)
+
+    def _ending(self) -> tuple[Any, Any, Any]:
+        common = {"table": self.table, **self.where, **_IF_ALL_WENT_WELL}
+        audit = PaimonCheckOperator(
+            task_id="audit",
+            rules=self.rules,
+            against=self.table if "change" in self.rules else None,
+            fail=True,
+            do_xcom_push=True,  # what it has looked at is what may be published
+            **{**common, "table": self.branch_table},
+        )
+        pulled = f"ti.xcom_pull(task_ids={audit.task_id!r}{self._index_of_run()})"
+        publish = PaimonFastForwardOperator(
+            task_id="publish",
+            branch=self.branch,
+            state=f"{{{{ {pulled}['details']['state'] }}}}",
+            force=False,
+            dry_run=False,
+            **common,
+        )
+        clean = PaimonDeleteBranchOperator(
+            task_id="clean_up", branch=self.branch, dry_run=False, **{**common, "events": "none"}
+        )
+        return audit, publish, clean
+
+    def _is_mapped(self) -> bool:
+        """Whether there are several of this group in a run."""
+        return next(self.iter_mapped_task_groups(), None) is not None
+
+    def _index_of_run(self) -> str:
+        return ", map_indexes=ti.map_index" if self._is_mapped() else ""
+
+    def _branch_of_run(self) -> str:
+        """A template: something to read, and a digest of what tells this group of this run apart."""
+        group = str(self.group_id)
+        index = " ~ ti.map_index" if self._is_mapped() else ""
+        name = f"ti.dag_id ~ '\\n' ~ {group!r} ~ '\\n' ~ ti.run_id ~ '\\n'{index}"
+        shown = " ~ '_' ~ ".join(("ti.dag_id", repr(group), "ti.run_id"))
+        plain = f"({shown}) | urlencode | replace('/', '_') | replace('%', '_')"
+        digest = f"macros.uuid.uuid5(macros.uuid.NAMESPACE_URL, {name}).hex"
+        return f"wap_{{{{ ({plain})[:{2 * _SHOWN}] }}}}_{{{{ {digest} }}}}"
+
+
+def _last_of(tasks: list[Any]) -> Iterator[Any]:
+    """The tasks that no other one waits for; what a teardown takes down comes before it."""
+    work = {task.task_id for task in tasks if not task.is_teardown}
+    by_name = {task.task_id: task for task in tasks}
+
+    def is_followed(task: Any) -> bool:
+        """Whether work waits for ``task``, be it behind a teardown."""
+        after, seen = list(task.downstream_task_ids), set()
+        while after:
+            name = after.pop()
+            if name in work:
+                return True
+            if name in by_name and name not in seen:
+                seen.add(name)
+                after += by_name[name].downstream_task_ids
+        return False
+
+    return (task for task in tasks if not task.is_teardown and not is_followed(task))

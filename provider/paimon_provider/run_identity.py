@@ -1,17 +1,29 @@
-"""Who commits: the task run, so that every attempt of it is the same writer."""
+"""Who commits: the task run, so that every attempt of it is the same writer.
+
+The name is drawn when the first attempt begins and kept in Airflow's task state store, which belongs
+to one task instance of one Dag run: attempts share it, a run that was deleted and made again has
+none, and so has each mapped index.  Airflow raises ``max_tries`` of a task when it clears *that*
+task, and never else, however it is cleared: then a new name is drawn (ADR 11).
+"""
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING, Any, Final
+
+from paimon_provider._compat import NEVER_EXPIRE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "commit_user"]
 
-# Never change these: a retry that spans an upgrade must compute the same names.
+# Never change these: a retry that spans an upgrade must find the same names.
 _NAMESPACE: Final = uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
+_KEY: Final = "paimon_task_run"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""Others may write what keeps a task's state, and the name becomes part of file names."""
 IDENTIFIERS_PER_VERB: Final = 1_000_000
 """A verb may make several commits, numbered from its own identifier on."""
 
@@ -26,6 +38,10 @@ class RunIdentity:
         self.user = user
         self._verbs = 0
 
+    def apart(self, name: str) -> RunIdentity:
+        """Another identity of the same task run, which counts for itself."""
+        return RunIdentity(str(uuid.uuid5(_NAMESPACE, f"{self.user}/{name}")))
+
     def next_identifier(self) -> int:
         """The first identifier of the next verb: 0, then a million, then two."""
         identifier = self._verbs * IDENTIFIERS_PER_VERB
@@ -33,11 +49,46 @@ class RunIdentity:
         return identifier
 
 
-def commit_user(context: Mapping[str, Any] | Any) -> str:
-    """Name this task run: the same on a retry, different after somebody clears it.
+def commit_user(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> str:
+    """Name this task run: the same in every attempt, another one after somebody clears the task.
 
-    A UUID because Paimon puts the commit user into the data file names of postpone-bucket tables.
+    A new name is kept before anything can be committed under it.  It is a UUID because Paimon puts
+    the commit user into the data file names of postpone-bucket tables.
+
+    Args:
+        context: the running task's.
+        resumed: whether the attempt goes on after it was deferred.
     """
+    ti, store = context["ti"], context["task_state_store"]
+    kept = store.get(_KEY)
+    if isinstance(kept, dict) and _UUID.fullmatch(str(kept.get("user"))) and _is_of(kept, ti):
+        return str(kept["user"])
+    before = kept is None and (resumed or _is_retry(ti))  # an attempt that kept no name
+    user = _name_of_old(context) if before else str(uuid.uuid4())
+    mark = {"user": user, "max_tries": ti.max_tries, "try": ti.try_number, "instance": str(ti.id)}
+    store.set(_KEY, mark, retention=NEVER_EXPIRE)
+    return user
+
+
+def _is_of(kept: Mapping[str, Any], ti: Any) -> bool:
+    """Whether the name was drawn by an earlier attempt of the same run of the task.
+
+    A task instance that was deleted inside its run begins again at the first attempt.
+    """
+    if kept.get("max_tries") != ti.max_tries:
+        return False
+    if ti.try_number == kept.get("try"):  # goes on after it was deferred
+        return bool(str(ti.id) == kept.get("instance"))
+    return bool(ti.try_number > kept.get("try", 0))
+
+
+def _is_retry(ti: Any) -> bool:
+    """Whether an attempt came before this one since the task was made or cleared."""
+    return bool(ti.try_number > ti.max_tries - (ti.task.retries or 0) + 1)
+
+
+def _name_of_old(context: Mapping[str, Any] | Any) -> str:
+    """The name that earlier releases gave: an attempt of theirs may have committed under it."""
     ti, run = context["ti"], context["dag_run"]
     map_index = -1 if ti.map_index is None else ti.map_index
     name = f"{ti.dag_id}/{ti.run_id}/{ti.task_id}/{map_index}/{run.clear_number or 0}"

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from table_core.commit import effects as fx
+from table_core.commit import numbering
+from table_core.commit.basis import AsOf
 from table_core.commit.conflicts import (
+    Conflict,
+    ConflictKind,
     buckets,
     check,
     combine_index,
     index_changes,
     since_safe,
 )
+from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
 from table_core.commit.next_snapshot import Content, next_snapshot
+from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
-from table_core.errors import CommitConflictError, OutcomeUnknownError
+from table_core.commit.stale import stale_homes, stale_index, stale_merges, stale_rows
+from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
@@ -23,8 +30,8 @@ from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from table_core.commit.conflicts import Bounds, Conflict
-    from table_core.commit.request import CommitPart, CommitRequest, IndexFile
+    from table_core.commit.conflicts import Bounds
+    from table_core.commit.request import CommitRequest, IndexFile
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
 
@@ -32,6 +39,7 @@ __all__ = ["Attempt", "Ready", "prepare"]
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+_GIVEN_OUT: Final = "another commit gave out the sequence numbers of the new rows; write them again"
 _NOTHING = fx.Live(entries=(), index=())
 
 
@@ -45,6 +53,7 @@ class Ready:
     index: tuple[IndexFile, ...] | None
     """The complete new index state; None: unchanged."""
     next_row_id: int | None
+    masked: Masked = NOT_MASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +134,64 @@ class Attempt:
                 statistics=ready.part.statistics,
                 carried=known,
                 next_row_id=ready.next_row_id,
+                masked=ready.masked,
+                changed=ready.part.changed,
             ),
             schema_id=self.state.schema_id,
             written=written,
         )
+
+    @property
+    def as_of(self) -> AsOf:
+        """The head."""
+        return AsOf.of(self.state.head.snapshot if self.state.head else None)
+
+    def numbered(self, part: CommitPart, bounds: Bounds | None, times: int) -> Steps[CommitPart]:
+        """``part`` with sequence numbers after all that the head has in its buckets.
+
+        ``times``: how often this commit was numbered anew before.
+
+        Raises:
+            CommitConflictError: rows would have to be numbered anew, and they are those of a compaction;
+                or with ``commit.discard-duplicate-files``, which knows files by their names.
+        """
+        stale = numbering.stale(part, self.state.head)
+        if not stale:
+            return part
+        partitions = frozenset(each.partition for each in stale)
+        live = yield from self.live(partitions, files=True)
+        once = self.request.limits.discard_duplicate_files
+        there = {e.identity for e in live.entries} if once else frozenset()
+        fresh = tuple(e for e in part.entries if e.identity not in there)
+        by = numbering.shifts(live.entries, replace(part, entries=fresh), stale, times=times)
+        if by and (part.kind is CommitKind.COMPACT or (once and bounds is not None)):
+            self.refuse([Conflict(ConflictKind.NUMBERED, _GIVEN_OUT, *bucket) for bucket in by])
+        if by and bounds is None:
+            part = numbering.shifted(part, by)
+        elif by:
+            reply = yield fx.Renumber(part=part, by=by)
+            assert isinstance(reply, CommitPart)
+            part = reply
+        return numbering.as_of(part, self.state.head)
+
+    def since(self, then: AsOf) -> Steps[tuple[fx.Touched, ...] | None]:
+        """What came after ``then``; None if nobody can tell any more."""
+        head = self.state.head
+        if then == self.as_of:
+            return ()
+        if head is None or then.id >= head.id:
+            return None  # rolled back
+        try:
+            if then.id:
+                stored = yield fx.ReadBack(then.id)
+                assert stored is None or isinstance(stored, fx.Head)
+                if stored is None or AsOf.of(stored.snapshot) != then:
+                    return None
+            touched = yield fx.ReadTouched(after=then.id, to=head.id, user=None)
+        except NotFoundError:
+            return None
+        assert isinstance(touched, tuple)
+        return touched
 
     def live(self, partitions: fx.Partitions, *, files: bool) -> Steps[fx.Live]:
         """What the head holds in ``partitions``."""
@@ -169,6 +232,7 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
     counted = attempt.state.buckets_may_differ and any(e.total_buckets > 0 for e in part.entries)
     unique = kind is CommitKind.APPEND and request.limits.discard_duplicate_files
     indexed = bool(part.index_added or part.index_deleted or part.overwrite)
+    indexed = indexed or any(read.as_of != attempt.as_of for read in part.basis.hashed)
     live = _NOTHING
     if checked or counted or unique or indexed:
         live = yield from attempt.live(
@@ -200,6 +264,10 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
             by_file=request.index_keys_by_file,
         )
     conflicts += yield from _strict(attempt, kind, delta)
+    if bounds is not None:
+        conflicts += stale_merges(live, part.basis.merged, bounds)
+    conflicts += yield from _keys_moved(attempt, part, live)
+    conflicts += yield from _rows_changed(attempt, part, bounds)
     attempt.refuse(conflicts)
     index = None
     if part.index_added or index_deleted:
@@ -209,7 +277,8 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
     if request.tracks_rows:
         new_id = head.id + 1 if head else FIRST_ID
         delta, next_row_id = with_row_ids(delta, snapshot_id=new_id, first=next_row_id or 0)
-    return Ready(part, kind, delta, index, next_row_id)
+    masked = masked_rows(part.index_added, index_deleted)
+    return Ready(part, kind, delta, index, next_row_id, masked)
 
 
 def _strict(
@@ -224,6 +293,41 @@ def _strict(
     touched = yield fx.ReadTouched(after=safe, to=head.id, user=own)
     assert isinstance(touched, tuple)
     return since_safe(touched, frozenset(e.partition for e in delta), kind=kind)
+
+
+def _keys_moved(attempt: Attempt, part: CommitPart, live: fx.Live) -> Steps[list[Conflict]]:
+    """Whether keys are still where the writer found them."""
+    found: list[Conflict] = []
+    gone = "what came since its keys were looked up cannot be told any more"
+    for read in part.basis.hashed:
+        if read.as_of == attempt.as_of:
+            continue
+        since = yield from attempt.since(read.as_of)
+        if since is None:
+            found.append(Conflict(ConflictKind.KEYS_MOVED, gone, read.partition))
+        else:
+            found += stale_index(part, read, live.index, since)
+    for then in sorted(part.basis.homes, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        found += (
+            stale_homes(since) if since is not None else [Conflict(ConflictKind.KEYS_MOVED, gone)]
+        )
+    return found
+
+
+def _rows_changed(
+    attempt: Attempt, part: CommitPart, bounds: Bounds | None
+) -> Steps[list[Conflict]]:
+    """Whether the rows that a statement read are still the newest of their keys."""
+    found: list[Conflict] = []
+    for then in sorted(part.basis.rows, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        if since is None:
+            what = "what came since the statement read its rows cannot be told any more"
+            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+        elif bounds is not None:
+            found += stale_rows(part, since, bounds)
+    return found
 
 
 def _partitions(part: CommitPart) -> fx.Partitions:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from table_core.commit.request import DELETION_VECTORS
+from table_core.commit.request import DELETION_VECTORS, HASH
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
 
@@ -48,6 +48,10 @@ class ConflictKind(StrEnum):
     KEYS_OVERLAP = "keys-overlap"
     INDEX_REPLACED = "index-replaced"
     UNSAFE_SINCE = "unsafe-since"
+    KEYS_MOVED = "keys-moved"
+    MERGED_OTHERWISE = "merged-otherwise"
+    NUMBERED = "numbered"
+    ROWS_CHANGED = "rows-changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +180,11 @@ def index_changes(
 ) -> list[Conflict]:
     """Index files that another commit changed since the writer read them.
 
-    A data file may not go while rows of it are masked that its writer took along.
+    A data file may not go while rows of it are masked that its writer took along, and none may be
+    masked that is gone.  ``live``: files of the partitions that change.
 
     ``by_file``: the table is bucket-unaware, so deletion vectors belong to data files, each of
-    which must be live and masked by one index file only.
+    which may be masked by one index file only.
     """
     names = {i.file_name for i in base}
     gone = {i.file_name for i in deleted}
@@ -193,6 +198,7 @@ def index_changes(
     masked = {
         r.file_name: i for i in kept if i.index_type == DELETION_VECTORS for r in i.ranges or ()
     }
+    before = {r.file_name for i in deleted for r in i.ranges or ()}
     brought = {e.file.file_name for e in delta if e.kind is EntryKind.ADD}
     present = {e.file.file_name for e in live} | brought
     for change in delta:
@@ -206,13 +212,13 @@ def index_changes(
             found.append(
                 _index(entry, f"would replace {other.file_name}, which its writer never saw")
             )
-        if entry.index_type != DELETION_VECTORS or not by_file:
+        if entry.index_type != DELETION_VECTORS:
             continue
         for name in (r.file_name for r in entry.ranges or ()):
-            if name in masked:
+            if by_file and name in masked:
                 what = f"masks rows of {name}, and so does {masked[name].file_name} meanwhile"
                 found.append(_index(entry, what))
-            if name not in present:
+            if name not in present and (by_file or name not in before):
                 found.append(_index(entry, f"masks rows of {name}, which is gone"))
     return found
 
@@ -251,7 +257,7 @@ def since_safe(
 
 def _slot(entry: IndexFile, by_file: bool) -> tuple[object, ...]:
     """What at most one index file may occupy (spec 4.8)."""
-    bucketed = entry.index_type == "HASH" or (entry.index_type == DELETION_VECTORS and not by_file)
+    bucketed = entry.index_type == HASH or (entry.index_type == DELETION_VECTORS and not by_file)
     if bucketed:
         return entry.index_type, entry.partition, entry.bucket
     return entry.index_type, entry.file_name

@@ -13,9 +13,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from table_core.commit.request import IndexFile
+    from table_core.commit.request import CommitPart, IndexFile
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.properties import Carried
     from table_core.ondisk.snapshot import Snapshot
@@ -36,6 +36,7 @@ __all__ = [
     "ReadHead",
     "ReadLive",
     "ReadTouched",
+    "Renumber",
     "Reply",
     "Search",
     "TableState",
@@ -160,9 +161,11 @@ class ReadLive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What one snapshot did, for strict mode."""
+    """What one snapshot did."""
 
     snapshot: Snapshot
+    entries: tuple[ManifestEntry, ...] = ()
+    """Its delta."""
     partitions: frozenset[bytes]
     """Of its delta entries."""
     fixed_buckets: bool
@@ -171,11 +174,27 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTouched:
-    """Reply a tuple of ``Touched``, one for each snapshot in (after, to] that ``user`` did not make."""
+    """Reply a tuple of ``Touched``, one for each snapshot in (after, to] that ``user`` did not make.
+
+    Raises ``NotFoundError`` if one of them is expired.
+    """
 
     after: int
     to: int
-    user: str
+    user: str | None
+    """None: those of all users."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renumber:
+    """Write files of ``part`` anew, the sequence numbers of their rows larger; reply ``CommitPart``.
+
+    ``by``: bucket to how much is added there, in files of data and of changelog.  The old files stay
+    until it is certain what became of the commit: a caller who does not know may commit them again.
+    """
+
+    part: CommitPart
+    by: Mapping[tuple[bytes, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,10 +303,11 @@ Effect: TypeAlias = (
     | LookupProperties
     | ReadLive
     | ReadTouched
+    | Renumber
     | WriteManifests
     | Create
     | Announce
     | Discard
     | Wait
 )
-Reply: TypeAlias = "TableState | Head | Search | int | Carried | Live | tuple[Touched, ...] | Written | Created | None"
+Reply: TypeAlias = "TableState | Head | Search | int | Carried | Live | tuple[Touched, ...] | CommitPart | Written | Created | None"

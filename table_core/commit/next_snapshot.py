@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.asked import ASKED_PROPERTY
+from table_core.commit.delivery import DELIVERY_PROPERTY, NOT_MASKED, Masked, delivery_of
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import (
     COMMITS_PROPERTY,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from table_core.commit.effects import Head, Written
-    from table_core.commit.request import CommitRequest
+    from table_core.commit.request import ChangedRows, CommitRequest
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.properties import Carried
 
@@ -41,6 +42,8 @@ class Content:
     statistics: str | None
     carried: Carried
     next_row_id: int | None
+    masked: Masked = NOT_MASKED
+    changed: ChangedRows | None = None
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
@@ -66,17 +69,10 @@ def next_snapshot(
     last = head.snapshot if head else None
     delta, changelog = content.delta, content.changelog
     rows = delta_record_count(delta)
-    properties = _sequence(last, delta) | dict(content.carried.properties)
-    if not content.carried.complete:
-        properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
-    if not request.fresh_user:
-        properties[COMMITS_PROPERTY] = with_commit(
-            properties, request.user, request.identifier, growing=request.growing
-        )
-    if request.asked is not None:
-        properties[ASKED_PROPERTY] = request.asked
-    if first_part:
-        properties |= dict(request.properties)
+    operation = request.operation if first_part else None
+    properties = _properties(
+        request, last, kind, content, operation=operation, first_part=first_part
+    )
     return Snapshot(
         id=last.id + 1 if last else FIRST_ID,
         schema_id=schema_id,
@@ -98,10 +94,46 @@ def next_snapshot(
         statistics=content.statistics or _inherited_statistics(last, schema_id),
         properties=properties or None,
         next_row_id=content.next_row_id,
-        operation=request.operation if first_part else None,
+        operation=operation,
         uuid=written.uuid,
         writer_version=request.writer_version,
     )
+
+
+def _properties(
+    request: CommitRequest,
+    last: Snapshot | None,
+    kind: CommitKind,
+    content: Content,
+    *,
+    operation: str | None,
+    first_part: bool,
+) -> dict[str, str]:
+    """What is carried on, what the caller gave, and what the snapshot delivers."""
+    delta, changelog = content.delta, content.changelog
+    properties = _sequence(last, delta) | dict(content.carried.properties)
+    if not content.carried.complete:
+        properties[HISTORY_PROPERTY] = HISTORY_INCOMPLETE
+    if not request.fresh_user:
+        properties[COMMITS_PROPERTY] = with_commit(
+            properties, request.user, request.identifier, growing=request.growing
+        )
+    if request.asked is not None:
+        properties[ASKED_PROPERTY] = request.asked
+    if first_part:
+        properties |= dict(request.properties)
+    if request.key_of is not None:
+        delivery = delivery_of(
+            kind=kind,
+            operation=operation,
+            delta=delta,
+            changelog=changelog,
+            masked=content.masked,
+            key_of=request.key_of,
+            changed=content.changed,
+        )
+        properties[DELIVERY_PROPERTY] = delivery.to_text()
+    return properties
 
 
 def _watermark(new: int | None, last: int | None) -> int | None:

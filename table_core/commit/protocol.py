@@ -32,6 +32,7 @@ from table_core.commit.readback import Fate, Seen, digest, judge, remember
 from table_core.commit.recovery import Run, check_floor, find, read_floor, unchanged
 from table_core.commit.request import CommitPart
 from table_core.errors import (
+    CommitConflictError,
     ErrorKind,
     GaveUpError,
     OutcomeUnknownError,
@@ -96,6 +97,7 @@ def commit(
             return run.outcome()
     if compact is not None and run.compact is None:
         try:
+            _refuse_renamed(run, compact)
             yield from _land(run, compact, first=run.append is None)
         except TableError as error:
             if run.append is None or error.kind is ErrorKind.CORRUPT:
@@ -115,6 +117,27 @@ def _halves(request: CommitRequest) -> tuple[CommitPart | None, CommitPart | Non
     return append, compact
 
 
+def _names(part: CommitPart) -> frozenset[str]:
+    return frozenset(entry.file.file_name for entry in part.entries)
+
+
+def _refuse_renamed(run: Run, compact: CommitPart) -> None:
+    """A compaction of rows that were numbered anew since merged them in another order.
+
+    Raises:
+        CommitConflictError: naming their files.
+    """
+    gone = sorted(run.renamed & _names(compact))
+    if gone:
+        raise CommitConflictError(
+            f"{run.request.table}: the rows in {', '.join(gone[:3])} were numbered anew, because another "
+            "commit to their bucket came first; they are in, and compacted later",
+            table=run.request.table,
+            head_id=run.append.snapshot.id if run.append else None,
+            conflicts=tuple(gone),
+        )
+
+
 def _only_look(run: Run) -> Steps[None]:
     """Nothing to commit: it may have landed before, and expectations are checked all the same."""
     if run.request.fresh_user and not run.request.expect:
@@ -130,6 +153,7 @@ def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
     previous: fx.Written | None = None  # what a lost attempt wrote; no snapshot can name it
     previous_delta: tuple[object, ...] | None = None
     attempt = 1
+    anew = 0  # so often the rows were numbered anew
     try:
         while True:
             state = yield from _head(run)
@@ -139,6 +163,10 @@ def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
                 return
             step = Attempt(run.request, state)
             carried = yield from step.check_expectations() if first else step.carried()
+            given, part = part, (yield from step.numbered(part, run.bounds, anew))
+            if given.entries is not part.entries:
+                anew += 1
+                run.renamed |= _names(given) - _names(part)
             ready = yield from prepare(step, part, run.bounds)
             if ready is None:
                 yield from _discard(run, previous)

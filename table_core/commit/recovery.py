@@ -45,6 +45,8 @@ class Run:
     compact: Landed | None = None
     superseded_by: int | None = None
     races_lost: int = 0
+    renamed: frozenset[str] = frozenset()
+    """Files that are not committed, because their rows were numbered anew and written to others."""
     warnings: list[TableError] = field(default_factory=list)
 
     def outcome(self, compact_error: TableError | None = None) -> Outcome:

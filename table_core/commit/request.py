@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from table_core.commit.basis import Basis
 from table_core.errors import ArgumentError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from table_core.commit.overwrite import Selection
     from table_core.ondisk.data_file import ManifestEntry
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DELETION_VECTORS",
+    "HASH",
+    "ChangedRows",
     "CommitLimits",
     "CommitPart",
     "CommitRequest",
@@ -34,6 +37,8 @@ __all__ = [
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
 """The index type of deletion vectors (spec 4.8)."""
+HASH: Final = "HASH"
+"""The index type of the keys of a bucket (spec 6.2)."""
 
 
 class MaskedFile(Protocol):
@@ -41,6 +46,10 @@ class MaskedFile(Protocol):
 
     @property
     def file_name(self) -> str: ...  # noqa: D102
+    @property
+    def cardinality(self) -> int | None:
+        """Its rows that are deleted; None where an old writer did not count."""
+        ...
 
 
 class IndexFile(Protocol):
@@ -61,6 +70,15 @@ class IndexFile(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedRows:
+    """What a statement did to rows, where files do not tell: they are written anew as a whole."""
+
+    added: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommitPart:
     """One half of a commit.  ``entries`` is its delta, in an order that spec 4.6 accepts."""
 
@@ -75,6 +93,10 @@ class CommitPart:
     """What to delete besides, chosen from the head at each attempt (spec 10.5)."""
     statistics: str | None = None
     """Name of a new statistics file (ANALYZE)."""
+    changed: ChangedRows | None = None
+    """What a statement counted; None: the files tell."""
+    basis: Basis = field(default_factory=Basis)
+    """What was read to make all this; see there."""
 
     @property
     def is_empty(self) -> bool:
@@ -160,6 +182,9 @@ class CommitRequest:
     """Take a ``tc.`` property that history is too short to tell about as absent."""
     index_keys_by_file: bool = False
     """The table is bucket-unaware: its deletion vectors are told apart by file (spec 4.8)."""
+    key_of: Callable[[bytes], str] | None = None
+    """The key of a serialized partition, by the table's schema: snapshots say what they deliver
+    (``commit.delivery``).  None: they do not."""
     tracks_rows: bool = False
     """Rows get ids at commit (``row-tracking.enabled``)."""
     limits: CommitLimits = field(default_factory=CommitLimits)

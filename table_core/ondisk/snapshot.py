@@ -65,6 +65,11 @@ class Snapshot:
     extra: Mapping[str, object] = field(default_factory=dict)
     """Members this release does not know.  Kept, so rewriting a document loses nothing."""
 
+    @property
+    def state(self) -> str:
+        """Its number with what tells it from every other snapshot that has had this number."""
+        return f"{self.id}/{self.delta_manifest_list}"
+
     def to_json(self) -> bytes:
         """Encode with known members first, so golden files diff cleanly."""
         document: dict[str, object] = {"version": _VERSION}

@@ -12,6 +12,7 @@ of rows that go are then written anew, or the rows marked.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +31,7 @@ from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared_by_share, shared_out
 from table_core.table.changing import merge_into as clauses
-from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
     PreparedChange,
     RowChanges,
@@ -122,7 +123,7 @@ def _write_versions(
     _count(counts, pairs.when, [decided for _, decided in found])
     results = [result for result, _ in found]
     results.append(compacted_along(session, access, results))
-    return commit_results(access, tuple(results), commit, None)
+    return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
 
 
 def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) -> Iterator[pa.Table]:
@@ -175,7 +176,10 @@ def _rewrite(
         with undone_by(lambda: take_back(access, [came])):
             changes = _kept(session, access, head, changes)
     part = change_part(access, head, [came, *changes])
-    return None if part is None else commit_parts(access, commit, append=part)
+    if part is None:
+        return None
+    part = replace(part, changed=clauses.changed_rows(counts))
+    return commit_parts(access, commit, append=part, operation=clauses.MERGE)
 
 
 def _placed(

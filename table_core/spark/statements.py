@@ -8,18 +8,20 @@ task writes its files anew, or says which rows are to be marked.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.spark.failures import translated
 from table_core.spark.session import parallelism, started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared
-from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.key_changes import as_they_are
+from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
 from table_core.table.committing.committer import commit_parts, find_commit
-from table_core.table.reading.scan import batch_scan
 from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.writing.uncommitted import undone_by
 
@@ -91,7 +93,7 @@ def _write_versions(
     commit: CommitAs,
 ) -> tuple[Commit | None, int]:
     access = statement.access
-    scan = batch_scan(access, where=statement.where, snapshot=head.id)
+    scan = statement_scan(access, head, statement.where)
     reader, splits = scan.reader, scan.splits()
     if not splits:
         return None, 0
@@ -106,7 +108,7 @@ def _write_versions(
                         counted[0] += rows.num_rows
                         yield statement.versions(rows)
 
-            result = prepared(access, versions(), bucket=bucket)
+            result = prepared(as_they_are(access), versions(), bucket=bucket)
             yield packed((result, counted[0]))
 
     session = started(spark)
@@ -116,7 +118,8 @@ def _write_versions(
     if not rows:
         return None, 0
     results.append(compacted_along(session, access, results))
-    return commit_results(access, tuple(results), commit, None), rows
+    done = commit_results(access, tuple(results), commit, None, Reads.of(statement.operation, head))
+    return done, rows
 
 
 def _rewrite(
@@ -131,7 +134,7 @@ def _rewrite(
         return None, 0
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
-        change = RowChanges(access, head)
+        change = RowChanges(as_they_are(access), head)
         with undone_by(change.abort):
             statement.apply(change, [split for _, mine in group for split in mine])
         yield packed(change.prepared())
@@ -143,7 +146,9 @@ def _rewrite(
     part = change_part(access, head, changes)
     if part is None:
         return None, 0
-    return commit_parts(access, commit, append=part), sum(change.gone for change in changes)
+    rows = sum(change.gone for change in changes)
+    part = replace(part, changed=statement.changed(rows))
+    return commit_parts(access, commit, append=part, operation=statement.operation), rows
 
 
 def _whole_buckets(splits: Sequence[Split]) -> list[tuple[Bucket | None, list[Split]]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from table_core.commit.overwrite import matcher
 from table_core.datatypes.arrow import arrow_type
+from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import decode_row, encode_row, values_of
+from table_core.ondisk.partition_text import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +20,12 @@ if TYPE_CHECKING:
     from table_core.ondisk.binary_row import Value
     from table_core.table.access import TableAccess
 
-__all__ = ["encoded_partition", "partition_matcher", "partition_row"]
+__all__ = ["encoded_partition", "partition_matcher", "partition_row", "spelled_partition"]
+
+_DAY: Final = re.compile(r"[+-]?\d{1,7}")
+_NUMBERS: Final = frozenset(
+    {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.DECIMAL, Root.FLOAT, Root.DOUBLE}
+)
 
 
 def partition_matcher(
@@ -39,6 +47,22 @@ def partition_row(access: TableAccess, partition: bytes) -> dict[str, Any]:
     types = [field.type for field in access.schema.partition_fields]
     values = decode_row(types, partition, path="partition") if types else ()
     return dict(zip(access.schema.partition_keys, values, strict=True))
+
+
+def spelled_partition(access: TableAccess, spec: Mapping[str, object]) -> dict[str, str | None]:
+    """The values that ``spec`` names, some or all, in the spelling of ``ondisk.partition_key``.
+
+    Raises:
+        ArgumentError: a name is no partition column, or a value does not fit its type.
+    """
+    schema, found = access.schema, {}
+    typed = {name: _value(access, name, value) for name, value in spec.items()}
+    for name in schema.partition_keys:
+        if name in typed:
+            value = typed[name]
+            type_ = schema.field(name).type
+            found[name] = None if value is None else value_text(type_, value, legacy=False)
+    return found
 
 
 def encoded_partition(access: TableAccess, spec: Mapping[str, object]) -> bytes:
@@ -72,12 +96,26 @@ def _value(access: TableAccess, name: str, value: object) -> Value:
     type_ = access.schema.field(name).type
     if value is None:
         return None
+    root = type_.root if isinstance(type_, Atomic) else None
     try:
-        column = pa.array([value]).cast(arrow_type(type_))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        if isinstance(value, bool) and root in _NUMBERS:
+            raise pa.ArrowInvalid("true and false are no numbers")
+        column = pa.array([_day(value) if root is Root.DATE else value]).cast(arrow_type(type_))
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowNotImplementedError,
+        pa.ArrowTypeError,
+        OverflowError,
+    ) as error:
         raise ArgumentError(
             f"partition {name}={value!r} does not fit {arrow_type(type_)}",
             argument="partition",
             value=str(value),
         ) from error
     return values_of(column, type_)[0]
+
+
+def _day(value: object) -> object:
+    """A DATE as the number of its day too: folders are named so, and events of old."""
+    number = isinstance(value, int) or (isinstance(value, str) and _DAY.fullmatch(value))
+    return pa.scalar(int(str(value)), pa.int32()).cast(pa.date32()).as_py() if number else value

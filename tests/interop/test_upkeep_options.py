@@ -169,6 +169,9 @@ def test_a_mark_is_the_same_document(paimon: Judge, tmp_path: Path) -> None:
     catalog = tc.open_catalog(tmp_path.as_uri())
     catalog.create_database("default")
     table = catalog.create_table("default.t", SCHEMA, partition_by=("k",))
+    with table.write() as writer:
+        writer.write(pa.table({"k": [1]}, schema=SCHEMA))
+        writer.commit()
     table.mark_done([{"k": 1}])
     mine: Any = json.loads(table.access.storage.read("k=1/_SUCCESS"))
     theirs = paimon.table(tmp_path, "default.t").keep("mark_done", name="k=1/")

@@ -102,7 +102,7 @@ def test_what_is_inside_comes_between_the_branch_and_the_audit() -> None:
         one = PaimonCompactOperator(task_id="one", table=wap.branch_table)
         two = PaimonCompactOperator(task_id="two", table=wap.branch_table)
         one >> two
-    assert wap.branch_table == "a.b$branch_wap_{{ run_id | replace('/', '_') }}"
+    assert wap.branch_table == f"a.b$branch_{wap.branch}"
     upstream = {task.task_id: task.upstream_task_ids for task in dag.tasks}
     assert upstream["g.one"] == {"g.branch"}
     assert upstream["g.audit"] == {"g.two", "g.branch"}

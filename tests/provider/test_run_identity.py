@@ -1,41 +1,153 @@
-"""A task run is one writer, whichever attempt of it works."""
+"""A task run is one writer: whichever attempt works, and whatever is done to its neighbours."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace as Box
-from typing import Any
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
 
-from paimon_provider.run_identity import IDENTIFIERS_PER_VERB, RunIdentity, commit_user
+import pytest
 
+from paimon_provider.hooks.paimon import PaimonHook
+from paimon_provider.run_identity import IDENTIFIERS_PER_VERB, RunIdentity
+from table_core.table.catalog import Catalog
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_embedded
+from tests.provider.attempts import DYING, Runs, of_dag
 
-def user(*, map_index: int | None = -1, clear_number: int | None = 0, **ti: Any) -> str:
-    instance = Box(**{"dag_id": "d", "run_id": "r", "task_id": "t", "map_index": map_index} | ti)
-    return commit_user({"ti": instance, "dag_run": Box(clear_number=clear_number)})
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
-
-def test_a_retry_keeps_the_name() -> None:
-    assert user(try_number=1) == user(try_number=2)
-
-
-def test_everything_else_changes_it() -> None:
-    names = [
-        user(),
-        user(clear_number=1),
-        user(map_index=0),
-        user(dag_id="e"),
-        user(run_id="s"),
-        user(task_id="u"),
-    ]
-    assert len(set(names)) == len(names)
+BODY = """
+create = PaimonCreateTableOperator(task_id="create", table="shop.orders",
+    columns={"id": "BIGINT"}, options={"bucket": "-1"})
+load = Dying(task_id="load", table="shop.orders", engine="local",
+    sql="SELECT CAST(1 AS BIGINT) AS id")
+other = PaimonCreateTagOperator(task_id="other", table="shop.orders", tag="t", trigger_rule="all_done")
+create >> load >> other
+"""
 
 
-def test_an_absent_number_is_the_default() -> None:
-    assert user(map_index=None, clear_number=None) == user()
+@pytest.fixture
+def die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "die"
+    monkeypatch.setenv("DIE", str(path))
+    return path
 
 
-def test_the_name_never_changes() -> None:
-    """A retry that spans an upgrade must find what the first attempt committed."""
-    assert user() == "294e0a29-aa51-5dce-b2db-b1c3fee724ec"
+@pytest.fixture
+def runs(airflow_home: Path, warehouse: Catalog, die: Path) -> Iterator[Runs]:
+    with of_dag(airflow_home, BODY, head=DYING) as found:
+        yield found
+
+
+def count(warehouse: Catalog, table: str = "shop.orders") -> int:
+    return int(warehouse.table(table).read().to_arrow().num_rows)
+
+
+def test_a_retry_after_the_commit_writes_nothing(runs: Runs, warehouse: Catalog, die: Path) -> None:
+    runs.create()
+    die.touch()
+    runs.step()
+    assert runs.step()["load"] == "up_for_retry"
+    die.unlink()
+    assert runs.finish() == {"create": "success", "load": "success", "other": "success"}
+    assert count(warehouse) == 1
+
+
+@pytest.mark.parametrize("reset_run", [True, False])
+def test_clearing_a_task_does_it_again(runs: Runs, warehouse: Catalog, reset_run: bool) -> None:
+    runs.create()
+    runs.finish()
+    for rows in (2, 3):
+        runs.clear("load", reset_run=reset_run)
+        assert runs.finish()["load"] == "success"
+        assert count(warehouse) == rows
+
+
+def test_clearing_a_task_that_waits_for_its_retry_does_it_again(
+    runs: Runs, warehouse: Catalog, die: Path
+) -> None:
+    runs.create()
+    die.touch()
+    runs.step()
+    runs.step()
+    runs.clear("load")
+    die.unlink()
+    runs.finish()
+    assert count(warehouse) == 2
+
+
+def test_a_cleared_sibling_changes_nothing(runs: Runs, warehouse: Catalog, die: Path) -> None:
+    runs.create()
+    die.touch()
+    runs.step()
+    runs.step()
+    runs.clear("create")
+    die.unlink()
+    assert runs.finish()["load"] == "success"
+    assert count(warehouse) == 1
+
+
+def test_a_run_that_was_deleted_and_made_again_writes(runs: Runs, warehouse: Catalog) -> None:
+    for rows in (1, 2):
+        runs.create()
+        assert runs.finish()["load"] == "success"
+        assert count(warehouse) == rows
+        runs.delete()
+
+
+def test_mapped_indices_are_apart_and_each_keeps_its_name(
+    airflow_home: Path, warehouse: Catalog, die: Path
+) -> None:
+    body = """
+create = PaimonCreateTableOperator(task_id="create", table="shop.orders",
+    columns={"id": "BIGINT"}, options={"bucket": "-1"})
+create >> Dying.partial(task_id="load", table="shop.orders", engine="local").expand(
+    sql=["SELECT CAST(1 AS BIGINT) AS id"] * 3)
+"""
+    with of_dag(airflow_home, body, head=DYING) as runs:
+        runs.create()
+        die.touch()
+        runs.step()
+        runs.step()
+        assert count(warehouse) == 3
+        die.unlink()
+        assert set(runs.finish().values()) == {"success"}
+        assert count(warehouse) == 3
+        runs.clear("load")
+        runs.finish()
+        assert count(warehouse) == 6
+
+
+def test_a_retry_finds_what_an_earlier_release_committed(
+    runs: Runs, warehouse: Catalog, die: Path
+) -> None:
+    """They named a run by its ids, and kept nothing."""
+    from airflow.models.task_state_store import TaskStateStoreModel
+    from airflow.utils.session import create_session
+
+    dag_id, rooms = runs.dag.dag_id, uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
+    runs.create()
+    runs.step()
+    load = runs.dag.get_task("load")
+    run_embedded(
+        JobSpec(
+            action="write",
+            warehouse=PaimonHook().warehouse.uri,
+            table="shop.orders",
+            args=load.arguments(),
+            commit_user=str(uuid.uuid5(rooms, f"{dag_id}/daily/load/-1/0")),
+            commit_identifier=0,
+        )
+    )
+    die.touch()
+    runs.step()
+    with create_session() as session:  # what the attempt of this release has left
+        session.query(TaskStateStoreModel).filter_by(dag_id=dag_id).delete()
+    before = count(warehouse)
+    die.unlink()
+    assert runs.finish()["load"] == "success"
+    assert count(warehouse) == before
 
 
 def test_each_verb_has_room_for_several_commits() -> None:

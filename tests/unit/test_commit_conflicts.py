@@ -120,9 +120,11 @@ def test_all_conflicts_are_reported_at_once() -> None:
         entry("g", level=5),
         entry("h", bucket=1, total=2),
     ]
-    assert set(compacting(base, delta)) == set(ConflictKind) - {
-        ConflictKind.INDEX_REPLACED,
-        ConflictKind.UNSAFE_SINCE,
+    assert set(compacting(base, delta)) == {
+        ConflictKind.BUCKET_COUNT,
+        ConflictKind.ADDED_TWICE,
+        ConflictKind.DELETED_MEANWHILE,
+        ConflictKind.KEYS_OVERLAP,
     }
 
 

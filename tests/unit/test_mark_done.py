@@ -24,6 +24,16 @@ def create(**options: str) -> Any:
     return catalog.create_table("d.t", SCHEMA, partition_by=("dt", "h"), options=given)
 
 
+def fill(table: Any, *partitions: tuple[int, str]) -> Any:
+    """The table with a row in each: of a day of January 2026, and ``h``."""
+    days, hours = [dt.date(2026, 1, day) for day, _ in partitions], [h for _, h in partitions]
+    with table.write() as writer:
+        rows = pa.table({"dt": days, "h": hours, "v": [1] * len(days)}, schema=SCHEMA)
+        writer.write(rows)
+        writer.commit()
+    return table
+
+
 def marks(table: Any) -> dict[str, dict[str, int]]:
     storage = table.access.storage
     found = [i.path for i in storage.walk("") if i.path.endswith("_SUCCESS")]
@@ -31,7 +41,7 @@ def marks(table: Any) -> dict[str, dict[str, int]]:
 
 
 def test_a_mark_says_when_and_a_second_one_only_moves_on() -> None:
-    table = create()
+    table = fill(create(), (1, "a/b"), (2, "x"))
     spec = {"dt": dt.date(2026, 1, 1), "h": "a/b"}
     done = table.mark_done([spec])
     path = "dt=20454/h=a%2Fb/_SUCCESS"
@@ -47,11 +57,7 @@ def test_a_mark_says_when_and_a_second_one_only_moves_on() -> None:
 
 
 def test_a_mark_is_no_orphan_and_no_row() -> None:
-    table = create()
-    with table.write() as writer:
-        rows = pa.table({"dt": [dt.date(2026, 1, 1)], "h": ["x"], "v": [1]}, schema=SCHEMA)
-        writer.write(rows)
-        writer.commit()
+    table = fill(create(), (1, "x"))
     table.mark_done([{"dt": "2026-01-01", "h": "x"}])
     soon = table.access.clock.now_ms() + 60_000
     done = table.remove_orphan_files(older_than=soon, allow_young=True)
@@ -74,10 +80,10 @@ def test_other_actions_are_refused_by_name() -> None:
 
 
 def test_a_done_partition_is_a_folder_beside_and_an_event_is_told() -> None:
-    table = create(partition__mark_done_action="done-partition,mark-event")
+    table = fill(create(partition__mark_done_action="done-partition,mark-event"), (1, "a/b"))
     done = table.mark_done([{"dt": "2026-01-01", "h": "a/b"}]).details
     assert [mark["path"] for mark in done["marked"]] == ["dt=20454/h=a%2Fb.done/_SUCCESS"]
-    assert done["events"] == [{"dt": "20454", "h": "a/b"}]
+    assert done["events"] == [{"dt": "2026-01-01", "h": "a/b"}]
     with table.write() as writer:
         writer.write(pa.table({"dt": [None], "h": ["x"], "v": [1]}, schema=SCHEMA))
         writer.commit()

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from paimon_provider.conditions import SnapshotFacts
+    from collections.abc import Sequence
 
 __all__ = ["PaimonCreateBranchOperator", "PaimonDeleteBranchOperator", "PaimonFastForwardOperator"]
 
@@ -97,10 +95,12 @@ class PaimonFastForwardOperator(PaimonTableOperator):
 
     :param branch: the branch.  (templated)
     :param force: lose what main has done since the branch began.
+    :param state: take over nothing but this state of the branch: ``details["state"]`` in the result
+        of the ``PaimonCheckOperator`` that has looked at it.  (templated)
     :param dry_run: only report which snapshots main would get and lose.
     """
 
-    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch")
+    template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "branch", "state")
     action = "fast-forward"
 
     def __init__(
@@ -108,6 +108,7 @@ class PaimonFastForwardOperator(PaimonTableOperator):
         *,
         branch: str,
         force: bool = False,
+        state: str | None = None,
         dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,
@@ -115,12 +116,14 @@ class PaimonFastForwardOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.branch = branch
         self.force = force
+        self.state = state
         self.dry_run_only = dry_run
 
     def arguments(self) -> dict[str, Any]:
         """Those of ``table.branches.fast_forward``."""
-        return {"branch": self.branch, "force": self.force, "dry_run": self.dry_run_only}
-
-    def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
-        """Main's new snapshots are those of the branch, whoever made them."""
-        return snapshot.id in result["details"]["snapshots"]
+        return {
+            "branch": self.branch,
+            "force": self.force,
+            "state": self.state,
+            "dry_run": self.dry_run_only,
+        }

@@ -109,7 +109,7 @@ def _try(access: TableAccess, what: str, step: Callable[[TableAccess], object]) 
 def _mark_done(access: TableAccess, rows: frozenset[bytes]) -> None:
     """A batch write is the end of its input (``partition.end-input-to-done``)."""
     if access.schema.partition_keys:
-        mark_done(access, [named_partition(access, row) for row in sorted(rows)])
+        mark_done(access, [named_partition(access, row) for row in sorted(rows)], known=True)
 
 
 def _expire_tags(access: TableAccess) -> None:

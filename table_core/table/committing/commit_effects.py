@@ -16,10 +16,12 @@ from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.properties import Carried, carried
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.committing.manifest_writer import ManifestWriter
+from table_core.table.committing.renumbering import renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.table.access import TableAccess
 
@@ -72,6 +74,8 @@ class Performer:
     """Performs effects for one commit."""
 
     access: TableAccess
+    made: list[CommitPart] = field(init=False, default_factory=list)
+    """What halves became that were numbered anew: the last one is committed, or nothing."""
     _started_ms: int = field(init=False)
     _attempt_ms: int = field(init=False)
     """When the attempt that runs began."""
@@ -152,17 +156,23 @@ class Performer:
         found = []
         for id in range(effect.after + 1, effect.to + 1):
             snapshot = self.access.metadata.snapshot(id)
-            if snapshot.commit_user == effect.user:
+            if effect.user is not None and snapshot.commit_user == effect.user:
                 continue
             delta = list(self.access.metadata.delta(snapshot))
             found.append(
                 fx.Touched(
                     snapshot=snapshot,
+                    entries=tuple(delta),
                     partitions=frozenset(e.partition for e in delta),
                     fixed_buckets=any(e.total_buckets > 0 for e in delta),
                 )
             )
         return tuple(found)
+
+    @perform.register(fx.Renumber)
+    def _renumber(self, effect: fx.Renumber) -> CommitPart:
+        self.made.append(renumbered(self.access, effect.part, effect.by))
+        return self.made[-1]
 
     @perform.register(fx.WriteManifests)
     def _write_manifests(self, effect: fx.WriteManifests) -> fx.Written:

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
+from table_core.commit.basis import Basis
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
+from table_core.position.reader import require_position_name
 from table_core.table.committing.commit_effects import (
     Performer,
     carried_as_of,
     snapshots_backwards,
 )
+from table_core.table.deliveries import tell
 from table_core.table.results import Commit, CommitAs
 from table_core.table.writing.uncommitted import discard, is_certain
 
@@ -60,9 +65,13 @@ def commit_writes(
     overwrite: Selection | None = None,
     operation: str | None = None,
 ) -> Commit:
-    """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions."""
+    """Commit what writers prepared: one APPEND or OVERWRITE, then their compactions.
+
+    The snapshot is named after its ``operation``; None is ``WRITE`` or ``OVERWRITE``.
+    """
     append, compact = parts_of(results, overwrite)
-    return commit_parts(access, commit, append=append, compact=compact, operation=operation)
+    named = operation or ("WRITE" if overwrite is None else "OVERWRITE")
+    return commit_parts(access, commit, append=append, compact=compact, operation=named)
 
 
 def parts_of(
@@ -83,6 +92,7 @@ def parts_of(
         index_added=tuple(entry for c in changes for entry in c.index_added),
         index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
         overwrite=overwrite,
+        basis=Basis.joined(result.basis for result in results),
     )
     return append, compact_part([change for result in results for change in result.compactions])
 
@@ -103,6 +113,10 @@ def compact_part(changes: Sequence[CompactChange]) -> CommitPart | None:
         changelog=tuple(entries(EntryKind.ADD, "changelog")),
         index_added=tuple(entry for c in changes for entry in c.index_added),
         index_deleted=tuple(entry for c in changes for entry in c.index_deleted),
+        basis=Basis(
+            numbered=tuple(c.numbered for c in changes if c.numbered is not None),
+            merged=tuple(c.merged for c in changes if c.merged is not None),
+        ),
     )
 
 
@@ -134,15 +148,18 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
+    performer = Performer(access)
     try:
-        outcome = _run(access, request)
+        outcome = _run(access, request, performer)
     except TableError as error:
         if is_certain(error):
-            discard(access, (append, compact))
+            discard(access, (append, compact, *performer.made))
         raise
+    if performer.made and outcome.append is not None and not outcome.append.replayed:
+        discard(access, (append, *performer.made[:-1]), kept=performer.made[-1])
     for part, half in ((append, outcome.append), (compact, outcome.compact)):
         if half is not None and half.replayed:
-            discard(access, (part,), landed=(half.snapshot,))
+            discard(access, (part, *performer.made), landed=(half.snapshot,))
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
@@ -174,6 +191,7 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         watermark=commit.watermark,
         writer_version=WRITER_VERSION,
         index_keys_by_file=not access.schema.is_key_table and access.schema.bucket < 0,
+        key_of=partial(partition_key, access.schema),
         tracks_rows=access.options.get(keys_commit.ROW_TRACKING_ENABLED),
         limits=CommitLimits.of(access.options),
     )
@@ -192,19 +210,22 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
     return head is not None and head.time_millis + idle_ms < access.clock.now_ms()
 
 
-def _run(access: TableAccess, request: CommitRequest) -> Outcome:
+def _run(
+    access: TableAccess, request: CommitRequest, performer: Performer | None = None
+) -> Outcome:
     outcome = protocol.drive(
         protocol.commit(
             request,
             bounds=access.bounds if access.schema.is_key_table else None,
             seen=access.metadata.seen,
         ),
-        Performer(access).perform,
+        (performer or Performer(access)).perform,
     )
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:
         _log.warning("%s: %s", access.name, warning)
     _note(access, request, outcome)
+    tell(access, outcome, request.user)
     return outcome
 
 
@@ -280,6 +301,7 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
 
 def position(access: TableAccess, name: str) -> str | None:
     """See ``Table.position``."""
+    require_position_name("name", name)
     head = access.metadata.head()
     if head is None:
         return None

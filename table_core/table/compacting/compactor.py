@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.changelog.diff import net_changes
+from table_core.commit.basis import Merged
 from table_core.datatypes.row_kind import KIND_COLUMN, LEVEL_COLUMN
-from table_core.lsm.rewrite import Upgrade
+from table_core.lsm.rewrite import Rewrite, Upgrade
 from table_core.lsm.triggers import needs_lookup
 from table_core.merge.engine import engine_for
 from table_core.merge.kway import merge_runs
@@ -30,8 +31,9 @@ from table_core.table.reading.file_reader import FileReader
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from table_core.commit.basis import Numbered
     from table_core.lsm.levels import Levels
-    from table_core.lsm.rewrite import Rewrite, Step
+    from table_core.lsm.rewrite import Step
     from table_core.merge.engine import MergeEngine
     from table_core.merge.runs import Runs
     from table_core.merge.sort import KeyOrder
@@ -58,6 +60,10 @@ class CompactChange:
     changelog: tuple[DataFile, ...] = ()
     index_added: tuple[IndexEntry, ...] = ()
     index_deleted: tuple[IndexEntry, ...] = ()
+    merged: Merged | None = None
+    """What must be so when it is committed, in a key table."""
+    numbered: Numbered | None = None
+    """What the numbers of rows that are new in the bucket go on from."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,6 +113,29 @@ class BucketCompactor:
             changelog=tuple(self._changelog.close()) if self._changelog else (),
             index_added=index_added,
             index_deleted=index_deleted,
+            merged=self._merged(steps, output_level, before),
+        )
+
+    def _merged(self, steps: Sequence[Step], level: int, before: Sequence[DataFile]) -> Merged:
+        """What the result rests upon.  Deletes that are dropped need that nothing older is above."""
+        drops = any(isinstance(step, Rewrite) and step.drop_deletes for step in steps)
+        above = [file for file in self.levels.files if file.level > level]
+        ranges = [self.access.bounds(file) for file in before] if above else []
+
+        def meets(file: DataFile) -> bool:
+            low, high = self.access.bounds(file)
+            return any(not (largest < low or high < smallest) for smallest, largest in ranges)
+
+        return Merged(
+            partition=self.partition,
+            bucket=self.bucket,
+            level=level,
+            files=tuple(before),
+            above=frozenset(file.file_name for file in above if meets(file))
+            if drops or self._looks_up
+            else None,
+            marks=self.vectors is not None,
+            vectors=self.vectors.entry.file_name if self.vectors and self.vectors.entry else None,
         )
 
     # ------------------------------------------------------------------------------- changes

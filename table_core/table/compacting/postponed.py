@@ -99,6 +99,7 @@ def _age(file: DataFile) -> tuple[Any, ...]:
 
 def _net(access: TableAccess, result: WriteResult) -> list[CompactChange]:
     """What was written and compacted at once, without the files that came and went."""
+    numbered = {(each.partition, each.bucket): each for each in result.basis.numbered}
     found: dict[Bucket, CompactChange] = {}
     stays: dict[Bucket, dict[str, DataFile]] = defaultdict(dict)
     for c in result.changes:
@@ -108,6 +109,7 @@ def _net(access: TableAccess, result: WriteResult) -> list[CompactChange]:
             bucket=c.bucket,
             total_buckets=c.total_buckets,
             changelog=c.changelog,
+            numbered=numbered.get(bucket),
         )
         stays[bucket] = {file.file_name: file for file in c.added}
     for done in result.compactions:
@@ -127,6 +129,7 @@ def _net(access: TableAccess, result: WriteResult) -> list[CompactChange]:
             done,
             before=tuple(file for file in done.before if file not in temporary),
             changelog=(*(known.changelog if known else ()), *done.changelog),
+            numbered=numbered.get(bucket),
         )
     return [
         replace(change, after=(*change.after, *stays[bucket].values()))

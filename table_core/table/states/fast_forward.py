@@ -26,6 +26,8 @@ from table_core.table.states.tags import tag_names, tagged
 from table_core.table.upkeep.consumers import held
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
@@ -95,6 +97,15 @@ class FastForward:
             head_id=main.metadata.head_id(),
             floor=min(id for id in (*kept, *ids) if id >= min(floor, ids[0])),
         )
+
+    @property
+    def state(self) -> str:
+        """What main would be: the newest state of the branch."""
+        return self.branch.metadata.snapshot(self.ids[-1]).state
+
+    def brought(self, ids: Iterable[int]) -> Iterator[Snapshot]:
+        """Those snapshots of the branch, as main has them."""
+        return (self.branch.metadata.snapshot(id) for id in ids)
 
     @property
     def is_taken(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
+from table_core.table.deliveries import tell_of
 from table_core.table.results import unchanged
 from table_core.table.states.branches import base_of
 from table_core.table.states.fast_forward import FastForward
@@ -83,15 +84,24 @@ def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 
 
 def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``branch``, ``force``, ``dry_run``.
+    """``branch``, ``force``, ``dry_run``; ``state``: nothing but this state of the branch.
 
     Raises:
         NotFoundError: no such branch, or it has no snapshot.
         ArgumentError: main has gone on since the branch began, and ``force`` is off; or nobody can tell
-            whether the branch follows a tag of main.
+            whether the branch follows a tag of main; or the branch is not at ``state``.
     """
     found = FastForward.of(table.access, args["branch"])
+    state = args.get("state")
+    if state is not None and found.state != state:
+        raise ArgumentError(
+            f"branch {args['branch']!r} of {table.name} is at {found.state}, not at {state}, which was "
+            "asked for: somebody has written to it since, or made it anew; check it again",
+            argument="state",
+            value=state,
+        )
     if found.is_taken:
+        tell_of(found.main, found.brought(found.ids[1:]))
         taken = {"snapshots": found.ids[1:], "lost": [], "tags_lost": [], "replayed": True}
         return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
     if found.lost and not args.get("force"):
@@ -103,6 +113,7 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         )
     if not args.get("dry_run"):
         found.perform()
+        tell_of(found.main, found.brought(id for id in found.ids if id not in found.kept))
     return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
 
 

@@ -8,8 +8,7 @@ from table_core.errors import ArgumentError
 from table_core.ondisk.binary_row import array_of, decode_row
 from table_core.options.parse import duration_ms
 from table_core.table.upkeep.expire_partitions import partitions_of
-from table_core.table.upkeep.mark_done import mark_paths
-from table_core.table.upkeep.partition_state import marked_ms
+from table_core.table.upkeep.partition_state import mark_paths, marked_ms
 
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess

@@ -5,22 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError, NotFoundError, UnsupportedFeatureError
-from table_core.ondisk.partition_text import partition_text
+from table_core.ondisk.partition_key import partition_key, partition_values
 from table_core.ondisk.success_file import SuccessFile
-from table_core.options import keys_retention
 from table_core.table.partition_spec import encoded_partition
 from table_core.table.results import ResultDocument
-from table_core.table.upkeep.partition_state import success_path
+from table_core.table.upkeep.partition_state import (
+    DONE_PARTITION,
+    SUCCESS_FILE,
+    mark_actions,
+    mark_paths,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.table.access import TableAccess
 
-__all__ = ["mark_done", "mark_paths"]
+__all__ = ["mark_done"]
 
-_SUCCESS_FILE: Final = "success-file"
-_DONE_PARTITION: Final = "done-partition"
 _MARK_EVENT: Final = "mark-event"
 
 
@@ -29,12 +31,14 @@ def mark_done(
     partitions: Sequence[Mapping[str, object]],
     *,
     none_is_fine: bool = False,
+    known: bool = False,
     dry_run: bool = False,
 ) -> ResultDocument:
-    """See ``Table.mark_done``.
+    """See ``Table.mark_done``; with ``known`` the partitions are there for certain.
 
     Raises:
         ArgumentError: no partition, or one that does not name every partition column.
+        NotFoundError: one of them is not there: whoever waits for it would read nothing.
         UnsupportedFeatureError: ``partition.mark-done-action`` asks for a service or a Java class.
     """
     started_ms = access.clock.now_ms()
@@ -42,6 +46,8 @@ def mark_done(
     if not partitions and not none_is_fine:
         raise ArgumentError("name at least one partition", argument="partitions", value=[])
     rows = [encoded_partition(access, spec) for spec in partitions]
+    if not known:
+        _require_there(access, rows)
     paths = [path for row in rows for path in mark_paths(access, row)]
     marked = [{"path": p, "again": _mark(access, p, dry_run=dry_run)} for p in paths]
     told = rows if _MARK_EVENT in actions else []
@@ -55,20 +61,26 @@ def mark_done(
         dry_run=dry_run,
         details={
             "marked": marked,
-            "events": [dict(partition_text(access.schema, row)) for row in told],
+            "events": [partition_values(access.schema, row) for row in told],
+            "partitions": [partition_values(access.schema, row) for row in rows],
+            "keys": [partition_key(access.schema, row) for row in rows],
         },
     )
 
 
-def mark_paths(access: TableAccess, row: bytes) -> list[str]:
-    """The files that say that the serialized partition ``row`` is done.
-
-    A catalog of files holds the partition ``<last value>.done`` as a folder with a mark in it.
-    """
-    actions, success = _actions(access), success_path(access, row)
-    folder, _, name = success.rpartition("/")
-    found = [success] if _SUCCESS_FILE in actions else []
-    return [*found, f"{folder}.done/{name}"] if _DONE_PARTITION in actions else found
+def _require_there(access: TableAccess, rows: Sequence[bytes]) -> None:
+    head, wanted = access.metadata.head(), set(rows)
+    live = access.live_entries(head, keep=lambda entry: entry.partition in wanted)
+    gone = wanted - {entry.partition for entry in live}
+    if gone:
+        keys = sorted(partition_key(access.schema, row) for row in gone)
+        raise NotFoundError(
+            f"{access.name} has no partition {', '.join(keys[:10])}, so that it cannot be marked "
+            "done: nobody would find rows in it. Write it first, or name the partitions that "
+            "are there",
+            name=keys[0],
+            available=(),
+        )
 
 
 def _mark(access: TableAccess, path: str, *, dry_run: bool) -> bool:
@@ -85,9 +97,8 @@ def _mark(access: TableAccess, path: str, *, dry_run: bool) -> bool:
 
 
 def _actions(access: TableAccess) -> list[str]:
-    text = access.options.get(keys_retention.PARTITION_MARK_DONE_ACTION)
-    actions = [action.strip() for action in text.split(",")]
-    known = (_SUCCESS_FILE, _DONE_PARTITION, _MARK_EVENT)
+    actions = mark_actions(access)
+    known = (SUCCESS_FILE, DONE_PARTITION, _MARK_EVENT)
     other = [action for action in actions if action not in known]
     if other:
         raise UnsupportedFeatureError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError
 from table_core.ondisk import layout
-from table_core.ondisk.partition_text import partition_text
+from table_core.ondisk.partition_key import partition_values
 from table_core.ondisk.success_file import SUCCESS_NAME, SuccessFile
-from table_core.options import keys_files
+from table_core.options import keys_files, keys_retention
+from table_core.table.deliveries import partitions_of, recorded_delivery
 from table_core.table.partition_spec import encoded_partition, partition_matcher
 
 if TYPE_CHECKING:
@@ -18,13 +19,21 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
 __all__ = [
+    "DONE_PARTITION",
+    "SUCCESS_FILE",
     "PartitionState",
     "done_partitions",
+    "mark_actions",
+    "mark_paths",
     "marked_ms",
     "partition_state",
     "success_path",
     "touched_partitions",
 ]
+
+
+SUCCESS_FILE: Final = "success-file"
+DONE_PARTITION: Final = "done-partition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +94,22 @@ def touched_partitions(
     if not access.schema.partition_keys:
         return []
     metadata = access.metadata
-    rows: dict[bytes, None] = {}
+    found: dict[tuple[str | None, ...], dict[str, str | None]] = {}
     for id in snapshots:
-        rows.update(dict.fromkeys(e.partition for e in metadata.delta(metadata.snapshot(id))))
-        if len(rows) > limit:
+        snapshot = metadata.snapshot(id)
+        known = recorded_delivery(snapshot)
+        kept = None if known is None else partitions_of(access, known)
+        if kept is None:
+            entries = (*metadata.delta(snapshot), *metadata.changelog(snapshot))
+            rows = dict.fromkeys(entry.partition for entry in entries)
+            kept = tuple(partition_values(access.schema, row) for row in rows)
+        found.update({tuple(one.values()): one for one in kept})
+        if len(found) > limit:
             return None
-    return [dict(partition_text(access.schema, row)) for row in rows]
+    return list(found.values())
 
 
-def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, str], int]]:
+def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, str | None], int]]:
     """See ``Table.done_partitions``."""
     head = access.metadata.head()
     if head is None or not access.schema.partition_keys:
@@ -102,7 +118,7 @@ def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, 
     for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
         done_ms = _done_ms(access, row)
         if done_ms is not None and done_ms > after_ms:
-            found.append((dict(partition_text(access.schema, row)), done_ms))
+            found.append((partition_values(access.schema, row), done_ms))
     return sorted(found, key=lambda one: one[1])
 
 
@@ -113,8 +129,30 @@ def success_path(access: TableAccess, row: bytes) -> str:
     return "/".join(part for part in (above, folder, SUCCESS_NAME) if part)
 
 
+def mark_paths(access: TableAccess, row: bytes) -> list[str]:
+    """The files that say that the serialized partition ``row`` is done.
+
+    A catalog of files holds the partition ``<last value>.done`` as a folder with a mark in it.
+    """
+    actions, success = mark_actions(access), success_path(access, row)
+    folder, _, name = success.rpartition("/")
+    found = [success] if SUCCESS_FILE in actions else []
+    return [*found, f"{folder}.done/{name}"] if DONE_PARTITION in actions else found
+
+
+def mark_actions(access: TableAccess) -> list[str]:
+    """What the table does to mark a partition, ours and those of others."""
+    text = access.options.get(keys_retention.PARTITION_MARK_DONE_ACTION)
+    return [action.strip() for action in text.split(",")]
+
+
 def _done_ms(access: TableAccess, row: bytes) -> int | None:
-    return marked_ms(access, success_path(access, row))
+    """When ``row`` was marked, by the first kind of mark that is there."""
+    for path in mark_paths(access, row) or [success_path(access, row)]:
+        found = marked_ms(access, path)
+        if found is not None:
+            return found
+    return None
 
 
 def marked_ms(access: TableAccess, path: str) -> int | None:

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 
     from table_core.predicate.expression import Expression
     from table_core.table.access import TableAccess
+    from table_core.table.deliveries import CommitNote
     from table_core.table.results import ResultDocument
     from table_core.table.times import PointInTime
     from table_core.table.upkeep.consumers import Consumers
     from table_core.table.upkeep.health import Health
     from table_core.table.upkeep.partition_state import PartitionState
+    from table_core.table.upkeep.reader_positions import ReaderPositions
 
 __all__ = ["Upkeep"]
 
@@ -186,15 +188,47 @@ class Upkeep:
     def touched_partitions(
         self, snapshots: Sequence[int], limit: int = 100
     ) -> list[dict[str, str | None]] | None:
-        """The partitions that the commits of ``snapshots`` added files to or took some from.
+        """The partitions whose rows the commits of ``snapshots`` changed, in one spelling.
 
-        From their delta manifests alone.  None where there are more than ``limit``.
+        Values are texts as SQL casts them, a DATE ``2026-01-01``, None for NULL.  As the snapshots say,
+        else from their manifests.  None where there are more than ``limit``.
         """
         from table_core.table.upkeep.partition_state import touched_partitions
 
         return touched_partitions(self.access, snapshots, limit)
 
-    def done_partitions(self, after_ms: int = 0) -> list[tuple[dict[str, str], int]]:
+    def delivers(self, snapshot: int) -> CommitNote:
+        """What a snapshot delivers: kind, operation, rows by what happened to them, partitions.
+
+        Raises:
+            NotFoundError: it is expired, or there never was one.
+        """
+        from table_core.table.deliveries import note_of
+
+        return note_of(self.access, self.access.metadata.snapshot(snapshot), read=True)
+
+    def partition_values(self, partition: Mapping[str, object]) -> dict[str, str | None]:
+        """The values that ``partition`` names, some or all of them, in the spelling of events.
+
+        Raises:
+            ArgumentError: a name is no partition column, or a value does not fit its type.
+        """
+        from table_core.table.partition_spec import spelled_partition
+
+        return spelled_partition(self.access, partition)
+
+    def partition_key(self, partition: Mapping[str, object]) -> str:
+        """The one key of a partition, ``dt=2026-01-01/hh=5``, escaped as folder names are.
+
+        Raises:
+            ArgumentError: a column is missing or unknown, or a value does not fit its type.
+        """
+        from table_core.ondisk.partition_key import partition_key
+        from table_core.table.partition_spec import encoded_partition
+
+        return partition_key(self.access.schema, encoded_partition(self.access, partition))
+
+    def done_partitions(self, after_ms: int = 0) -> list[tuple[dict[str, str | None], int]]:
         """The partitions that were marked done after that time, oldest mark first, with the time.
 
         Reads one small file for each partition of the table.
@@ -221,6 +255,13 @@ class Upkeep:
 
         return Consumers(self.access)
 
+    @property
+    def positions(self) -> ReaderPositions:
+        """How far what feeds this table has come, and its consumers: ``list``, ``show``, ``set``, ``reset``."""
+        from table_core.table.upkeep.reader_positions import ReaderPositions
+
+        return ReaderPositions(self.access)
+
     def mark_done(
         self,
         partitions: Sequence[Mapping[str, object]] | None = None,
@@ -231,7 +272,7 @@ class Upkeep:
 
         Writes a ``_SUCCESS`` file into each; marking again only moves its modification time.  With
         ``idle_time``, e.g. ``"1 h"``, those that nobody has written to for so long, and that were not
-        marked since.
+        marked since.  A partition that is not there is refused.
         """
         from table_core.table.upkeep.idle_partitions import idle_partitions
         from table_core.table.upkeep.mark_done import mark_done
@@ -240,10 +281,10 @@ class Upkeep:
             raise ArgumentError(
                 "name partitions or an idle_time, one of them", argument="idle_time"
             )
-        given = partitions or ()
+        given, found = partitions or (), idle_time is not None
         if idle_time is not None:
             given = idle_partitions(self.access, idle_time)
-        return mark_done(self.access, given, none_is_fine=idle_time is not None, dry_run=dry_run)
+        return mark_done(self.access, given, none_is_fine=found, known=found, dry_run=dry_run)
 
     def analyze(
         self,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from table_core.bucketing.dynamic import HashIndex, decode_hashes, encode_hashes
 from table_core.bucketing.fixed import bucket_ids
 from table_core.bucketing.hash import row_hash
+from table_core.commit.basis import AsOf, Basis, Hashed
 from table_core.errors import CorruptFileError
 from table_core.ondisk import layout
 from table_core.ondisk.binary_row import encode_rows
@@ -54,6 +55,10 @@ class Assigner(Protocol):
         """Index files that come and go with the new rows of ``bucket``; ``factory`` forgets them too."""
         ...
 
+    def basis(self) -> Basis:
+        """What must still be so when the rows are committed."""
+        ...
+
 
 class FixedBuckets:
     """By hash of the bucket key; also everything in one bucket: unaware and postponed rows."""
@@ -84,6 +89,10 @@ class FixedBuckets:
         del bucket, factory
         return (), ()
 
+    def basis(self) -> Basis:
+        """Nothing: a hash is a hash."""
+        return Basis()
+
 
 class KnownBucket:
     """All in one bucket, where they are already: new versions of rows that were read from it."""
@@ -102,6 +111,10 @@ class KnownBucket:
         del bucket, factory
         return (), ()
 
+    def basis(self) -> Basis:
+        """Nothing."""
+        return Basis()
+
 
 class DynamicBuckets:
     """By a hash index, which the writer keeps up to date.  One writer at a time."""
@@ -110,6 +123,8 @@ class DynamicBuckets:
         self._access = access
         self._entries: dict[Bucket, IndexEntry] | None = {} if replaces else None
         self._indexes: dict[bytes, HashIndex] = {}
+        self._as_of: AsOf | None = None
+        """Where the index was read; None: it was not."""
 
     def deal(self, rows: pa.Table) -> Dealt:
         """See ``Assigner``."""
@@ -147,6 +162,21 @@ class DynamicBuckets:
         old = (self._entries or {}).get(bucket)
         return (added,), () if old is None else (old,)
 
+    def basis(self) -> Basis:
+        """The index of each partition that has new rows."""
+        if self._as_of is None:
+            return Basis()
+        files: dict[bytes, dict[int, str]] = {partition: {} for partition in self._indexes}
+        for (partition, bucket), entry in (self._entries or {}).items():
+            if partition in files:
+                files[partition][bucket] = entry.file_name
+        return Basis(
+            hashed=tuple(
+                Hashed(partition=partition, as_of=self._as_of, files=known)
+                for partition, known in files.items()
+            )
+        )
+
     def _index(self, partition: bytes) -> HashIndex:
         found = self._indexes.get(partition)
         if found is None:
@@ -168,6 +198,7 @@ class DynamicBuckets:
 
     def _stored(self) -> dict[Bucket, IndexEntry]:
         head = self._access.metadata.head()
+        self._as_of = AsOf.of(head)
         entries = [] if head is None else index_entries(self._access, head)
         return {(e.partition, e.bucket): e for e in entries if e.index_type == HASH}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from table_core.commit.basis import AsOf, Basis, Numbered
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.errors import OptionError
 from table_core.merge.clustering import Clustering
@@ -56,6 +57,7 @@ class BucketWriter:
     """What is there goes."""
     changes: bool = False
     _next: dict[Bucket, int] = field(init=False, default_factory=dict)
+    _as_of: dict[Bucket, AsOf] = field(init=False, default_factory=dict)
     _engine: MergeEngine | None = field(init=False, default=None)
     _clustering: Clustering | None = field(init=False, default=None)
     """How the rows of a table without key and buckets are to lie (``clustering.columns``)."""
@@ -101,14 +103,22 @@ class BucketWriter:
         if not unknown or (not schema.is_key_table and schema.bucket < 0):
             return
         partitions = {partition for partition, _ in unknown}
-        live = self.access.files_by_bucket(
-            self.access.metadata.head(), keep=lambda e: e.partition in partitions
-        )
+        head = self.access.metadata.head()
+        self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
+        live = self.access.files_by_bucket(head, keep=lambda e: e.partition in partitions)
         for bucket, entries in live.items():
             self._refuse_other_count(entries)
             if bucket in unknown:
                 newest = max(e.file.max_sequence_number for e in entries)
                 self._next[bucket] = newest + 1 + offset
+
+    def basis(self) -> Basis:
+        """What the numbers go on from; postponed rows have none."""
+        return Basis(
+            numbered=tuple(
+                Numbered(*bucket, as_of) for bucket, as_of in self._as_of.items() if bucket[1] >= 0
+            )
+        )
 
     def _refuse_other_count(self, entries: Sequence[ManifestEntry]) -> None:
         """A row has one bucket: of as many as its partition has, not of as many as new ones get."""

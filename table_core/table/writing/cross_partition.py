@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from table_core.bucketing.dynamic import Filling
 from table_core.bucketing.hash import row_hash
+from table_core.commit.basis import AsOf, Basis
 from table_core.datatypes.row_kind import KIND_COLUMN
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.ondisk.binary_row import array_of, decode_row
@@ -57,6 +58,7 @@ class CrossPartition:
     _counts: dict[int, dict[int, int]] = field(init=False, default_factory=dict)
     _written: pa.Table | None = field(init=False, default=None)
     """Keys that this writer wrote, with partition and bucket."""
+    _seen: set[AsOf] = field(init=False, default_factory=set)
     _counted: bool = field(init=False, default=False)
 
     def deal(self, rows: pa.Table) -> Dealt:
@@ -91,6 +93,10 @@ class CrossPartition:
         """None: where keys are is in no file."""
         del bucket, factory
         return (), ()
+
+    def basis(self) -> Basis:
+        """The states of the table that were looked into."""
+        return Basis(homes=frozenset(self._seen))
 
     # ----------------------------------------------------------------------------- the engines
     def _settled(
@@ -195,7 +201,9 @@ class CrossPartition:
         reader = SplitReader(access=access, fields=fields)
         # Keys of level 0 count, where batch reads do not see them yet.
         planner = StatePlanner(access=access, streams=True)
-        for split in planner.plan(access.metadata.head()).splits:
+        head = access.metadata.head()
+        self._seen.add(AsOf.of(head))
+        for split in planner.plan(head).splits:
             if not self._is_young(split):
                 continue
             partition = self._number(split.partition)

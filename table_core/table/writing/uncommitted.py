@@ -44,14 +44,19 @@ def undone_by(undo: Callable[[], object]) -> Iterator[None]:
 
 
 def discard(
-    access: TableAccess, parts: Iterable[CommitPart | None], landed: Iterable[Snapshot] = ()
+    access: TableAccess,
+    parts: Iterable[CommitPart | None],
+    landed: Iterable[Snapshot] = (),
+    kept: CommitPart | None = None,
 ) -> None:
-    """Delete the files that ``parts`` bring, but for those that ``landed`` snapshots name.
+    """Delete the files that ``parts`` bring, but for those that ``landed`` snapshots or ``kept`` name.
 
     A failure is logged and no more: what the caller has to say matters more than what is left over.
     """
     try:
         named = {name for snapshot in landed for name in _named(access, snapshot)}
+        if kept is not None:
+            named |= {name for name, _ in _made(access, kept)}
         access.storage.delete(
             path
             for part in parts

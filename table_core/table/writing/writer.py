@@ -11,13 +11,15 @@ writer away.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
 
+from table_core.commit.basis import Basis
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
+from table_core.merge.versions import Versions
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_commit
 from table_core.schema.validate import unsupported_feature
@@ -64,6 +66,8 @@ class WriteResult:
 
     changes: tuple[BucketChange, ...] = ()
     compactions: tuple[CompactChange, ...] = ()
+    basis: Basis = field(default_factory=Basis)
+    """What was read to make ``changes``, and must be so when they are committed."""
 
 
 def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
@@ -112,6 +116,7 @@ class TableWriter:
         self._buckets = BucketWriter.of(access, self._factory, numbering, replaces=replaces)
         self._limits = BufferLimits.of(access.options)
         self._local = LocalMerge.of(access.schema)
+        self._versions = Versions(access.schema) if access.schema.is_key_table else None
         self._spilled: SpilledRuns | None = None
         self._direct: RollingWriter | None = None
         inline = InlineCompaction(access, self._factory, replaces=replaces)
@@ -132,7 +137,8 @@ class TableWriter:
         writer takes nothing more: what came before it shall not be committed without the rest.
 
         Raises:
-            DataError: a value does not fit without loss; names column, row and value.
+            DataError: a value does not fit without loss; names column, row and value.  Or a row takes
+                back what the merge engine cannot take back.
         """
         self._refuse_done()
         if self._found is not None:
@@ -141,6 +147,8 @@ class TableWriter:
         with undone_by(self.abort):
             for given in self._limits.pieces(batches_of(data)):
                 rows = counted(schema, coerce(schema, given, first_row=self._rows))
+                if self._versions is not None:
+                    self._versions.refuse_retracts(rows)
                 self._rows += given.num_rows
                 self._take(rows if self._local is None else self._local.take(rows))
 
@@ -169,7 +177,8 @@ class TableWriter:
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
         self._factory.sync()
-        return WriteResult(changes=changes, compactions=compactions)
+        basis = Basis.joined((self._assigner.basis(), self._buckets.basis()))
+        return WriteResult(changes=changes, compactions=compactions, basis=basis)
 
     def commit(self) -> Commit:
         """Make the rows visible.  Where that fails for certain, no file is left behind.

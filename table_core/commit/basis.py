@@ -1,0 +1,105 @@
+"""What a commit read to make its files.  Each attempt checks that it still is so (docs/adr/0009).
+
+What a commit takes out is in its delta.  This is the rest: files that a compaction looked into and left
+alone, files that it needs to be absent, the numbers that its rows go on from, the index that says where
+keys are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.snapshot import Snapshot
+
+__all__ = ["AsOf", "Basis", "Hashed", "Merged", "Numbered"]
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """A snapshot, told from another one of its number by the name of its delta list."""
+
+    id: int
+    delta_manifest_list: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | None) -> Self:
+        """``snapshot``; None: the empty table."""
+        return cls(0, "") if snapshot is None else cls(snapshot.id, snapshot.delta_manifest_list)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """New rows of one bucket: they were numbered on from the largest number that ``as_of`` has there."""
+
+    partition: bytes
+    bucket: int
+    as_of: AsOf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hashed:
+    """The index of keys of one partition with dynamic buckets, as a writer read it."""
+
+    partition: bytes
+    as_of: AsOf
+    files: Mapping[int, str]
+    """Bucket to its index file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What the compaction of one bucket of a key table holds for true, besides the files it takes out.
+
+    Nothing as old as what it merges is left beside it below or at its ``level``, and above it lie
+    exactly the files that it saw, where its keys could be.
+    """
+
+    partition: bytes
+    bucket: int
+    level: int
+    """Where its result goes."""
+    files: tuple[DataFile, ...]
+    """What it merges, also files that came and went within it."""
+    above: frozenset[str] | None
+    """Files of higher levels that could hold keys it merges.  None: it does not matter what is there,
+    because nothing was looked up and no delete was dropped."""
+    marks: bool
+    """Whether it read the deletion vectors of the bucket."""
+    vectors: str | None
+    """The index file that they were in; None: there was none."""
+
+    @property
+    def newest(self) -> int:
+        """The largest sequence number that it merges."""
+        return max((file.max_sequence_number for file in self.files), default=-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """All that one half of a commit read."""
+
+    numbered: tuple[Numbered, ...] = ()
+    hashed: tuple[Hashed, ...] = ()
+    merged: tuple[Merged, ...] = ()
+    homes: frozenset[AsOf] = field(default=frozenset())
+    """States of the table in which was looked up where keys are (cross-partition tables)."""
+    rows: frozenset[AsOf] = field(default=frozenset())
+    """States of the table whose rows were read, by a statement that writes other versions of them: of the
+    keys that are written, none may have another version since."""
+
+    @classmethod
+    def joined(cls, each: Iterable[Basis]) -> Self:
+        """What several writers read."""
+        all_of_them = list(each)
+        return cls(
+            numbered=tuple(n for basis in all_of_them for n in basis.numbered),
+            hashed=tuple(h for basis in all_of_them for h in basis.hashed),
+            merged=tuple(m for basis in all_of_them for m in basis.merged),
+            homes=frozenset(as_of for basis in all_of_them for as_of in basis.homes),
+            rows=frozenset(as_of for basis in all_of_them for as_of in basis.rows),
+        )
