@@ -152,10 +152,12 @@ def torture(
     readers: int = 2,
     compactors: int = 1,
     kind: str = "two buckets",
+    rows: int = 20_000,
 ) -> str:
-    """Run it and check everything; one line about it."""
+    """Run it and check everything; one line about it.  ``rows`` are there before."""
     name = f"sums_{kind.replace(' ', '_').replace('-', '_')}"
     table = processes.make_table(place.warehouse, place.ours, name, **RETRIES, **KINDS[kind])
+    processes.fill(table, rows)
     draw, stop = random.Random(SEED), folder / f"stop-{place.name}"
     stop.unlink(missing_ok=True)
     folder = folder / name
