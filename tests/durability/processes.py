@@ -23,6 +23,7 @@ OPTIONS = {
     "merge-engine": "aggregation",
     "fields.n.aggregate-function": "max",
     "fields.v.aggregate-function": "sum",
+    "fields.last.aggregate-function": "last_value",
     "num-sorted-run.compaction-trigger": "3",
     "commit.max-retries": "100",
 }
@@ -32,7 +33,12 @@ ALL = "all"
 READER_REST_S = 0.1
 """Readers look all the while, and leave the processor to the writers."""
 SCHEMA = pa.schema(
-    [pa.field("writer", pa.string(), nullable=False), ("n", pa.int32()), ("v", pa.int64())]
+    [
+        pa.field("writer", pa.string(), nullable=False),
+        ("n", pa.int32()),
+        ("v", pa.int64()),
+        ("last", pa.string()),
+    ]
 )
 FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(
@@ -122,7 +128,9 @@ def write(
         for n in range(first, first + count):
             with table.write(commit=tc.CommitAs(user=user, identifier=n)) as writer:
                 ns = pa.array([n] * len(users), pa.int32())
-                writer.write(pa.table({"writer": users, "n": ns, "v": [1] * len(users)}))
+                last = [f"{user} {n}"] * len(users)
+                columns = {"writer": users, "n": ns, "v": [1] * len(users), "last": last}
+                writer.write(pa.table(columns))
                 done = writer.commit()
             hashes = (f"{id}:{snapshot_hash(table, id)}" for id in done.snapshot_ids)
             print(n, "found" if done.replayed else "made", *hashes, file=out)
