@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
+from table_core.table.deliveries import tell_of
 from table_core.table.results import unchanged
 from table_core.table.states.fast_forward import FastForward
 
@@ -96,6 +97,7 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
             value=state,
         )
     if found.is_taken:
+        tell_of(found.main, found.brought(found.ids[1:]))
         taken = {"snapshots": found.ids[1:], "lost": [], "tags_lost": [], "replayed": True}
         return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
     if found.lost and not args.get("force"):
@@ -107,6 +109,7 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         )
     if not args.get("dry_run"):
         found.perform()
+        tell_of(found.main, found.brought(id for id in found.ids if id not in found.kept))
     return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
 
 
