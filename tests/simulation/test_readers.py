@@ -14,7 +14,7 @@ import pytest
 
 from tests.simulation.readers_world import World
 
-WORLDS, STEPS = 25, 200
+WORLDS, STEPS = 20, 250
 BUDGET_S = float(os.environ.get("BUDGET_S", "0"))
 
 
