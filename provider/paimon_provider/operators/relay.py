@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.assets import table_asset
+from paimon_provider.assets import require_named_so, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.partitions import partition_key
@@ -85,6 +85,7 @@ class PaimonRelayPartitionsOperator(BaseOperator):
             after = 0 if self.ready == "done" else _first_told(context)
         with airflow_failures():
             hook = PaimonHook(self.paimon_conn_id)
+            require_named_so([self.asset.uri], self.table, catalog=hook.warehouse.catalog_name)
             find = self._done if self.ready == "done" else self._changed
             found, upto = find(hook, after)
         keys = [partition_key(partition) for partition in found]
