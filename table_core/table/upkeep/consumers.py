@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -150,14 +150,14 @@ def _earliest_readable(access: TableAccess) -> int:
 
 
 def consumers(access: TableAccess) -> dict[str, int]:
-    """Every consumer and the next snapshot that it will read."""
+    """Every consumer and the next snapshot that it will read; none that goes while they are read."""
     found = {}
     for info in access.storage.list(layout.consumer_folder(access.branch)):
         name = info.path.rpartition("/")[2]
         if name.startswith(_PREFIX):
-            path = info.path
-            consumer = Consumer.from_json(access.storage.read(path), path=path)
-            found[name.removeprefix(_PREFIX)] = consumer.next_snapshot
+            with suppress(NotFoundError):
+                consumer = Consumer.from_json(access.storage.read(info.path), path=info.path)
+                found[name.removeprefix(_PREFIX)] = consumer.next_snapshot
     return found
 
 
