@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from table_core.sources.kafka import KafkaSource
     from table_core.sources.mysql import MySqlSource
     from table_core.sources.postgres import PostgresSource
-    from table_core.table.catalog import Catalog, open_catalog, open_table
+    from table_core.table.catalog import Catalog
     from table_core.table.cdc.sync import sync_database, sync_table
     from table_core.table.changing.merge_into import (
         MatchedDelete,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         NotMatchedBySourceUpsert,
         NotMatchedInsert,
     )
+    from table_core.table.opening import open_catalog, open_table
     from table_core.table.reading.lookup_join import lookup_join
     from table_core.table.reading.scan import Scan
     from table_core.table.results import Commit, CommitAs, ResultDocument
@@ -86,7 +87,8 @@ __all__ = [
 
 _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("col", "lit"), "predicate.expression"),
-    **dict.fromkeys(("Catalog", "open_catalog", "open_table"), "table.catalog"),
+    "Catalog": "table.catalog",
+    **dict.fromkeys(("open_catalog", "open_table"), "table.opening"),
     **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
     "Scan": "table.reading.scan",
     "Table": "table.table",

@@ -120,6 +120,10 @@ class Storage(Protocol):
         """
         ...
 
+    def refuse_links(self, path: str) -> None:
+        """Refuse a path that a link leads out of the root: ``AccessDeniedError``."""
+        ...
+
     def open_input(self, path: str, size: int | None = None) -> Any:
         """A seekable binary file (Arrow ``NativeFile`` or alike) for reading ``path``.
 

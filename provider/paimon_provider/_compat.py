@@ -78,8 +78,14 @@ __all__ = [
     "TriggerEvent",
     "conf",
     "get_hook_lineage_collector",
+    "is_mapped",
     "mask_secret",
     "stats",
     "task_decorator_factory",
     "triggerer_stats",
 ]
+
+
+def is_mapped(operator: BaseOperator) -> bool:
+    """Whether ``expand`` made the operator: its arguments may be what other tasks returned."""
+    return bool(getattr(operator, "_BaseOperator__from_mapped", False))

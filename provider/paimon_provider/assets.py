@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from paimon_provider._compat import Asset, AssetWatcher
 from table_core.errors import ArgumentError
@@ -22,8 +22,11 @@ __all__ = [
     "SCHEME",
     "TableIdentity",
     "create_asset",
+    "filters_of",
     "is_template",
     "normalize_uri",
+    "query_of",
+    "require_named_so",
     "table_asset",
     "watched_table",
 ]
@@ -65,6 +68,15 @@ class TableIdentity:
             )
         return cls(catalog.lower(), database, name)
 
+    @classmethod
+    def of_uri(cls, uri: str) -> TableIdentity | None:
+        """The identity that ``uri`` stands for; None if it is no plain URI of a table."""
+        parts = urlsplit(uri)
+        path = [unquote(part) for part in parts.path.removeprefix("/").split("/")]
+        if parts.scheme != SCHEME or parts.query or len(path) != 2 or not all(path):
+            return None
+        return cls(unquote(parts.netloc).lower(), path[0].lower(), path[1].lower())
+
     @property
     def table(self) -> str:
         """``database.table``."""
@@ -73,12 +85,30 @@ class TableIdentity:
     @property
     def uri(self) -> str:
         """The asset's URI, which is its name too."""
-        parts = (quote(part, safe="-_.~$") for part in (self.catalog, self.database, self.name))
+        parts = map(_quoted, (self.catalog, self.database, self.name))
         return f"{SCHEME}://{'/'.join(parts)}"
 
     def to_asset(self, **more: Any) -> Asset:
         """The asset; ``more`` are further arguments of ``Asset``, e.g. ``watchers``."""
         return Asset(name=self.uri, uri=self.uri, **more)
+
+
+def require_named_so(uris: Sequence[str], table: str, *, catalog: str) -> None:
+    """Refuse to announce ``table`` of the connection's ``catalog`` under the name of another catalog.
+
+    Raises:
+        ArgumentError: one of ``uris`` is this table in another catalog.
+    """
+    own = TableIdentity.of(table, catalog=catalog)
+    for uri in uris:
+        named = TableIdentity.of_uri(uri.partition("?")[0])
+        if named is not None and named.table == own.table and named.catalog != own.catalog:
+            raise ArgumentError(
+                f"the task announces {named.uri} but would touch {own.uri}: give catalog={catalog!r}, "
+                "the connection's catalog_name, where the asset is named; or outlets=[]",
+                argument="catalog",
+                value=named.catalog,
+            )
 
 
 def is_template(text: str) -> bool:
@@ -132,7 +162,7 @@ def watched_table(  # noqa: PLR0913 - what users may set
     identity = TableIdentity.of(table, catalog=catalog or paimon_conn_id)
     trigger = PaimonSnapshotTrigger(
         table=table,
-        asset_uri=f"{identity.uri}?{_filters(on, min_rows, partitions, events)}",
+        asset_uri=f"{identity.uri}?{query_of(on, min_rows, partitions, events)}",
         paimon_conn_id=paimon_conn_id,
         on=on,
         start=start,
@@ -145,7 +175,23 @@ def watched_table(  # noqa: PLR0913 - what users may set
     return Asset(name=trigger.asset_uri, uri=trigger.asset_uri, watchers=[watcher], **more)
 
 
-def _filters(on: str, min_rows: int, partitions: Sequence[Mapping[str, str]], events: str) -> str:
+def filters_of(query: str) -> dict[str, Any]:
+    """The arguments of a watcher that the query of its asset's URI stands for."""
+    found: dict[str, Any] = dict(parse_qsl(query))
+    if "min_rows" in found:
+        found["min_rows"] = int(found["min_rows"])
+    if "partitions" in found:
+        told = (one.split(",") for one in found["partitions"].split(";"))
+        found["partitions"] = [dict(pair.split("=", 1) for pair in one) for one in told]
+    return found
+
+
+def query_of(
+    on: str = "changes",
+    min_rows: int = 0,
+    partitions: Sequence[Mapping[str, str]] = (),
+    events: str = "poll",
+) -> str:
     """What tells the assets of differing watchers apart, in the order that Airflow sorts it to."""
     parts = {"on": on}
     if events != "poll":
@@ -169,7 +215,13 @@ def normalize_uri(uri: SplitResult) -> SplitResult:
     watched = not uri.query or _WATCHED.fullmatch(uri.query)
     if not uri.netloc or not watched or len(parts) != 2 or not all(parts):
         raise ValueError(f"expected paimon://<catalog>/<database>/<table>, got {uri.geturl()!r}")
-    return uri._replace(netloc=uri.netloc.lower(), path=uri.path.lower())
+    path = "/".join(_quoted(part.lower()) for part in parts)
+    return uri._replace(netloc=_quoted(unquote(uri.netloc).lower()), path=f"/{path}")
+
+
+def _quoted(part: str) -> str:
+    """The one spelling of a name in a URI: percent codes in capitals."""
+    return quote(part, safe="-_.~$")
 
 
 def create_asset(*, catalog: str, database: str, table: str, **more: Any) -> Asset:

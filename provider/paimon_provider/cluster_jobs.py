@@ -17,7 +17,6 @@ __all__ = ["ClusterJobs"]
 
 _KEY: Final = "paimon_job"
 """Never change it: a retry that spans an upgrade looks for it."""
-_USABLE: Final = ACTIVE | {"FINISHED"}
 
 
 class ClusterJobs:
@@ -25,25 +24,44 @@ class ClusterJobs:
 
     Airflow's task state keeps the submission between attempts, with the commit user: a cleared task
     is another run and submits anew.  An attempt that dies between submitting and keeping leaves a
-    job that nobody waits for; it commits under the same name, so the next one finds its commit.
+    job that nobody waits for; it commits under the same name, so the next one finds its commit.  So
+    it does where an attempt has taken the result and died: the job is submitted again.
+
+    Args:
+        launcher: the cluster.
+        context: the running task's.
+        user: the commit user of the task run.
+        action: which of several jobs of the task; None: it has one.
     """
 
-    def __init__(self, launcher: StandaloneLauncher, context: Context, user: str) -> None:
+    def __init__(
+        self,
+        launcher: StandaloneLauncher,
+        context: Context,
+        user: str,
+        *,
+        action: str | None = None,
+    ) -> None:
         self.launcher = launcher
         self.user = user
+        self._key = _KEY if action is None else f"{_KEY}:{action}"
         self._store: Any = context.get("task_state_store")
         self._current: Submission | None = None
 
     def submitted_or(self, spec: JobSpec) -> Submission:
         """What an earlier attempt submitted, if it may still bring the result; else ``spec``, now."""
         known = self._known()
-        if known is not None and self.launcher.state(known) in _USABLE:
+        if known is not None and self._may_bring_result(known):
             self._current = known
             return known
         self._current = submission = self.launcher.submit(spec)
         if self._store is not None:
-            self._store.set(_KEY, {**submission.to_document(), "user": self.user})
+            self._store.set(self._key, {**submission.to_document(), "user": self.user})
         return submission
+
+    def _may_bring_result(self, known: Submission) -> bool:
+        state = self.launcher.state(known)
+        return state in ACTIVE or (state == "FINISHED" and self.launcher.has_result(known))
 
     def wait(self, submission: Submission, log: Callable[[str], None]) -> dict[str, Any]:
         """Wait here; the result document."""
@@ -58,8 +76,8 @@ class ClusterJobs:
         """
         if event.get("status") == "error":
             raise error_from_document(event["error"])
-        document = event["submission"]
-        return self._taken(Submission(document["id"], document["folder"]), str(event["state"]))
+        submission = self.launcher.kept(event["submission"])
+        return self._taken(submission, str(event["state"]))
 
     def end(self) -> None:
         """Kill the job."""
@@ -71,11 +89,11 @@ class ClusterJobs:
             return self.launcher.result(submission, state)
         except TableError:
             if self._store is not None:  # the next attempt begins anew
-                self._store.delete(_KEY)
+                self._store.delete(self._key)
             raise
 
     def _known(self) -> Submission | None:
-        stored = None if self._store is None else self._store.get(_KEY)
+        stored = None if self._store is None else self._store.get(self._key)
         if not isinstance(stored, dict) or stored.get("user") != self.user:
             return None
-        return Submission(str(stored["id"]), str(stored["folder"]))
+        return self.launcher.kept(stored)

@@ -18,6 +18,12 @@ from paimon_provider.assets import table_asset, watched_table
 from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
+from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX
+from table_core.declaration.order import among, tables_written
+from table_core.declaration.parameters import has_default
+from table_core.declaration.shape import hint
+from table_core.declaration.step_arguments import ACTIONS
+from table_core.declaration.verbs import VERBS
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -28,25 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
 
-_RUN: Final[Mapping[str, str]] = {
-    "analyze": "analyze.PaimonAnalyzeOperator",
-    "compact": "compact.PaimonCompactOperator",
-    "create-tag": "tags.PaimonCreateTagOperator",
-    "delete": "statements.PaimonDeleteOperator",
-    "delete-tag": "tags.PaimonDeleteTagOperator",
-    "drop-partitions": "partitions.PaimonDropPartitionOperator",
-    "expire-changelogs": "expire.PaimonExpireChangelogsOperator",
-    "expire-partitions": "expire.PaimonExpirePartitionsOperator",
-    "expire-snapshots": "expire.PaimonExpireSnapshotsOperator",
-    "expire-tags": "expire.PaimonExpireTagsOperator",
-    "mark-done": "partitions.PaimonMarkPartitionDoneOperator",
-    "rescale": "compact.PaimonRescaleOperator",
-    "rewrite-manifests": "compact.PaimonRewriteManifestsOperator",
-    "remove-orphan-files": "expire.PaimonRemoveOrphanFilesOperator",
-    "update": "statements.PaimonUpdateOperator",
-}
+_RUN: Final[Mapping[str, str]] = {name: action.operator for name, action in ACTIONS.items()}
 """The operator of each of ``grammar.RUN_ACTIONS``."""
-_APPLY: Final = "apply_declaration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +68,14 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
     """
     path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
     declaration = read_head(path)
+    hooks = _known(hooks or Hooks(), declaration)
     common: dict[str, Any] = {"catchup": False, "max_active_runs": 1, **dag}
     common["tags"] = [*common.get("tags", ()), "paimon"]
-    found = [_pipeline(declaration, path, hooks or Hooks(), common)]
+    common["default_args"] = {**_default_args(declaration), **(dag.get("default_args") or {})}
+    found = [_pipeline(declaration, path, hooks, common)]
     if declaration.upkeep is not None:
         found.append(_upkeep(declaration, path, common))
-    found += [
-        _triggered(declaration, trigger, hooks or Hooks(), common)
-        for trigger in declaration.triggers
-    ]
+    found += [_triggered(declaration, trigger, hooks, common) for trigger in declaration.triggers]
     return {one.dag_id: one for one in found}
 
 
@@ -104,17 +92,39 @@ class PaimonTaskGroup(TaskGroup):
         hooks: Hooks | None = None,
         **kwargs: Any,
     ) -> PaimonTaskGroup:
-        """The group; ``flows`` takes some of the sources and flows only.
+        """The group; ``flows`` takes some of the sources and flows only, in their order.
+
+        ``params`` of the declaration are added to those of the Dag, whose own win.
 
         Raises:
             ArgumentError: the declaration has faults, or no source or flow of that name.
         """
         path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
         declaration = read_head(path)
+        kwargs["default_args"] = {
+            **_default_args(declaration),
+            **(kwargs.get("default_args") or {}),
+        }
         group = cls(group_id=group_id or declaration.name, **kwargs)
+        for name, param in _params(declaration).items():
+            if name not in group.dag.params:
+                group.dag.params[name] = param
         with group:
-            _tasks(declaration, path, hooks or Hooks(), flows)
+            _tasks(declaration, path, _known(hooks or Hooks(), declaration), flows)
         return group
+
+
+def _known(hooks: Hooks, declaration: Declaration) -> Hooks:
+    """Refuse a replacement for a step that is not there: it would never be used."""
+    unknown = sorted(set(hooks.replace) - {step.name for step in declaration.steps})
+    if unknown:
+        raise ArgumentError(
+            f"Hooks(replace=…): {declaration.name} declares no source or flow "
+            f"{', '.join(unknown)}; {hint(unknown[0], (s.name for s in declaration.steps))}",
+            argument="replace",
+            value=unknown,
+        )
+    return hooks
 
 
 def _found(file: str | Path, dag_file: str | None) -> Path:
@@ -129,9 +139,8 @@ def _pipeline(declaration: Declaration, path: Path, hooks: Hooks, common: dict[s
     with DAG(
         dag_id=declaration.name,
         schedule=_schedule(given.get("schedule"), declaration),
-        params=_params(given.get("params") or {}),
-        default_args=_default_args(declaration),
-        **common,
+        params=_params(declaration),
+        **{**_at_once(given), **common},
     ) as dag:
         _tasks(declaration, path, hooks, None)
     return dag
@@ -144,9 +153,8 @@ def _upkeep(declaration: Declaration, path: Path, common: dict[str, Any]) -> DAG
     assert rules is not None
     connection = declaration.connection
     with DAG(
-        dag_id=f"{declaration.name}_upkeep",
+        dag_id=f"{declaration.name}_{UPKEEP_SUFFIX}",
         schedule=_schedule(rules.schedule, declaration),
-        default_args=_default_args(declaration),
         **common,
     ) as dag:
         due = PaimonDueTablesOperator(task_id="due", file=str(path), paimon_conn_id=connection)
@@ -168,7 +176,7 @@ def _triggered(
     with DAG(
         dag_id=f"{declaration.name}_{trigger.name}",
         schedule=[watched_table(trigger.table, **where, **trigger.watch)],  # type: ignore[arg-type]  # checked by the grammar
-        default_args=_default_args(declaration),
+        params=_params(declaration, asked=False) if trigger.flows else None,
         **common,
     ) as dag:
         if trigger.report is not None:
@@ -192,26 +200,29 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
     from paimon_provider.operators.declared import PaimonApplyOperator
 
     apply = PaimonApplyOperator(
-        task_id=_APPLY,
+        task_id=APPLY_TASK,
         file=str(path),
         paimon_conn_id=declaration.connection,
         drift=declaration.pipeline.get("drift") or "apply",
     )
     made = _steps(declaration, hooks, only)
+    first = {step.name for step, _ in made}
+    after = among(declaration.steps, first)
     for step, task in made:
-        if not {name for name in step.after if name in {s.name for s, _ in made}}:
+        if not after[step.name]:
             apply >> task
     for check in declaration.checks:
-        last = [task for step, task in made if step.table == check.table]
+        writers = [task for step, task in made if check.table in tables_written(step)]
         task = PaimonCheckOperator(
-            task_id=f"check_{check.name}",
+            task_id=f"{CHECK_PREFIX}{check.name}",
             table=check.table,
             rules=check.rules,
             paimon_conn_id=declaration.connection,
             catalog=declaration.catalog,
             **_pooled(declaration),
         )
-        (last[-1] if last else apply) >> task
+        for writer in writers or [apply]:
+            writer >> task
 
 
 def _steps(
@@ -225,13 +236,13 @@ def _steps(
             argument="flows",
             value=unknown,
         )
+    after = among(declaration.steps, (step.name for step in steps))
     made: dict[str, tuple[Step, BaseOperator]] = {}
     for step in steps:
         task = _task(declaration, step, hooks)
         made[step.name] = (step, task)
-        for name in step.after:
-            if name in made:
-                made[name][1] >> task
+        for name in after[step.name]:
+            made[name][1] >> task
     return list(made.values())
 
 
@@ -249,6 +260,8 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
     if step.spark_conf is not None:
         arguments["spark_conf"] = step.spark_conf
     arguments |= _pooled(declaration)
+    if step.verb == "sql":  # its positions are its own, whatever its views and its SQL are called
+        arguments["flow_name"] = f"{declaration.name}.{step.name}"
     name, more = _operator_of(step)
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:
@@ -265,21 +278,21 @@ def _operator_of(step: Step) -> tuple[str, dict[str, Any]]:
     """Module and class of the operator, and the arguments that the verb gives it."""
     given = dict(step.arguments)
     more = dict(given.pop("with", None) or {})
-    if step.verb == "sync":
-        connection = given.get("source_connection")
-        source = {"source": given["sync"], "source_conn_id": connection}
-        return "sync.PaimonSyncTableOperator", {**source, **more}
-    if step.verb == "merge":
-        merge = dict(given["merge"])
-        source = dict(merge["source"])
-        if "reads" in source:
-            source["sources"] = _sources(source.pop("reads"))
-        return "write.PaimonMergeIntoOperator", {**merge, "source": source, **more}
+    if "retry_delay" in more:
+        more["retry_delay"] = timedelta(seconds=seconds_of(more["retry_delay"], "retry_delay"))
     if step.verb == "run":
         return _RUN[given["run"]], more
-    if "reads" in given:
+    if step.verb == "sync":
+        given = {"source": given["sync"], "source_conn_id": given.get("source_connection")}
+    elif step.verb == "merge":
+        given = dict(given["merge"])
+        source = dict(given["source"])
+        if "reads" in source:
+            source["sources"] = _sources(source.pop("reads"))
+        given["source"] = source
+    elif "reads" in given:
         given["sources"] = _sources(given.pop("reads"))
-    return "write.PaimonWriteOperator", {**given, **more}
+    return VERBS[step.verb].operator, {**given, **more}
 
 
 def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -312,10 +325,20 @@ def _default_args(declaration: Declaration) -> dict[str, Any]:
     return found
 
 
-def _params(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A mapping is JSON Schema with an optional ``default``; anything else a default."""
+def _at_once(pipeline: Mapping[str, Any]) -> dict[str, Any]:
+    most = pipeline.get("max_active_tasks")
+    return {} if most is None else {"max_active_tasks": most}
+
+
+def _params(declaration: Declaration, *, asked: bool = True) -> dict[str, Any]:
+    """A mapping is JSON Schema with an optional ``default``; anything else a default.
+
+    Without ``asked`` only those with a default: nobody is asked when a trigger starts a run.
+    """
     found: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in (declaration.pipeline.get("params") or {}).items():
+        if not asked and not has_default(value):
+            continue
         if isinstance(value, dict):
             schema = {key: item for key, item in value.items() if key != "default"}
             default = {"default": value["default"]} if "default" in value else {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from table_core.declaration.document import parse
+from table_core.declaration.located import decoded
 from table_core.declaration.manifest import digest_of, head_of, whole
-from table_core.errors import NotFoundError
+from table_core.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +45,11 @@ def _read(
     body = _body(file)
     path = manifest_path(file)
     if path.exists():
-        with path.open(encoding="utf-8") as manifest:
-            found = of_manifest(manifest, digest_of(body))
+        with path.open(encoding="utf-8", errors="replace") as manifest:
+            found = of_manifest(manifest, digest_of(body, os.environ))
         if found is not None:
             return found
-    return parse(body.decode(), str(file))
+    return parse(decoded(body, str(file)), str(file), environment=os.environ)
 
 
 def _body(file: str | Path) -> bytes:
@@ -55,3 +57,7 @@ def _body(file: str | Path) -> bytes:
         return Path(file).read_bytes()
     except FileNotFoundError as error:
         raise NotFoundError(f"no declaration at {file}", name=str(file), available=[]) from error
+    except OSError as error:
+        raise ArgumentError(
+            f"{file} cannot be read: {error.strerror}", argument="file", value=str(file)
+        ) from error

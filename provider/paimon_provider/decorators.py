@@ -6,14 +6,14 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import DecoratedOperator, task_decorator_factory
-from paimon_provider.assets import is_template, table_asset
-from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.assets import is_template, require_named_so, table_asset
+from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.run_identity import RunIdentity, commit_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from paimon_provider._compat import Context
+    from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.hooks.paimon import PaimonHook
 
 __all__ = ["PaimonDecoratedOperator", "paimon_task"]
@@ -27,13 +27,15 @@ class PaimonDecoratedOperator(DecoratedOperator):
         @task.paimon(tables={"orders": "shop.orders"}, writes=["shop.sums"])
         def sums(orders, paimon):
             rows = orders.read(where="dt = '2026-01-01'").to_arrow()
-            with paimon.table("shop.sums").write(commit=paimon.commit_as()) as writer:
+            with paimon.table("shop.sums").write() as writer:
                 writer.write(rows.group_by("country").aggregate([("amount", "sum")]))
                 writer.commit()
 
-    What the function names gets: the parameters in ``tables`` their handles; ``paimon`` the hook,
-    whose ``commit_as()`` makes a retry find what the attempt before it has committed; ``spark`` a
-    Spark session, with ``spark.read.format("paimon")``, that ends with the task.
+    What the function names gets: the parameters in ``tables`` their handles; ``paimon`` the hook, with
+    ``table()`` for further handles; ``spark`` a Spark session, with ``spark.read.format("paimon")``,
+    that ends with the task.  What handles commit is named after the task run: a retry that calls
+    them in the same order finds what has landed.  So it does with ``commit=paimon.commit_as()``, for
+    verbs of ``paimon.catalog()``.  What Spark writes by itself is not named.
 
     :param tables: parameter to ``database.table``.  (templated)
     :param writes: tables whose assets are announced when the task has succeeded.
@@ -51,6 +53,7 @@ class PaimonDecoratedOperator(DecoratedOperator):
         writes: Sequence[str] = (),
         paimon_conn_id: str = "paimon_default",
         catalog: str | None = None,
+        retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
         function: Callable[..., Any] = kwargs["python_callable"]
@@ -58,14 +61,8 @@ class PaimonDecoratedOperator(DecoratedOperator):
         # Airflow checks the call when the Dag is parsed: what comes later counts as given.
         kwargs["op_kwargs"] = {**dict.fromkeys(self._given), **(kwargs.get("op_kwargs") or {})}
         if "outlets" not in kwargs:
-            kwargs["outlets"] = [
-                table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
-                for table in writes
-                if not is_template(table)
-            ]
-        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
-            kwargs["retry_policy"] = TableRetryPolicy()
-        super().__init__(**kwargs)
+            kwargs["outlets"] = _assets(writes, paimon_conn_id, catalog)
+        super().__init__(retry_policy=retry_policy, **kwargs)
         self.tables = dict(tables or {})
         self.writes = writes
         self.paimon_conn_id = paimon_conn_id
@@ -78,6 +75,7 @@ class PaimonDecoratedOperator(DecoratedOperator):
         session: Any = None
         with airflow_failures():
             hook = PaimonHook(self.paimon_conn_id, identity=RunIdentity(commit_user(context)))
+            self._require_named_so(hook.warehouse.catalog_name)
             given: dict[str, Any] = {name: hook.table(table) for name, table in self.tables.items()}
             if "paimon" in self._given:
                 given["paimon"] = hook
@@ -90,6 +88,13 @@ class PaimonDecoratedOperator(DecoratedOperator):
                 if session is not None:
                     session.stop()
 
+    def _require_named_so(self, catalog: str) -> None:
+        """Refuse to announce tables under the name of another catalog."""
+        uris = [str(getattr(outlet, "uri", "")) for outlet in self.outlets]
+        for table in (*self.writes, *self.tables.values()):
+            if not is_template(table):
+                require_named_so(uris, table, catalog=catalog)
+
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
         """Tables as inputs and outputs; OpenLineage calls this where it is installed."""
         from paimon_provider.hooks.paimon import PaimonHook
@@ -97,6 +102,14 @@ class PaimonDecoratedOperator(DecoratedOperator):
 
         reads = [table for table in self.tables.values() if table not in self.writes]
         return operator_lineage(PaimonHook(self.paimon_conn_id), reads, self.writes)
+
+
+def _assets(writes: Sequence[str], conn_id: str, catalog: str | None) -> list[Any]:
+    return [
+        table_asset(table, paimon_conn_id=conn_id, catalog=catalog)
+        for table in writes
+        if not is_template(table)
+    ]
 
 
 def _injected(function: Callable[..., Any], tables: Mapping[str, str]) -> list[str]:
@@ -120,6 +133,11 @@ def paimon_task(
     **kwargs: Any,
 ) -> Any:
     """What ``@task.paimon`` is."""
+    if kwargs.get("writes") and "outlets" not in kwargs:  # a mapped task shows those it was given
+        kwargs["outlets"] = _assets(
+            kwargs["writes"], kwargs.get("paimon_conn_id", "paimon_default"), kwargs.get("catalog")
+        )
+    kwargs.setdefault("retry_policy", TABLE_RETRIES)
     return task_decorator_factory(
         python_callable=python_callable,
         multiple_outputs=multiple_outputs,

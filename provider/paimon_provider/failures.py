@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Context
 
-__all__ = ["RETRY", "TableRetryPolicy", "airflow_failures"]
+__all__ = ["RETRY", "TABLE_RETRIES", "TableRetryPolicy", "airflow_failures"]
 
 RETRY: Final[Mapping[ErrorKind, bool]] = {
     ErrorKind.CONFLICT: True,
@@ -68,6 +68,10 @@ class TableRetryPolicy(RetryPolicy):
     def deserialize(cls, data: dict[str, Any]) -> TableRetryPolicy:
         """It has no settings."""
         return cls(**data)
+
+
+TABLE_RETRIES: Final = TableRetryPolicy()
+"""The default of our operators, in their signatures: mapped tasks look there."""
 
 
 @contextmanager

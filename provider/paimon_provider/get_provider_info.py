@@ -112,6 +112,18 @@ def _connection_type() -> dict[str, Any]:
             },
             **_catalog_fields(),
             **_spark_fields(),
+            "env": {
+                "label": "Environment of jobs",
+                "description": 'JSON object, e.g. {"HTTPS_PROXY": "http://p:3128"}: what a job has besides '
+                "the usual of Java, Spark and Hadoop; null takes the worker's.",
+                "schema": _JSON,
+            },
+            "sql_limits": {
+                "label": "Limits of SQL in the worker",
+                "description": 'JSON object, e.g. {"memory-limit": "1 gb", "disk-limit": "16 gb", '
+                '"threads": "4"}',
+                "schema": _JSON,
+            },
         },
     }
 
@@ -191,7 +203,15 @@ def _config() -> dict[str, Any]:
                     "type": "string",
                     "example": "/opt/airflow/paimon-reports",
                     "default": "",
-                }
+                },
+                "reports_kept": {
+                    "description": "How long a change report is kept. Older ones go when a report is "
+                    "written, and with the upkeep of a declaration.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "7 d",
+                    "default": "30 d",
+                },
             },
         }
     }

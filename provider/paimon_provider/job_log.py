@@ -1,19 +1,57 @@
-"""What a job prints: its progress told as a sentence, secrets taken out."""
+"""What a job prints: its progress told as a sentence, secrets taken out.
+
+A row of a table can be in what a job prints, and a row can hold anything: also a line that looks like
+progress.  So progress is what a launcher got as progress (``ProgressLine``), by a way that no row
+takes: a file of its own, or lines that begin with a word that only this job was told.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import TableError, error_from_document, error_to_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["Redaction", "progress_of"]
+__all__ = ["Listener", "ProgressLine", "Redaction", "progress_of", "shown"]
 
 _MARK: Final = "***"
 _PROGRESS: Final = '{"event": "progress"'
+
+
+_LINE_MAX: Final = 64 * 1024
+"""Characters of one line that the log shows."""
+_SHOWN_BY_NUMBER: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+
+
+class ProgressLine(str):
+    """A line of progress that came by its own way; other lines are only text."""
+
+    __slots__ = ()
+
+
+class Listener:
+    """Tells the lines that begin with ``nonce`` as progress, all others as text."""
+
+    def __init__(self, nonce: str, log: Callable[[str], None]) -> None:
+        self._nonce = nonce
+        self._log = log
+
+    def __call__(self, line: str) -> None:
+        """Take one line of the job."""
+        progress = line.removeprefix(self._nonce)
+        self._log(line if progress == line else ProgressLine(progress))
+
+
+def shown(text: str) -> str:
+    """``text`` with control characters, such as terminal escapes, by number; cut if it is huge."""
+    text = _SHOWN_BY_NUMBER.sub(lambda found: ascii(found[0])[1:-1], text)
+    return text if len(text) <= _LINE_MAX else f"{text[:_LINE_MAX]} … ({len(text):,} characters)"
 
 
 class Redaction:

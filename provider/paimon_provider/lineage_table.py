@@ -1,7 +1,10 @@
-"""A handle that tells Airflow when it is read or written: lineage of plain Python tasks."""
+"""A handle of a task: Airflow hears when it is read or written, and it commits as the task run."""
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import get_hook_lineage_collector
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from table_core.table.access import TableAccess
+    from table_core.table.results import CommitAs
 
 __all__ = ["LineageTable"]
 
@@ -21,11 +25,15 @@ class LineageTable(Table):
 
     :param access: of the handle that it stands for.
     :param catalog: the first part of the table's asset URI.
+    :param next_commit: who commits where a call does not say; None: somebody with a random name.
     """
 
-    def __init__(self, access: TableAccess, catalog: str) -> None:
+    def __init__(
+        self, access: TableAccess, catalog: str, next_commit: Callable[[], CommitAs] | None = None
+    ) -> None:
         super().__init__(access)
         self.catalog = catalog
+        self.next_commit = next_commit
 
     def asset_parts(self) -> dict[str, str]:
         """The arguments of ``paimon_provider.assets.create_asset``."""
@@ -37,21 +45,43 @@ class LineageTable(Table):
         }
 
 
-def _telling(verb: str, collect: str) -> Callable[..., Any]:
-    """``Table.verb``, after the collector of the running task was told."""
-    done = getattr(Table, verb)
+def _telling(done: Callable[..., Any], collect: str) -> Callable[..., Any]:
+    """``done``, after the collector of the running task was told."""
 
+    @wraps(done)
     def told(self: LineageTable, *args: Any, **kwargs: Any) -> Any:
         collector: Any = get_hook_lineage_collector()
         parts = self.asset_parts()
         getattr(collector, collect)(context=self, scheme="paimon", asset_kwargs=parts)
         return done(self, *args, **kwargs)
 
-    told.__name__, told.__doc__ = verb, done.__doc__
     return told
 
 
+def _named(done: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
+    """``done``, so that a retry of the task finds what it has committed."""
+
+    @wraps(done)
+    def named(self: LineageTable, *args: Any, **kwargs: Any) -> Any:
+        if self.next_commit is None:
+            return done(self, *args, **kwargs)
+        bound = signature.bind(self, *args, **kwargs)
+        commit = bound.arguments.get("commit")
+        says_who = bound.arguments.get("commit_user") or (commit is not None and commit.user)
+        if not says_who and not bound.arguments.get("dry_run"):
+            own = self.next_commit()
+            if commit is not None:
+                own = replace(commit, user=own.user, identifier=own.identifier)
+            bound.arguments["commit"] = own
+        return done(*bound.args, **bound.kwargs)
+
+    return named
+
+
 for _verb in ("read", "changes", "follow"):
-    setattr(LineageTable, _verb, _telling(_verb, "add_input_asset"))
+    setattr(LineageTable, _verb, _telling(getattr(Table, _verb), "add_input_asset"))
 for _verb in ("write", "commit", "merge_into", "delete", "update", "truncate", "drop_partitions"):
-    setattr(LineageTable, _verb, _telling(_verb, "add_output_asset"))
+    setattr(LineageTable, _verb, _telling(getattr(Table, _verb), "add_output_asset"))
+for _verb, _done in inspect.getmembers(Table, inspect.isfunction):
+    if not _verb.startswith("_") and "commit" in inspect.signature(_done).parameters:
+        setattr(LineageTable, _verb, _named(getattr(LineageTable, _verb), inspect.signature(_done)))

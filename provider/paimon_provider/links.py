@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -25,10 +26,12 @@ __all__ = [
     "show_link",
     "show_link_of",
     "show_table",
+    "web_address",
 ]
 
 REPORTS_PATH: Final = "/paimon/reports"
 """Where the plugin serves reports, below Airflow's base URL."""
+_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9._~\[\]:-]{1,255}(/[!#-;=?-\[\]_a-z~]{0,2000})?")
 TABLES_PATH: Final = "/paimon/tables"
 """Where the plugin serves the page of tables."""
 
@@ -72,10 +75,17 @@ def show_table(context: Context, operator: BaseOperator, uri: str) -> None:
 
 def show_link(context: Context, operator: BaseOperator, facts: Mapping[str, Any]) -> None:
     """Let the Spark UI be opened from now on: Airflow itself stores links when the task ends."""
-    url = facts.get("ui")
+    url = web_address(facts.get("ui"))
     if url:
         operator.spark_ui = url
         context["ti"].xcom_push(key=SparkUILink().xcom_key, value=url)
+
+
+def web_address(given: object) -> str | None:
+    """``given`` if a browser may be sent there: an ``http`` or ``https`` address and nothing else."""
+    if not isinstance(given, str) or not _ADDRESS.fullmatch(given):
+        return None
+    return given
 
 
 def show_link_of(ti: Any, url: str) -> None:

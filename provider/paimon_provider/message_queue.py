@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from paimon_provider.assets import SCHEME, TableIdentity, normalize_uri
+from paimon_provider.assets import SCHEME, TableIdentity, filters_of, normalize_uri, query_of
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PaimonMessageQueue"]
 
 _PREFIX: Final = f"{SCHEME}://"
+_FILTERS: Final = ("on", "min_rows", "partitions", "events")
 
 
 class PaimonMessageQueue:
@@ -30,7 +31,11 @@ class PaimonMessageQueue:
         return scheme == self.scheme
 
     def queue_matches(self, queue: str) -> bool:
-        """Whether ``queue`` is the URI of a table: ``paimon://<connection>/<database>/<table>``."""
+        """Whether ``queue`` is the URI of a table: ``paimon://<connection>/<database>/<table>``.
+
+        What follows a ``?`` says what a message is, as in the URI of a watched table:
+        ``?on=any&partitions=dt%3D2026-01-01``.
+        """
         return queue.startswith(_PREFIX)
 
     def trigger_class(self) -> type[BaseEventTrigger]:
@@ -43,12 +48,18 @@ class PaimonMessageQueue:
         Raises:
             ValueError: it is no URI of a table.
         """
-        uri = normalize_uri(urlsplit(queue))
-        database, _, name = uri.path.strip("/").partition("/")
-        identity = TableIdentity.of(f"{database}.{name}", catalog=uri.netloc)
-        found = {
+        given = urlsplit(queue)
+        told = dict(parse_qsl(given.query))
+        whole = sorted((told if "on" in told else told | {"on": "changes"}).items())
+        uri = normalize_uri(given._replace(query=urlencode(whole)))
+        identity = TableIdentity.of_uri(uri._replace(query="").geturl())
+        assert identity is not None  # else it was refused
+        filters = filters_of(given.query)
+        chosen = filters | {name: kwargs[name] for name in _FILTERS if name in kwargs}
+        found: dict[str, Any] = {
             "table": identity.table,
-            "paimon_conn_id": urlsplit(queue).netloc,
-            "asset_uri": f"{identity.uri}?on=changes",
+            "paimon_conn_id": unquote(given.netloc),
+            "asset_uri": f"{identity.uri}?{query_of(**chosen)}",
+            **filters,
         }
         return {name: value for name, value in found.items() if name not in kwargs}

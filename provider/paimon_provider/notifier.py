@@ -84,8 +84,9 @@ class PaimonNotifier(BaseNotifier):
             named = {
                 "dag_id": getattr(ti, "dag_id", None),
                 "run_id": context.get("run_id") or getattr(ti, "run_id", None),
-                "state": str(getattr(ti, "state", None) or ("failed" if error else "")),
+                "state": getattr(ti, "state", None) or ("failed" if error else ""),
             }
+        named["state"] = str(getattr(named["state"], "value", named["state"]))
         return {
             **named,
             "task_id": getattr(ti, "task_id", None),

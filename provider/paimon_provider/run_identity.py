@@ -8,6 +8,7 @@ task, and never else, however it is cleared: then a new name is drawn (ADR 11).
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ __all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "commit_user"]
 # Never change these: a retry that spans an upgrade must find the same names.
 _NAMESPACE: Final = uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
 _KEY: Final = "paimon_task_run"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""Others may write what keeps a task's state, and the name becomes part of file names."""
 IDENTIFIERS_PER_VERB: Final = 1_000_000
 """A verb may make several commits, numbered from its own identifier on."""
 
@@ -34,6 +37,10 @@ class RunIdentity:
     def __init__(self, user: str) -> None:
         self.user = user
         self._verbs = 0
+
+    def apart(self, name: str) -> RunIdentity:
+        """Another identity of the same task run, which counts for itself."""
+        return RunIdentity(str(uuid.uuid5(_NAMESPACE, f"{self.user}/{name}")))
 
     def next_identifier(self) -> int:
         """The first identifier of the next verb: 0, then a million, then two."""
@@ -54,7 +61,7 @@ def commit_user(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> s
     """
     ti, store = context["ti"], context["task_state_store"]
     kept = store.get(_KEY)
-    if isinstance(kept, dict) and _is_of(kept, ti):
+    if isinstance(kept, dict) and _UUID.fullmatch(str(kept.get("user"))) and _is_of(kept, ti):
         return str(kept["user"])
     before = kept is None and (resumed or _is_retry(ti))  # an attempt that kept no name
     user = _name_of_old(context) if before else str(uuid.uuid4())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.connection_references import References
 from table_core.errors import ArgumentError
+from table_core.options.spark_settings import require_printable, require_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,13 @@ __all__ = ["BACKENDS", "METASTORES", "SparkSettings", "Warehouse", "looking_secr
 BACKENDS: Final = ("local", "spark-submit", "standalone", "connect")
 METASTORES: Final = ("filesystem", "jdbc")
 _JDBC_PASSWORD: Final = "jdbc.password"
-_SECRET_NAMES: Final = "secret|passw|token|access.?key|account.?key|sas|credential"
+_SECRET_NAMES: Final = (
+    "secret|passw|passphrase|token|access.?key|account.?key|private.?key|ssl.?key|key.?pem|api.?key"
+    "|sas|credential|jaas|user.?info"
+)
 _SECRET: Final = re.compile(_SECRET_NAMES, re.IGNORECASE)
+_IN_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:([^/\s@]{4,})@", re.IGNORECASE)
+"""The password of ``scheme://user:password@host``."""
 _REDACTION: Final = "spark.redaction.regex"
 _EXTRAS: Final = (
     "warehouse",
@@ -37,7 +43,11 @@ _EXTRAS: Final = (
     "spark_conf",
     "spark_job_folder",
     "spark_rest_port",
+    "env",
+    "sql_limits",
 )
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
+_SQL_LIMITS: Final = ("memory-limit", "disk-limit", "threads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +63,24 @@ class SparkSettings:
     """Where backend ``standalone`` leaves specs and finds results."""
     rest_port: int = 6066
     """Of the standalone master's REST server."""
+    env: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    """What a job's environment has besides the usual; None: as the worker has it."""
+
+    def __post_init__(self) -> None:
+        """Refuse what would be more than one setting, argument or variable to somebody.
+
+        Raises:
+            ArgumentError: a name has no such form, or something holds a control character.
+        """
+        require_settings(self.conf)
+        require_printable(self.master, "spark_master")
+        if self.job_folder is not None:
+            require_printable(self.job_folder, "spark_job_folder")
+        for name, value in self.env.items():
+            if not _VARIABLE.fullmatch(str(name)):
+                raise ArgumentError(f"env: {name!r} is no name of a variable", argument="env")
+            if value is not None:
+                require_printable(value, f"env[{name!r}]")
 
     def with_conf(self, more: Mapping[str, str]) -> SparkSettings:
         """These settings with ``more`` Spark configuration on top."""
@@ -69,6 +97,8 @@ class Warehouse:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     """Values that must not be shown anywhere."""
     spark: SparkSettings = field(default_factory=SparkSettings)
+    sql_limits: Mapping[str, str] = field(default_factory=dict)
+    """``memory-limit``, ``disk-limit`` and ``threads`` of a query in the worker."""
 
     @classmethod
     def of(
@@ -76,7 +106,8 @@ class Warehouse:
     ) -> Warehouse:
         """Read ``connection``, every setting by its name.
 
-        The warehouse is the extra ``warehouse``, else the host.  Storage options that are secret
+        The warehouse is the extra ``warehouse``, else the host with port and schema, as a URI of a
+        connection has them: ``paimon://s3://lake/wh``.  Storage options that are secret
         go into the password as a JSON object; they are added to the extra ``storage_options``, and
         those that begin with ``spark.`` to ``spark_conf``.  With ``metastore`` ``jdbc`` the login is
         the user of the catalog's database, and a password that is no JSON object is its password.
@@ -97,13 +128,7 @@ class Warehouse:
                 argument="extra",
                 value=unknown,
             )
-        uri = extra.get("warehouse") or connection.host
-        if not uri:
-            raise ArgumentError(
-                f"connection {name!r} names no warehouse: set it, e.g. to file:///data/wh",
-                argument="warehouse",
-                value=None,
-            )
+        uri = _warehouse(connection, extra)
         references = References(lookup or _nowhere)
         catalog = _catalog(extra, connection.login, name)
         plain = catalog.get("metastore") == "jdbc"
@@ -114,32 +139,77 @@ class Warehouse:
         options |= catalog
         of_spark = {key: value for key, value in secret.items() if key.startswith("spark.")}
         spark = _spark(extra, name, references)
+        require_printable(uri, "warehouse")
+        _require_place(uri, name)
         return cls(
-            uri=str(uri).rstrip("/"),
+            uri=uri.rstrip("/"),
             catalog_name=str(extra.get("catalog_name") or name).lower(),
             storage_options={**options, **{k: v for k, v in secret.items() if k not in of_spark}},
             secrets=(
                 *secret.values(),
                 *references.secrets,
-                *looking_secret({**options, **spark.conf}),
+                *looking_secret({**options, **spark.conf, **spark.env}),
             ),
+            sql_limits=_limits(extra.get("sql_limits"), name),
             spark=spark.with_conf(of_spark | _hidden(of_spark, spark.conf)),
         )
 
     def job_options(self) -> dict[str, str]:
-        """The options of a job spec: storage options under ``storage.``."""
-        return {f"storage.{key}": value for key, value in self.storage_options.items()}
+        """The options of a job spec: storage options under ``storage.``, limits under ``sql.``."""
+        storage = {f"storage.{key}": value for key, value in self.storage_options.items()}
+        return storage | {f"sql.{key}": value for key, value in self.sql_limits.items()}
 
 
 def looking_secret(settings: Mapping[str, Any]) -> list[str]:
     """Values that are masked though they are not in the password: their names say what they are."""
     found = []
     for key, value in settings.items():
-        if isinstance(value, Mapping):
-            found += looking_secret(value)
-        elif isinstance(value, str) and _SECRET.search(key) and len(value) > 3:
-            found.append(value)
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, Mapping):
+                found += looking_secret(item)
+            elif isinstance(item, str) and len(item) > 3:
+                found += [item] if _SECRET.search(str(key)) else _IN_ADDRESS.findall(item)
     return found
+
+
+def _warehouse(connection: Connection, extra: Mapping[str, Any]) -> str:
+    """Where the tables are: a URI, or an absolute path.
+
+    Raises:
+        ArgumentError: nothing says it, several things do, or it depends on who reads it.
+    """
+    name, host = connection.conn_id, connection.host
+    path = (connection.schema or "").strip("/")
+    where = extra.get("warehouse")
+    if not where and host:
+        port = f":{connection.port}" if connection.port else ""
+        where = f"{host.rstrip('/') if path else host}{port}{path and '/' + path}"
+    elif path or connection.port:
+        raise ArgumentError(
+            f"connection {name!r} has a port or a schema ({path!r}) that belongs to no host: name the "
+            "whole warehouse in one place, e.g. in the extra 'warehouse'",
+            argument="warehouse",
+            value=path,
+        )
+    if not where:
+        raise ArgumentError(
+            f"connection {name!r} names no warehouse: set it, e.g. to file:///data/wh",
+            argument="warehouse",
+            value=None,
+        )
+    return str(where)
+
+
+def _require_place(uri: str, name: str) -> None:
+    """Refuse a warehouse that is another one in the folder of each worker."""
+    if not re.match(r"/|[a-z][a-z0-9+.-]*:/", uri, re.IGNORECASE):
+        raise ArgumentError(
+            f"connection {name!r}: the warehouse {uri!r} is neither a URI nor an absolute path; each "
+            "worker would make its own.  In a connection URI write the whole one, e.g. "
+            "paimon://s3://lake/wh, or ?warehouse=s3%3A%2F%2Flake%2Fwh",
+            argument="warehouse",
+            value=uri,
+        )
 
 
 def _nowhere(conn_id: str) -> Connection:
@@ -194,7 +264,43 @@ def _spark(extra: Mapping[str, Any], name: str, references: References) -> Spark
         conf=_texts(extra.get("spark_conf"), f"spark_conf of connection {name!r}", references),
         job_folder=extra.get("spark_job_folder") or None,
         rest_port=int(port),
+        env=_environment(extra.get("env"), name, references),
     )
+
+
+def _environment(value: object, name: str, references: References) -> dict[str, str | None]:
+    """Variables by name; null, or a name in a list, is that of the worker."""
+    document = value
+    if isinstance(value, str) and value:
+        try:
+            document = json.loads(value)
+        except ValueError:
+            document = value
+    if isinstance(document, list):
+        document = dict.fromkeys(map(str, document))
+    if document in (None, ""):
+        return {}
+    if not isinstance(document, dict):
+        raise ArgumentError(
+            f"env of connection {name!r} is no JSON object of variables, nor a list of names",
+            argument="env",
+        )
+    passed = {str(key): None for key, item in document.items() if item is None}
+    given = {key: item for key, item in document.items() if item is not None}
+    return {**passed, **_texts(given, f"env of connection {name!r}", references)}
+
+
+def _limits(value: object, name: str) -> dict[str, str]:
+    found = _texts(value, f"sql_limits of connection {name!r}", References(_nowhere))
+    unknown = sorted(set(found) - set(_SQL_LIMITS))
+    if unknown:
+        raise ArgumentError(
+            f"sql_limits of connection {name!r}: {', '.join(unknown)} is none of "
+            f"{', '.join(_SQL_LIMITS)}",
+            argument="sql_limits",
+            value=unknown,
+        )
+    return found
 
 
 def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, NotFoundError
 
 __all__ = [
     "After",
@@ -30,6 +30,7 @@ __all__ = [
     "Timestamp",
     "Warehouse",
     "Where",
+    "catalog_of",
     "names",
     "opened",
     "pairs",
@@ -76,9 +77,25 @@ def opened(
     warehouse: str, name: str, branch: str | None = None, options: list[str] | None = None
 ) -> Any:
     """A handle on the table ``name``."""
+    return catalog_of(warehouse).table(name, branch=branch, options=pairs(options))
+
+
+def catalog_of(warehouse: str) -> Any:
+    """The catalog of a warehouse that is there.
+
+    Raises:
+        NotFoundError: nothing is there; a typing error must not look like an empty warehouse.
+    """
     import table_core as tc
 
-    return tc.open_catalog(warehouse).table(name, branch=branch, options=pairs(options))
+    catalog = tc.open_catalog(warehouse)
+    if not catalog.storage.exists("") and not catalog.databases():
+        raise NotFoundError(
+            f"there is nothing at {catalog.warehouse}: is that the right warehouse? If so, create a "
+            "database in it first",
+            name=catalog.warehouse,
+        )
+    return catalog
 
 
 def names(text: str | None) -> list[str] | None:

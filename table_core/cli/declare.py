@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from table_core.declaration.difference import WORDS
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.grammar import json_schema
+from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
 from table_core.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
 
@@ -25,6 +31,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 Warehouse = Annotated[
     str | None,
     typer.Option("--warehouse", "-w", envvar="TABLE_CORE_WAREHOUSE", help="Wins over the file's."),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", help=f"Do what takes something away: {', '.join(WORDS)}."),
+]
+Detailed = Annotated[
+    bool,
+    typer.Option(
+        "--detailed-exitcode",
+        "-detailed-exitcode",
+        help="Exit status 0: nothing to do, 2: changes, 1: refused or an error.",
+    ),
 ]
 
 
@@ -43,8 +61,9 @@ def validate(
     if schema:
         typer.echo(json.dumps(json_schema(), indent=2))
         return
-    text = _text(file)
-    faults = faults_of(text, str(file))
+    body = _body(file)
+    text = decoded(body, str(file))
+    faults = faults_of(text, str(file), environment=os.environ)
     if as_json:
         members = ("file", "line", "column", "message")
         told = [{name: getattr(fault, name) for name in members} for fault in faults]
@@ -55,41 +74,77 @@ def validate(
     if faults:
         raise typer.Exit(1)
     if compile_to is not None:
-        compile_to.write_text(compiled(parse(text, str(file)), digest_of(text.encode())))
+        declaration = parse(text, str(file), environment=os.environ)
+        _write(compile_to, compiled(declaration, digest_of(body, os.environ)))
     if pools is not None:
-        pools.write_text(json.dumps(_pools(parse(text, str(file))), indent=2))
+        found = parse(text, str(file), environment=os.environ)
+        _write(pools, json.dumps(_pools(found), indent=2))
 
 
-def plan(file: File, warehouse: Warehouse = None, as_json: AsJson = False) -> None:
+def plan(
+    file: File,
+    warehouse: Warehouse = None,
+    allow: Allow = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the plan, for `apply` to carry out.")
+    ] = None,
+    detailed_exitcode: Detailed = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what would change in the warehouse for it to be as declared.
 
     Exit status 1 if a part would be refused.
     """
-    from table_core.declaration.applying import plan as planned
+    from table_core.declaration import applying
+    from table_core.declaration.signed_plan import written
 
-    declaration = parse(_text(file), str(file))
-    plans = planned(declaration, _catalog(declaration, warehouse))
-    _show(plans, as_json=as_json)
+    body = _body(file)
+    declaration = _parsed(body, file)
+    words, uri = _words(allow), _uri(declaration, warehouse, file)
+    catalog = _catalog(uri)
+    plans = applying.plan(declaration, catalog, allow=words)
+    _show(plans, applying.only_there(declaration, catalog), as_json=as_json)
     if any(one.refused for one in plans):
         raise typer.Exit(1)
+    if out is not None:
+        digest = digest_of(body, os.environ)
+        _write(out, written(declaration, plans, warehouse=uri, allow=words, digest=digest))
+    if detailed_exitcode and any(one.told for one in plans):
+        raise typer.Exit(2)
 
 
 def apply(
-    file: File,
+    file: Annotated[
+        Path, typer.Argument(help="The declaration, or what `plan --out` wrote.", metavar="FILE")
+    ],
     warehouse: Warehouse = None,
+    allow: Allow = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="As plan does.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the warehouse as declared: create tables, add columns, set options; drop nothing."""
-    from table_core.declaration.applying import apply as applied
-    from table_core.declaration.applying import plan as planned
+    """Make the warehouse as declared; what would take something away needs a word."""
+    from table_core.declaration import applying, signed_plan
 
-    if dry_run:
-        plan(file, warehouse, as_json)
+    body = _body(file)
+    text = decoded(body, str(file))
+    if signed_plan.is_plan(text):
+        declaration, document = signed_plan.opened(text)
+        if allow:
+            raise ArgumentError("a plan has its words: pass --allow to plan", argument="allow")
+        words, uri = document["allow"], warehouse or document["warehouse"]
+    elif dry_run:
+        plan(file, warehouse, allow, as_json=as_json)
         return
-    declaration = parse(_text(file), str(file))
-    catalog = _catalog(declaration, warehouse)
-    _show(applied(planned(declaration, catalog), catalog), as_json=as_json)
+    else:
+        declaration, document = _parsed(body, file), None
+        words, uri = _words(allow), _uri(declaration, warehouse, file)
+    catalog = _catalog(uri)
+    plans = applying.plan(declaration, catalog, allow=words)
+    if document is not None:
+        signed_plan.require_same(document, plans)
+    if not dry_run:
+        plans = applying.apply(plans, catalog, exactly=document is not None)
+    _show(plans, [], as_json=as_json)
 
 
 def _pools(declaration: Declaration) -> dict[str, Any]:
@@ -103,37 +158,81 @@ def _pools(declaration: Declaration) -> dict[str, Any]:
     }
 
 
-def _catalog(declaration: Declaration, warehouse: str | None) -> Any:
-    import table_core as tc
+def _words(given: Sequence[str] | None) -> list[str]:
+    words = [word.strip() for one in given or () for word in one.split(",") if word.strip()]
+    unknown = [word for word in words if word not in WORDS]
+    if unknown:
+        known = "; ".join(f"{word}: {about}" for word, about in WORDS.items())
+        raise ArgumentError(
+            f"--allow {unknown[0]}: no such word; {known}", argument="allow", value=unknown
+        )
+    return words
 
-    uri = warehouse or declaration.warehouse
+
+def _uri(declaration: Declaration, warehouse: str | None, file: Path) -> str:
+    """The warehouse; a path in the file is from the folder of the file."""
+    if warehouse is not None:
+        return warehouse
+    uri = declaration.warehouse
     if uri is None:
         raise ArgumentError(
             "no warehouse: pass --warehouse, or declare it", argument="warehouse", value=None
         )
+    return uri if ":" in uri.partition("/")[0] else str(file.absolute().parent / uri)
+
+
+def _catalog(uri: str) -> Any:
+    import table_core as tc
+
     return tc.open_catalog(uri)
 
 
-def _text(file: Path) -> str:
+def _parsed(body: bytes, file: Path) -> Declaration:
+    return parse(decoded(body, str(file)), str(file), environment=os.environ)
+
+
+def _body(file: Path) -> bytes:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_bytes()
     except FileNotFoundError as error:
         raise NotFoundError(f"no file {file}", name=str(file), available=[]) from error
+    except OSError as error:
+        raise ArgumentError(
+            f"{file} cannot be read: {error.strerror}", argument="file", value=str(file)
+        ) from error
 
 
-def _show(plans: list[TablePlan], *, as_json: bool) -> None:
+def _write(path: Path, text: str) -> None:
+    """All or nothing: a Dag may read the file at any moment."""
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as whole:
+            whole.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _show(plans: Sequence[TablePlan], others: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"tables": [one.to_document() for one in plans]}))
+        tables = [one.to_document() for one in plans]
+        typer.echo(json.dumps({"tables": tables, "only_there": list(others)}))
         return
     console = Console(highlight=False, soft_wrap=True)
     colours = {"create": "green", "alter": "yellow", "refused": "bold red", "none": "dim"}
     for one in plans:
-        console.print(f"[{colours[one.action]}]{one.action:8}[/] {one.table}")
-        for line in one.told:
+        console.print(f"[{colours[one.action]}]{one.action:8}[/] {one.table}", markup=True)
+        lines = [
+            *one.told,
+            *(f"fixed for ever: {line}" for line in one.fixed),
+            *(f"refused: {line}" for line in one.refused),
+            *(f"kept: {line}" for line in one.kept),
+        ]
+        for line in lines:
             console.print(f"           {line}", markup=False)
-        for line in one.refused:
-            console.print(f"           refused: {line}", markup=False)
-        for line in one.kept:
-            console.print(f"           kept: {line}", markup=False)
+    for name in others:
+        console.print(f"kept     {name}: only the warehouse has it", markup=False)
     counts = {name: sum(one.action == name for one in plans) for name in colours}
     console.print(", ".join(f"{count} {name}" for name, count in counts.items()))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from typing import Annotated
@@ -33,12 +34,15 @@ from table_core.cli.arguments import (
     TableName,
     Warehouse,
     Where,
+    catalog_of,
     names,
     opened,
     pairs,
 )
+from table_core.cli.positions import positions
 from table_core.cli.sync import sync
 from table_core.errors import ArgumentError, TableError, error_to_document
+from table_core.storage.os_errors import table_error
 
 __all__ = ["app", "main"]
 
@@ -53,9 +57,7 @@ app = typer.Typer(
 @app.command()
 def databases(warehouse: Warehouse, as_json: AsJson = False) -> None:
     """List the databases of a warehouse."""
-    import table_core as tc
-
-    found = [{"database": name} for name in tc.open_catalog(warehouse).databases()]
+    found = [{"database": name} for name in catalog_of(warehouse).databases()]
     rows.show_records(found, as_json=as_json)
 
 
@@ -66,9 +68,7 @@ def tables(
     as_json: AsJson = False,
 ) -> None:
     """List tables, with their newest snapshot."""
-    import table_core as tc
-
-    catalog = tc.open_catalog(warehouse)
+    catalog = catalog_of(warehouse)
     found = []
     for name in [database] if database else catalog.databases():
         for table in catalog.tables(name):
@@ -282,6 +282,7 @@ def health(
 app.add_typer(states.tags, name="tag")
 app.add_typer(states.branches, name="branch")
 app.add_typer(states.consumers, name="consumer")
+app.add_typer(positions, name="position")
 app.command()(states.rollback)
 upkeep.add_to(app)
 
@@ -289,10 +290,34 @@ for command in (declare.validate, declare.plan, declare.apply, sync):
     app.command()(command)
 
 
+def _run() -> None:
+    """The command, to its last byte: what it printed may meet a full disk when it is flushed.
+
+    Raises:
+        StorageUnavailableError, AccessDeniedError: what it prints cannot be written.
+    """
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # who reads has seen enough
+        _forget_output()
+        raise SystemExit(1) from None
+    except OSError as error:
+        _forget_output()
+        raise table_error(error, root="standard output", path="", action="write") from error
+
+
+def _forget_output() -> None:
+    """Let Python end without a second try at what cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Run the command line; the entry point of ``table-core``."""
     try:
-        app()
+        _run()
     except TableError as error:
         document = error_to_document(error)
         if "--json" in sys.argv:

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from rich.console import Console
-from rich.table import Table as RichTable
 
+from table_core.cli.grid import show_grid
 from table_core.errors import ArgumentError
 from table_core.storage.os_errors import table_error
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["show_changes", "show_records", "show_rows"]
 
 _SHOWN_ROWS: Final = 200
-_WIDE: Final = 100_000
+_ENDINGS: Final = {".csv": "csv", ".json": "json", ".jsonl": "json", ".parquet": "parquet"}
 
 
 def show_records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
@@ -39,20 +39,21 @@ def show_records(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(list(rows), default=str) + "\n")
         return
-    table = RichTable()
-    for name in rows[0] if rows else ():
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
-    _console(sys.stdout).print(table if rows else "nothing")
+    if not rows:
+        sys.stdout.write("nothing\n")
+        return
+    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    show_grid(list(rows[0]), cells, sys.stdout)
 
 
 def show_rows(scan: Scan, format: str, file: str | None) -> None:
     """Rows, to the terminal or into ``file``.
 
     Raises:
-        ArgumentError: an unknown format, or Parquet without a file.
+        ArgumentError: an unknown format, Parquet without a file, or a file in the format of a terminal.
     """
+    if format == "table" and file is not None:
+        format = _format_of(file)
     if format == "parquet":
         if file is None:
             raise ArgumentError("--format parquet needs -o FILE", argument="output")
@@ -67,8 +68,7 @@ def show_rows(scan: Scan, format: str, file: str | None) -> None:
             rows += _records(batch.slice(0, _SHOWN_ROWS + 1 - len(rows)))
             if len(rows) > _SHOWN_ROWS:
                 break
-        with _opened(file) as out:
-            _print_table(scan.schema, rows[:_SHOWN_ROWS], out)
+        _print_table(scan.schema, rows[:_SHOWN_ROWS], sys.stdout)
         if len(rows) > _SHOWN_ROWS:
             Console(stderr=True).print(f"first {_SHOWN_ROWS} rows; --format csv gives all")
     else:
@@ -149,19 +149,22 @@ def _draft(file: Path) -> Iterator[Path]:
                 draft.unlink(missing_ok=True)
 
 
+def _format_of(file: str) -> str:
+    """The format that the name of a file tells."""
+    found = _ENDINGS.get(Path(file).suffix.lower())
+    if found is None:
+        raise ArgumentError(
+            f"-o {file}: say what to write with --format csv, json or parquet; a table for a "
+            f"terminal shows {_SHOWN_ROWS} rows at the most",
+            argument="format",
+            value="table",
+        )
+    return found
+
+
 def _print_table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]], out: IO[str]) -> None:
-    table = RichTable()
-    for name in schema.names:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*("" if value is None else _cell(value) for value in row.values()))
-    _console(out).print(table)
-
-
-def _console(out: IO[str]) -> Console:
-    """Shows texts as they are; lines are as long as they need to be where nobody looks."""
-    wide = None if out.isatty() or "COLUMNS" in os.environ else _WIDE
-    return Console(file=out, markup=False, emoji=False, highlight=False, width=wide)
+    cells = [["" if value is None else _cell(value) for value in row.values()] for row in rows]
+    show_grid(schema.names, cells, out)
 
 
 def _write_parquet(scan: Scan, file: Path) -> None:

@@ -88,6 +88,9 @@ class Basis:
     merged: tuple[Merged, ...] = ()
     homes: frozenset[AsOf] = field(default=frozenset())
     """States of the table in which was looked up where keys are (cross-partition tables)."""
+    rows: frozenset[AsOf] = field(default=frozenset())
+    """States of the table whose rows were read, by a statement that writes other versions of them: of the
+    keys that are written, none may have another version since."""
 
     @classmethod
     def joined(cls, each: Iterable[Basis]) -> Self:
@@ -98,4 +101,5 @@ class Basis:
             hashed=tuple(h for basis in all_of_them for h in basis.hashed),
             merged=tuple(m for basis in all_of_them for m in basis.merged),
             homes=frozenset(as_of for basis in all_of_them for as_of in basis.homes),
+            rows=frozenset(as_of for basis in all_of_them for as_of in basis.rows),
         )

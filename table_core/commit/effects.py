@@ -161,9 +161,11 @@ class ReadLive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What one snapshot did, for strict mode."""
+    """What one snapshot did."""
 
     snapshot: Snapshot
+    entries: tuple[ManifestEntry, ...] = ()
+    """Its delta."""
     partitions: frozenset[bytes]
     """Of its delta entries."""
     fixed_buckets: bool

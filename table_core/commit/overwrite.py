@@ -28,33 +28,38 @@ Matches: TypeAlias = Callable[[bytes], bool]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is overwritten.  Make one with the class methods, which are the only four ways."""
+    """What is overwritten.  Make one with the class methods, which are the only five ways."""
 
     partitions: Partitions
-    postponed: bool = False
-    """Also take files of bucket -2 (tables with ``bucket=-2``)."""
     must_belong: bool = False
     """Every new file must lie in a selected partition."""
+    spares_postponed: bool = False
+    """Leave files of bucket -2, whose rows wait for their bucket, where they are."""
 
     @classmethod
-    def dynamic(cls, entries: Iterable[ManifestEntry], *, postponed: bool = False) -> Selection:
+    def dynamic(cls, entries: Iterable[ManifestEntry]) -> Selection:
         """The partitions that occur in the new files; none if there are no new files."""
-        return cls(frozenset(e.partition for e in entries), postponed)
+        return cls(frozenset(e.partition for e in entries))
 
     @classmethod
-    def table(cls, *, postponed: bool = False) -> Selection:
+    def table(cls) -> Selection:
         """Everything: overwrite of an unpartitioned table, or TRUNCATE."""
-        return cls(None, postponed)
+        return cls(None)
 
     @classmethod
-    def static(cls, matches: Matches, *, postponed: bool = False) -> Selection:
+    def static(cls, matches: Matches) -> Selection:
         """Partitions that match a (possibly partial) spec; new files must belong to it."""
-        return cls(matches, postponed, must_belong=True)
+        return cls(matches, must_belong=True)
 
     @classmethod
-    def drop(cls, matches: Matches, *, postponed: bool = False) -> Selection:
+    def rescaled(cls, matches: Matches) -> Selection:
+        """Partitions whose rows are written anew; rows that wait for a bucket are not read, and stay."""
+        return cls(matches, must_belong=True, spares_postponed=True)
+
+    @classmethod
+    def drop(cls, matches: Matches) -> Selection:
         """Partitions to drop; there are no new files."""
-        return cls(matches, postponed, must_belong=True)
+        return cls(matches, must_belong=True)
 
     @property
     def may_select(self) -> bool:
@@ -93,7 +98,7 @@ class Selection:
             e.deleted()
             for e in live.entries
             if self.selects(e.partition)
-            and (e.bucket >= 0 or self.postponed)
+            and (e.bucket >= 0 or not self.spares_postponed)
             and e.identity not in gone
         )
         index = tuple(i for i in live.index if self.selects(i.partition))

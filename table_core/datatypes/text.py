@@ -22,6 +22,7 @@ from table_core.datatypes.kinds import (
     Vector,
     with_nullability,
 )
+from table_core.datatypes.nested_text import parse_parts
 from table_core.errors import SchemaError, UnsupportedFeatureError
 
 __all__ = [
@@ -46,18 +47,25 @@ _ALIASES: Final = {
     "DEC": "DECIMAL",
     "NUMERIC": "DECIMAL",
 }
+_SUFFIXES: Final = re.compile(r"(?:\s+(?:NOT\s+NULL|NULL|ARRAY|MULTISET))*\s*")
 _SUFFIX: Final = re.compile(r"NOT\s+NULL|NULL|ARRAY|MULTISET")
 _PLAIN: Final = {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"}
 _LENGTHS: Final = {"CHAR", "VARCHAR", "BINARY", "VARBINARY"}
 
 
 def parse_type(text: str) -> DataType:
-    """Parse a type written in one string, e.g. ``"INT NOT NULL"`` or ``"STRING ARRAY"``.
+    """Parse a type written in one string, e.g. ``"INT NOT NULL"`` or ``"MAP<STRING, DATE>"``.
 
     Raises:
         SchemaError: the text is no type, or a length, precision or scale is out of range.
         UnsupportedFeatureError: a type this release knows only by name.
     """
+    if "<" in text and (parts := parse_parts(text, parse_type)) is not None:
+        whole, rest = parts
+        if not _SUFFIXES.fullmatch(rest.upper()):
+            what = f"not a type: {text!r}: {rest.strip()!r} cannot follow"
+            raise SchemaError(what, problems=[what])
+        return _suffixes(whole, rest.upper())
     match = _ATOMIC.match(text.upper())
     if match is None:
         raise SchemaError(f"not a type: {text!r}", problems=[f"not a type: {text!r}"])

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from table_core.datatypes.kinds import Field
-from table_core.datatypes.text import parse_type
-from table_core.declaration.compare import Action, TablePlan, compare
-from table_core.errors import NotFoundError, SchemaError
+from table_core.declaration.compare import Action, Found, TablePlan, plan_of
+from table_core.declaration.difference import Difference, Safety
+from table_core.declaration.document import fields_of
+from table_core.errors import (
+    AlreadyExistsError,
+    CommitConflictError,
+    GaveUpError,
+    NotFoundError,
+    OptionError,
+    SchemaError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.declaration.model import Declaration
 
-__all__ = ["Tables", "apply", "plan", "require_possible"]
+__all__ = ["Tables", "apply", "only_there", "plan", "require_possible"]
+
+_ATTEMPTS_MAX: Final = 5
 
 
 class Tables(Protocol):
     """What is asked of a catalog; ``table_core.Catalog`` is one."""
+
+    def databases(self) -> list[str]:
+        """Names of the databases."""
+        ...
+
+    def tables(self, database: str) -> list[str]:
+        """Names of the tables of a database."""
+        ...
 
     def table(self, name: str) -> Any:
         """The handle on a table; ``NotFoundError`` where there is none."""
@@ -32,20 +50,36 @@ class Tables(Protocol):
         """Make a table."""
         ...
 
-    def alter_table(self, name: str, changes: Any) -> Any:
+    def alter_table(self, name: str, changes: Any, **more: Any) -> Any:
         """Change a table."""
         ...
 
+    def rename_table(self, name: str, to: str) -> None:
+        """Give a table another name."""
+        ...
 
-def plan(declaration: Declaration, catalog: Tables) -> list[TablePlan]:
-    """Compare with what is there now."""
-    current = {}
-    for name in declaration.tables:
-        try:
-            current[name] = catalog.table(name).definition
-        except NotFoundError:
-            current[name] = None
-    return compare(declaration, current)
+
+def plan(
+    declaration: Declaration, catalog: Tables, *, allow: Iterable[str] = ()
+) -> list[TablePlan]:
+    """Compare with what is there now; ``allow`` are words of ``difference.WORDS``."""
+    words = frozenset(allow) | frozenset(declaration.allow)
+    names = _names(catalog, {name.partition(".")[0] for name in declaration.tables})
+    old_names = {new: old for old, new in declaration.moved.items()}
+    plans = []
+    for name, wanted in declaration.tables.items():
+        synced = name in declaration.synced
+        plans.append(_plan(name, wanted, catalog, names, old_names.get(name), words, synced))
+    return plans
+
+
+def only_there(declaration: Declaration, catalog: Tables) -> list[str]:
+    """Tables in the declared databases that are not declared, nor filled by a declared source."""
+    databases = {name.partition(".")[0] for name in declaration.tables}
+    known = {name.casefold() for name in (*declaration.tables, *declaration.also_written)}
+    known |= {name.casefold() for name in declaration.moved}
+    found = _names(catalog, databases)
+    return sorted(name for folded, name in found.items() if folded not in known)
 
 
 def require_possible(plans: Sequence[TablePlan]) -> None:
@@ -61,30 +95,138 @@ def require_possible(plans: Sequence[TablePlan]) -> None:
         )
 
 
-def apply(plans: Sequence[TablePlan], catalog: Tables) -> list[TablePlan]:
+def apply(plans: Sequence[TablePlan], catalog: Tables, *, exactly: bool = False) -> list[TablePlan]:
     """Create and alter what the plans say; those that did something.
 
-    Done again after a crash it does the rest.
+    Done again after a crash it does the rest.  What somebody else does at the same time is found
+    done, or compared anew; ``exactly`` does what was planned and nothing else.
 
     Raises:
         SchemaError: a part of the plans cannot be done; then nothing is.
+        CommitConflictError: a table changed meanwhile, and ``exactly`` is on.
+        GaveUpError: a table kept changing, or became one that cannot be made as declared.
     """
     require_possible(plans)
-    done = []
-    for one in plans:
-        if one.action is Action.CREATE:
-            catalog.create_database(one.table.partition(".")[0], if_not_exists=True)
-            catalog.create_table(
-                one.table,
-                [Field(0, name, parse_type(kind)) for name, kind in one.wanted.columns.items()],
-                primary_key=one.wanted.primary_key,
-                partition_by=one.wanted.partition_by,
-                options=one.wanted.options,
-                comment=one.wanted.comment,
-                if_not_exists=True,
-            )
-            done.append(one)
-        elif one.action is Action.ALTER:
-            catalog.alter_table(one.table, one.changes)
-            done.append(one)
-    return done
+    done = (_done(one, catalog, exactly=exactly) for one in plans if _is_work(one))
+    return [one for one in done if one is not None]
+
+
+def _is_work(one: TablePlan) -> bool:
+    return one.action in {Action.CREATE, Action.ALTER}
+
+
+def _done(one: TablePlan, catalog: Tables, *, exactly: bool) -> TablePlan | None:
+    """The plan that was carried out in the end; None if somebody else did all of it."""
+    for _ in range(_ATTEMPTS_MAX):
+        try:
+            _do(one, catalog)
+        except (AlreadyExistsError, CommitConflictError, SchemaError, OptionError) as error:
+            now = _again(one, catalog)
+            if now == one:
+                raise
+            if exactly:
+                raise CommitConflictError(
+                    f"{one.table} is not as it was when this was planned: plan again",
+                    table=one.table,
+                    head_id=now.schema,
+                    conflicts=[str(error)],
+                ) from error
+            if now.refused:
+                raise GaveUpError(
+                    f"{one.table} changed meanwhile, and cannot become as declared: "
+                    f"{'; '.join(now.refused)}",
+                    user=None,
+                    attempts=1,
+                ) from error
+            if not _is_work(now):
+                return None
+            one = now
+        else:
+            return one
+    raise GaveUpError(
+        f"{one.table} changed {_ATTEMPTS_MAX} times meanwhile; try again",
+        user=None,
+        attempts=_ATTEMPTS_MAX,
+    )
+
+
+def _do(one: TablePlan, catalog: Tables) -> None:
+    catalog.create_database(one.table.partition(".")[0], if_not_exists=True)
+    if one.action is Action.CREATE:
+        catalog.create_table(
+            one.table,
+            fields_of(one.wanted),
+            primary_key=one.wanted.primary_key,
+            partition_by=one.wanted.partition_by,
+            options=one.wanted.options,
+            comment=one.wanted.comment,
+        )
+        return
+    if one.renamed_from is not None:
+        catalog.rename_table(one.renamed_from, one.table)
+    if one.changes:
+        catalog.alter_table(one.table, one.changes, expect=one.schema)
+
+
+def _again(one: TablePlan, catalog: Tables) -> TablePlan:
+    names = _names(catalog, {one.table.partition(".")[0]})
+    old = one.renamed_from
+    return _plan(one.table, one.wanted, catalog, names, old, one.allow, one.synced)
+
+
+def _plan(
+    name: str,
+    wanted: Any,
+    catalog: Tables,
+    names: Mapping[str, str],
+    old_name: str | None,
+    allow: frozenset[str],
+    synced: bool,
+) -> TablePlan:
+    found = _found(catalog, name)
+    old = None if old_name is None else _found(catalog, old_name)
+    if old is not None and found is not None:
+        told = f"moved: {old_name} and {name} are both there: drop one of them"
+        return _refused(name, wanted, told)
+    other = names.get(name.casefold())
+    if found is None and other not in {None, name, old_name}:
+        told = f"the warehouse has {other!r}, which differs in case alone: write it so"
+        return _refused(name, wanted, told)
+    made = plan_of(name, wanted, found or old, allow=allow, synced=synced)
+    if old is None:
+        return made
+    told = f"~ rename table {old_name} to {name}"
+    moved = Difference(safety=Safety.SAFE, told=told)
+    return replace(
+        made,
+        action=Action.REFUSED if made.refused else Action.ALTER,
+        told=(told, *made.told),
+        differences=(moved, *made.differences),
+        renamed_from=old_name,
+    )
+
+
+def _refused(name: str, wanted: Any, told: str) -> TablePlan:
+    one = Difference(safety=Safety.REFUSED, told=told)
+    return TablePlan(
+        table=name, action=Action.REFUSED, wanted=wanted, refused=(told,), differences=(one,)
+    )
+
+
+def _found(catalog: Tables, name: str) -> Found | None:
+    try:
+        handle = catalog.table(name)
+    except NotFoundError:
+        return None
+    return Found(schema=handle.definition, has_snapshots=handle.latest_snapshot() is not None)
+
+
+def _names(catalog: Tables, databases: Iterable[str]) -> dict[str, str]:
+    """Tables that are there, by their names without case."""
+    wanted = {database.casefold() for database in databases}
+    found = {}
+    for database in catalog.databases():
+        if database.casefold() in wanted:
+            for table in catalog.tables(database):
+                found[f"{database}.{table}".casefold()] = f"{database}.{table}"
+    return found

@@ -6,10 +6,10 @@ Looked at by ``validate`` only, as sources bring their clients along.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.located import Fault, Located, place_of
+from table_core.declaration.shape import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +25,7 @@ _FROM_CONNECTION: Final = {"host", "user", "database", "servers"}
 def source_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
     """Kinds and members of sources that do not exist, and members that are missing."""
     given = {step.name: step.arguments for step in found.steps if step.verb == "sync"}
+
     faults = []
     for name, arguments in given.items():
         group = "sources" if name in _names(root, "sources") else "flows"
@@ -50,12 +51,10 @@ def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[s
         return
     fields = {field.name: field for field in dataclasses.fields(SOURCE_KINDS[kind])}
     for name in source:
-        if name == "password" and isinstance(source[name], str):
+        if name == "password":
             yield name, "a password belongs into the connection that source_connection names"
         if name != "kind" and name not in fields:
-            near = difflib.get_close_matches(name, fields, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(fields)}"
-            yield name, f"a source of kind {kind} has no member {name!r}; {hint}"
+            yield name, f"a source of kind {kind} has no member {name!r}; {hint(name, fields)}"
     for name, field in fields.items():
         needed = (
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

@@ -1,25 +1,36 @@
-"""What would have to change in a warehouse for it to be as declared, and what would be refused."""
+"""What would have to change in a warehouse for it to be as declared, and what would be refused.
+
+Compared is what things mean: options by their values and not by their names or spelling, columns by
+their types.  What holds more than declared stays; what would take something away needs a word.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.text import type_text
+from table_core.declaration.column_differences import column_differences, order_difference
+from table_core.declaration.difference import Difference, Safety
 from table_core.declaration.document import schema_of
+from table_core.declaration.option_differences import option_differences
 from table_core.errors import TableError
+from table_core.options import keys_identity, keys_merge
+from table_core.options.table import TableOptions
 from table_core.schema import change
 from table_core.schema.evolve import evolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from table_core.declaration.model import Declaration, TableDeclaration
+    from table_core.declaration.model import TableDeclaration
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Action", "TablePlan", "compare"]
+__all__ = ["Action", "Found", "TablePlan", "plan_of"]
+
+_NO_ROOM: Final = "clone the table into a new one that is as declared, and give it the old name"
 
 
 class Action(StrEnum):
@@ -33,125 +44,225 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A table as it is in the warehouse."""
+
+    schema: TableSchema
+    has_snapshots: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TablePlan:
     """What is to be done to one table."""
 
     table: str
     action: Action
     wanted: TableDeclaration
+    schema: int | None = None
+    """The id of the schema that was looked at; None where there was no table."""
     changes: tuple[SchemaChange, ...] = ()
     told: tuple[str, ...] = ()
     """The changes as people read them."""
     refused: tuple[str, ...] = ()
-    """What cannot be done, and why."""
+    """What is not done and why, also what needs a word; then nothing is."""
     kept: tuple[str, ...] = ()
     """What the table has and the declaration does not say: it stays."""
+    fixed: tuple[str, ...] = ()
+    """Of a table to be made: what can never be changed."""
+    renamed_from: str | None = None
+    """The table that is to get this name first."""
+    differences: tuple[Difference, ...] = ()
+    """All of that, each with its class."""
+    allow: frozenset[str] = frozenset()
+    """The words that it was made with, beside those of the table."""
+    synced: bool = False
+    """Whether a source of changes fills the table."""
+
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """What is not as declared and not the work of a sync that the declaration has."""
+        return tuple(one.told for one in self.differences if one.by_hand)
 
     def to_document(self) -> dict[str, object]:
         """JSON-safe members."""
+        renamed = {} if self.renamed_from is None else {"renamed_from": self.renamed_from}
         return {
             "table": self.table,
             "action": self.action.value,
             "changes": list(self.told),
             "refused": list(self.refused),
             "kept": list(self.kept),
+            "fixed": list(self.fixed),
+            "schema": self.schema,
+            "differences": [one.to_document() for one in self.differences],
+            **renamed,
         }
 
 
-def compare(declaration: Declaration, current: Mapping[str, TableSchema | None]) -> list[TablePlan]:
-    """A plan for each declared table, in their order; ``current`` has None where there is none.
+def plan_of(
+    name: str,
+    wanted: TableDeclaration,
+    found: Found | None,
+    *,
+    allow: frozenset[str] = frozenset(),
+    synced: bool = False,
+) -> TablePlan:
+    """What is to be done to ``name`` so that it is as ``wanted``.
 
-    Nothing is ever dropped: columns and options that only the table has are ``kept``.
+    Args:
+        name: the table.
+        wanted: what is declared.
+        found: what there is; None where there is no such table.
+        allow: words for what takes something away, beside those of ``wanted``.
+        synced: whether a source of changes fills the table.
     """
-    return [_plan(name, table, current.get(name)) for name, table in declaration.tables.items()]
-
-
-def _plan(name: str, wanted: TableDeclaration, found: TableSchema | None) -> TablePlan:
     try:
         goal = schema_of(wanted)
     except TableError as error:
         return TablePlan(table=name, action=Action.REFUSED, wanted=wanted, refused=(str(error),))
     if found is None:
-        return TablePlan(table=name, action=Action.CREATE, wanted=wanted, told=_columns(goal))
-    refused = _unalterable(goal, found)
-    proposed = [*_column_changes(goal, found), *_option_changes(wanted, goal, found)]
-    accepted: list[SchemaChange] = []
-    told: list[str] = []
-    for one, text in proposed:
-        try:
-            evolve(found, [*accepted, one], has_snapshots=True, now_ms=0)
-        except TableError as error:
-            refused.append(f"{text}: {error}")
-        else:
-            accepted.append(one)
-            told.append(text)
-    action = Action.ALTER if accepted else Action.NONE
+        return replace(_creation(name, wanted, goal), allow=allow, synced=synced)
+    allowed = allow | frozenset(wanted.allow)
+    schema, renames = _renamed(found.schema, wanted)
+    given = frozenset(TableOptions.parse(dict(wanted.options)).raw)
+    proposed = [
+        *renames,
+        *_unalterable(goal, schema),
+        *column_differences(goal, schema, synced=synced),
+        *option_differences(goal, schema, given=given, has_snapshots=found.has_snapshots),
+    ]
+    dropped = "drop" in allowed
+    gone = {field.name for field in schema.fields if field.name not in goal.by_name and dropped}
+    moved = order_difference(goal, schema, gone)
+    if moved is not None:
+        proposed.append(moved)
+    made = _planned(name, wanted, found, _decided(found, proposed, allowed))
+    return replace(made, allow=allow, synced=synced)
+
+
+def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePlan:
+    options = goal.options
+    bucket = options.get(keys_identity.BUCKET)
+    fixed = [
+        f"primary key {', '.join(goal.primary_keys)}" if goal.primary_keys else "no primary key",
+        f"partitioned by {', '.join(goal.partition_keys)}" if goal.partition_keys else "",
+        f"bucket {bucket}" + (f" by {', '.join(goal.bucket_keys)}" if bucket > 0 else ""),
+        f"merge engine {options.get(keys_merge.MERGE_ENGINE)}" if goal.primary_keys else "",
+    ]
+    told = tuple(f"+ {field.name} {type_text(field.type)}" for field in goal.fields)
+    made = Difference(safety=Safety.SAFE, told="no such table")
     return TablePlan(
         table=name,
-        action=Action.REFUSED if refused else action,
+        action=Action.CREATE,
         wanted=wanted,
-        changes=tuple(accepted),
-        told=tuple(told),
-        refused=tuple(refused),
-        kept=_kept(goal, found),
+        told=told,
+        fixed=tuple(filter(None, fixed)),
+        differences=(made,),
     )
 
 
-def _columns(goal: TableSchema) -> tuple[str, ...]:
-    return tuple(f"+ {field.name} {type_text(field.type)}" for field in goal.fields)
+def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema, list[Difference]]:
+    """``schema`` with the columns that ``moved`` names renamed, and what does it."""
+    differences = []
+    for old, new in wanted.moved.items():
+        if old not in schema.by_name:
+            continue  # it was renamed before
+        one = change.RenameColumn(old, new)
+        told = f"~ rename column {old} to {new}"
+        try:
+            schema = evolve(schema, [one], has_snapshots=True, now_ms=0)
+        except TableError as error:
+            told = f"{told}: {error}"
+            differences.append(Difference(safety=Safety.REFUSED, told=told))
+        else:
+            differences.append(Difference(safety=Safety.SAFE, told=told, changes=(one,)))
+    return schema, differences
 
 
-def _unalterable(goal: TableSchema, found: TableSchema) -> list[str]:
+def _unalterable(goal: TableSchema, found: TableSchema) -> list[Difference]:
     pairs: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
         ("primary key", found.primary_keys, goal.primary_keys),
         ("partition columns", found.partition_keys, goal.partition_keys),
     )
     return [
-        f"{what} {list(has)} cannot become {list(wants)}: clone the table into a new one"
+        Difference(
+            safety=Safety.REFUSED,
+            told=f"{what} {list(has)} cannot become {list(wants)}: {_NO_ROOM}",
+        )
         for what, has, wants in pairs
         if tuple(has) != tuple(wants)
     ]
 
 
-def _column_changes(goal: TableSchema, found: TableSchema) -> list[tuple[SchemaChange, str]]:
-    changes: list[tuple[SchemaChange, str]] = []
-    for field in goal.fields:
-        wants = type_text(field.type)
-        there = found.by_name.get(field.name)
-        if there is None:
-            add = change.AddColumn(field.name, field.type)
-            changes.append((add, f"+ {field.name} {wants}"))
-            continue
-        has = type_text(there.type)
-        if has == wants:
-            continue
-        text = f"~ {field.name}: {has} -> {wants}"
-        if has.removesuffix(" NOT NULL") != wants.removesuffix(" NOT NULL"):
-            changes.append((change.UpdateColumnType(field.name, field.type), text))
-        if there.type.nullable != field.type.nullable:
-            nullable = change.UpdateColumnNullability(field.name, field.type.nullable)
-            changes.append((nullable, text))
-    return changes
+def _decided(
+    found: Found, proposed: Iterable[Difference], allowed: frozenset[str]
+) -> list[Difference]:
+    """Each difference as it comes out: what may be done and can be is safe."""
+    decided: list[Difference] = []
+    doable: list[Difference] = []
+    for one in proposed:
+        if one.word in allowed:
+            verb = "" if one.safety is Safety.GUARDED else "- " if one.word != "narrow" else "~ "
+            one = replace(one, safety=Safety.SAFE, told=f"{verb}{one.told}")  # noqa: PLW2901
+        if one.safety is Safety.SAFE:
+            doable.append(one)
+        elif one.safety is Safety.GUARDED:
+            decided.append(replace(one, told=f"{one.told}: needs allow: [{one.word}]"))
+        else:
+            decided.append(one)
+    return [*_possible(found, doable), *decided]
 
 
-def _option_changes(
-    wanted: TableDeclaration, goal: TableSchema, found: TableSchema
-) -> list[tuple[SchemaChange, str]]:
-    changes: list[tuple[SchemaChange, str]] = []
-    for key, value in goal.raw_options.items():
-        has = found.raw_options.get(key)
-        if has != value:
-            sign = "+" if has is None else "~"
-            was = "" if has is None else f"{has!r} -> "
-            more = "; then rescale what is there" if key == "bucket" else ""
-            text = f"{sign} option {key} = {was}{value!r}{more}"
-            changes.append((change.SetOption(key, value), text))
-    if wanted.comment is not None and wanted.comment != found.comment:
-        changes.append((change.UpdateComment(wanted.comment), f"~ comment = {wanted.comment!r}"))
-    return changes
+def _possible(found: Found, doable: Sequence[Difference]) -> list[Difference]:
+    """``doable``, together if that works; else each that works beside those before it."""
+    if _refusal(found, [change for one in doable for change in one.changes]) is None:
+        return list(doable)
+    accepted: list[Difference] = []
+    left = list(doable)
+    while True:
+        changes = [change for one in accepted for change in one.changes]
+        fits = next((o for o in left if _refusal(found, [*changes, *o.changes]) is None), None)
+        if fits is None:
+            break
+        accepted.append(fits)
+        left.remove(fits)
+    changes = [change for one in accepted for change in one.changes]
+    refused = [
+        replace(
+            one,
+            safety=Safety.REFUSED,
+            told=f"{one.told}: {_refusal(found, [*changes, *one.changes])}",
+        )
+        for one in left
+    ]
+    return [*accepted, *refused]
 
 
-def _kept(goal: TableSchema, found: TableSchema) -> tuple[str, ...]:
-    columns = [f.name for f in found.fields if f.name not in goal.by_name]
-    options = [key for key in found.raw_options if key not in goal.raw_options]
-    return (*(f"column {name}" for name in columns), *(f"option {key}" for key in options))
+def _refusal(found: Found, changes: Sequence[SchemaChange]) -> str | None:
+    if not changes:
+        return None
+    try:
+        evolve(found.schema, changes, has_snapshots=found.has_snapshots, now_ms=0)
+    except TableError as error:
+        return str(error)
+    return None
+
+
+def _planned(
+    name: str, wanted: TableDeclaration, found: Found, differences: Sequence[Difference]
+) -> TablePlan:
+    done = [one for one in differences if one.safety is Safety.SAFE]
+    refused = [one for one in differences if one.safety in {Safety.GUARDED, Safety.REFUSED}]
+    changes = tuple(change for one in done for change in one.changes)
+    action = Action.REFUSED if refused else Action.ALTER if changes else Action.NONE
+    return TablePlan(
+        table=name,
+        action=action,
+        wanted=wanted,
+        schema=found.schema.id,
+        changes=changes,
+        told=tuple(one.told for one in done),
+        refused=tuple(one.told for one in refused),
+        kept=tuple(one.told for one in differences if one.safety is Safety.KEPT),
+        differences=tuple(differences),
+    )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 from table_core.declaration.located import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.declaration.located import Located
 
 __all__ = ["schedule_faults", "spread"]
@@ -26,25 +28,34 @@ _FIELDS: Final = (
 )
 _SPREAD: Final = 2
 """``H`` may stand in the first two fields."""
+_NAMES: Final[Mapping[int, tuple[str, ...]]] = {
+    3: ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+    4: ("sun", "mon", "tue", "wed", "thu", "fri", "sat"),
+}
 _END: Final = r"\d+|[A-Za-z]{3}"
 _PART: Final = re.compile(
     rf"(?:\*|(?P<spread>H)|(?P<low>{_END})(?:-(?P<high>{_END}))?)(?:/(?P<step>[1-9]\d*))?"
 )
-_PRESETS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly", "@once")
+_SPECIAL: Final[Mapping[int, re.Pattern[str]]] = {
+    2: re.compile(r"L|\?", re.IGNORECASE),
+    4: re.compile(r"\?|[0-7]#[1-5]|L[0-7]", re.IGNORECASE),
+}
+_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_PRESETS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _AT: Final = (("pipeline", "schedule"), ("upkeep", "schedule"))
 
 
 def schedule_faults(root: Located, file: str) -> list[Fault]:
-    """Schedules that are no cron expressions."""
+    """Schedules that are no cron expressions, or name no day that ever comes."""
     faults = []
     for group, member in _AT:
         above = root.value.get(group)
         here = above.value.get(member) if above and isinstance(above.value, dict) else None
-        if here is not None and isinstance(here.value, str):
-            problem = _problem(here.value)
+        if here is not None and here.text is not None:
+            problem = _problem(here.text)
             if problem:
                 line, column = here.place
-                faults.append(Fault(file, line, column, f"schedule {here.value!r}: {problem}"))
+                faults.append(Fault(file, line, column, f"schedule {here.text!r}: {problem}"))
     return faults
 
 
@@ -67,15 +78,62 @@ def spread(cron: str, name: str) -> str:
 def _problem(cron: str) -> str:
     if cron in _PRESETS:
         return ""
+    if cron.startswith("@"):
+        return f"expected one of {', '.join(_PRESETS)}, or five fields; without a schedule leave it out"
     fields = cron.split()
     if len(fields) != len(_FIELDS):
         return f"a cron expression has {len(_FIELDS)} fields, this has {len(fields)}"
-    for position, (given, (name, low, high)) in enumerate(zip(fields, _FIELDS, strict=True)):
+    for position, given in enumerate(fields):
         for part in given.split(","):
-            match = _PART.fullmatch(part)
-            if match is None or (match["spread"] and (position >= _SPREAD or part != given)):
-                return f"{name} {part!r} is not understood"
-            for end in (match["low"], match["high"]):
-                if end is not None and end.isdigit() and not low <= int(end) <= high:
-                    return f"{name} {end} is not between {low} and {high}"
+            problem = _part_problem(position, part, alone=part == given)
+            if problem:
+                return problem
+    return _day_problem(fields[2], fields[3], fields[4])
+
+
+def _part_problem(position: int, part: str, *, alone: bool) -> str:
+    name, low, high = _FIELDS[position]
+    if position in _SPECIAL and _SPECIAL[position].fullmatch(part):
+        return ""
+    match = _PART.fullmatch(part)
+    if match is None or (match["spread"] and (position >= _SPREAD or not alone)):
+        return f"{name} {part!r} is not understood"
+    for end in (match["low"], match["high"]):
+        if end is None:
+            continue
+        if not end.isdigit() and end.lower() not in _NAMES.get(position, ()):
+            known = _NAMES.get(position)
+            more = f": expected a number or one of {', '.join(known)}" if known else ""
+            return f"{name} {part!r} is not understood{more}"
+        if end.isdigit() and not low <= int(end) <= high:
+            return f"{name} {end} is not between {low} and {high}"
     return ""
+
+
+def _day_problem(days: str, months: str, weekdays: str) -> str:
+    """A 30th of February: no run would ever start."""
+    if weekdays not in {"*", "?"} or not re.fullmatch(r"[\d,]+", days):
+        return ""
+    wanted = [int(day) for day in days.split(",") if day]
+    longest = max(_DAYS[month - 1] for month in _months(months))
+    if min(wanted, default=0) > longest:
+        return f"there is no day {min(wanted)} in month {months}"
+    return ""
+
+
+def _months(given: str) -> list[int]:
+    found: list[int] = []
+    for part in given.split(","):
+        match = _PART.fullmatch(part)
+        if match is None or match["low"] is None or match["step"]:
+            return list(range(1, 13))
+        low = _month(match["low"])
+        high = _month(match["high"] or match["low"])
+        if low > high:
+            return list(range(1, 13))
+        found += range(low, high + 1)
+    return found
+
+
+def _month(text: str) -> int:
+    return int(text) if text.isdigit() else _NAMES[3].index(text.lower()) + 1

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
-from table_core.declaration.change_sources import source_faults
-from table_core.declaration.columns import column_faults
-from table_core.declaration.cron import schedule_faults
-from table_core.declaration.grammar import DECLARATION, TABLE, VERBS
-from table_core.declaration.located import Fault, Located, Place, place_of, read_yaml
+from table_core.declaration.grammar import DECLARATION, GROUPS
+from table_core.declaration.located import Fault, Located, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -21,56 +17,51 @@ from table_core.declaration.model import (
     TriggerDeclaration,
     UpkeepDeclaration,
 )
-from table_core.declaration.order import cycle, ordered, tables_read, tables_written
+from table_core.declaration.names import name_faults
+from table_core.declaration.order import ordered
+from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
-from table_core.errors import ArgumentError, SchemaError, TableError
+from table_core.declaration.references import reference_faults
+from table_core.declaration.verbs import COMMON, VERBS
+from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["VERSION", "faults_of", "parse", "schema_of"]
-
-VERSION: Final = 1
-_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
-_TABLE: Final = re.compile(r"[^./\\\s$]+\.[^./\\$]+")
-_COMMON: Final = {"table", "after", "engine", "events", "spark_conf"}
+__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
 
 
-def parse(text: str, file: str = "<declaration>") -> Declaration:
-    """The declaration in ``text``.
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a file says, and what is wrong with it."""
+
+    file: str
+    root: Located | None
+    """All that is there; None where it is no YAML."""
+    sound: Declaration | None
+    """What is without faults of its own; None where nothing is."""
+    faults: list[Fault]
+
+
+def parse(
+    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
+) -> Declaration:
+    """The declaration in ``text``; ``environment`` are the variables that ``${NAME}`` stands for.
 
     Raises:
         ArgumentError: it has faults; facts list all of them as ``file:line:column: message``.
     """
-    found, faults = _read(text, file)
-    if faults or found is None:
-        problems = [str(fault) for fault in faults]
+    found = read(text, file, environment)
+    if found.faults or found.sound is None:
+        problems = [str(fault) for fault in found.faults]
         raise ArgumentError(
             f"{len(problems)} faults in {file}:\n" + "\n".join(problems),
             argument="declaration",
             problems=problems,
         )
-    return found
-
-
-def faults_of(text: str, file: str = "<declaration>") -> list[Fault]:
-    """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
-    found, faults = _read(text, file)
-    root, _ = read_yaml(text, file)
-    if root is not None and isinstance(root.value, dict):
-        faults += schedule_faults(root, file)
-    if root is not None and found is not None:
-        faults += [*column_faults(found, root, file), *source_faults(found, root, file)]
-    tables = root.value.get("tables") if root and isinstance(root.value, dict) else None
-    if tables is not None and isinstance(tables.value, dict):
-        for place in tables.value.values():
-            shape: list[Fault] = []
-            TABLE.check(place, file, shape)
-            if not shape:
-                faults += _table_faults(_table(place.plain(), {}), place, file)
-    return sorted(faults, key=lambda fault: (fault.line, fault.column))
+    return found.sound
 
 
 def schema_of(table: TableDeclaration) -> TableSchema:
@@ -84,7 +75,7 @@ def schema_of(table: TableDeclaration) -> TableSchema:
     from table_core.schema.evolve import create  # Arrow: only where tables are looked into
 
     return create(
-        [Field(0, name, parse_type(kind)) for name, kind in table.columns.items()],
+        fields_of(table),
         primary_key=table.primary_key,
         partition_by=table.partition_by,
         options=table.options,
@@ -93,35 +84,68 @@ def schema_of(table: TableDeclaration) -> TableSchema:
     )
 
 
-def _read(text: str, file: str) -> tuple[Declaration | None, list[Fault]]:
-    root, faults = read_yaml(text, file)
+def fields_of(table: TableDeclaration) -> list[Field]:
+    """The columns of a new table that is as declared; ids are given out when it is made."""
+    comments, defaults = table.column_comments, table.column_defaults
+    return [
+        Field(0, name, parse_type(kind), comments.get(name), defaults.get(name))
+        for name, kind in table.columns.items()
+    ]
+
+
+def read(text: str, file: str, environment: Mapping[str, str] | None = None) -> Read:
+    """What ``text`` says.  A fault in one place does not hide those in others."""
+    root, faults = read_yaml(text, file, environment)
     if root is None:
-        return None, faults
+        return Read(file, None, None, faults)
     DECLARATION.check(root, file, faults)
-    if faults:
-        return None, faults
-    given = root.plain()
-    if given["version"] != VERSION:
-        return None, [_at(root, ("version",), file, f"version {given['version']} is not {VERSION}")]
-    if not _NAME.fullmatch(str(given["name"])):
-        faults.append(_at(root, ("name",), file, "a name has letters, digits, - and _ only"))
-    declaration = _declaration(given)
-    faults += _reference_faults(declaration, given, root, file)
-    return (None if faults else declaration), faults
+    if not isinstance(root.value, dict):
+        return Read(file, root, None, faults)
+    sound = _sound(root) if faults else root
+    declaration = _declaration(DECLARATION.plain(sound))
+    faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
+    return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+
+
+def _by_place(fault: Fault) -> tuple[int, int, str]:
+    return fault.line, fault.column, fault.message
+
+
+def _sound(root: Located) -> Located:
+    """``root`` without the members, and in groups without the entries, that have faults."""
+    members: dict[str, Located] = {}
+    for name, item in root.value.items():
+        shape = DECLARATION.members.get(name)
+        if shape is None:
+            continue
+        if name in GROUPS and isinstance(item.value, dict):
+            each = DECLARATION.members[name].item  # type: ignore[attr-defined]  # groups are maps
+            entries = {key: one for key, one in item.value.items() if _fits(each, one)}
+            members[name] = replace(item, value=entries)
+        elif _fits(shape, item):
+            members[name] = item
+    return replace(root, value=members)
+
+
+def _fits(shape: Any, given: Located) -> bool:
+    faults: list[Fault] = []
+    shape.check(given, "", faults)
+    return not faults
 
 
 def _declaration(given: Mapping[str, Any]) -> Declaration:
     tables = {
-        name: _table(table, given.get("options") or {}) for name, table in given["tables"].items()
+        name: _table(table, given.get("options") or {})
+        for name, table in (given.get("tables") or {}).items()
     }
     steps = [
-        _step(name, step)
+        _step(name, step, tables)
         for group in ("sources", "flows")
         for name, step in (given.get(group) or {}).items()
     ]
     upkeep = given.get("upkeep")
     return Declaration(
-        name=str(given["name"]),
+        name=str(given.get("name") or ""),
         connection=str(given.get("connection") or "paimon_default"),
         pool=given.get("pool"),
         catalog=given.get("catalog"),
@@ -136,29 +160,43 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
             )
             for name, check in (given.get("checks") or {}).items()
         ),
-        triggers=tuple(_trigger(n, t) for n, t in (given.get("triggers") or {}).items()),
+        triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
         upkeep=None if upkeep is None else _upkeep(upkeep),
         tables=tables,
         policies={} if upkeep is None else {name: policy_of(name, upkeep) for name in tables},
+        moved=_moved(given),
+        allow=tuple(given.get("allow") or ()),
     )
 
 
-def _table(given: Mapping[str, Any], common: Mapping[str, Any]) -> TableDeclaration:
+def _moved(given: Mapping[str, Any]) -> dict[str, str]:
+    return {one["from"]: one["to"] for one in given.get("moved") or ()}
+
+
+def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclaration:
+    described = {n: c for n, c in given["columns"].items() if isinstance(c, dict)}
     return TableDeclaration(
-        columns={name: str(kind) for name, kind in given["columns"].items()},
+        columns={n: c["type"] if n in described else c for n, c in given["columns"].items()},
         primary_key=tuple(given.get("primary_key") or ()),
         partition_by=tuple(given.get("partition_by") or ()),
-        options=_texts({**common, **(given.get("options") or {})}),
+        options={**common, **(given.get("options") or {})},
         comment=given.get("comment"),
+        column_comments={n: c["comment"] for n, c in described.items() if "comment" in c},
+        column_defaults={n: c["default"] for n, c in described.items() if "default" in c},
+        moved=_moved(given),
+        allow=tuple(given.get("allow") or ()),
     )
 
 
-def _step(name: str, given: Mapping[str, Any]) -> Step:
+def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]) -> Step:
+    arguments = {key: value for key, value in given.items() if key not in COMMON}
+    if isinstance(arguments.get("overwrite"), dict):
+        arguments["overwrite"] = canonical(arguments["overwrite"], tables.get(given["table"]))
     return Step(
         name=name,
         table=given["table"],
         verb=next(verb for verb in VERBS if verb in given),
-        arguments={key: value for key, value in given.items() if key not in _COMMON},
+        arguments=arguments,
         after=tuple(given.get("after") or ()),
         engine=given.get("engine"),
         events=given.get("events") or "changes",
@@ -174,108 +212,27 @@ def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
     )
 
 
-def _trigger(name: str, given: Mapping[str, Any]) -> TriggerDeclaration:
+def _trigger(
+    name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
+) -> TriggerDeclaration:
     other = {"table", "report", "flows"}
+    watch = {key: value for key, value in given.items() if key not in other}
+    if "partitions" in watch:
+        table = tables.get(given["table"])
+        watch["partitions"] = [canonical(one, table) for one in watch["partitions"]]
     return TriggerDeclaration(
         name=name,
         table=given["table"],
-        watch={key: value for key, value in given.items() if key not in other},
+        watch=watch,
         report=given.get("report"),
         flows=tuple(given.get("flows") or ()),
     )
 
 
-def _texts(given: Mapping[str, Any]) -> dict[str, str]:
-    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in given.items()}
-
-
-def _reference_faults(
-    found: Declaration, given: Mapping[str, Any], root: Located, file: str
+def faults_of(
+    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
 ) -> list[Fault]:
-    """Names that lead nowhere."""
-    faults = [
-        _at(root, ("tables", name), file, f"{name!r} is no database.table")
-        for name in found.tables
-        if not _TABLE.fullmatch(name)
-    ]
-    names = [*(given.get("sources") or {}), *(given.get("flows") or {})]
-    for step in found.steps:
-        group = "sources" if step.name in (given.get("sources") or {}) else "flows"
-        path = (group, step.name)
-        faults += [
-            _at(root, path, file, f"table {table!r} is not declared")
-            for table in sorted(tables_written(step) | tables_read(step))
-            if table not in found.tables
-        ]
-        faults += [
-            _at(root, (*path, "after"), file, f"no source or flow {name!r}")
-            for name in step.after
-            if name not in names
-        ]
-        if names.count(step.name) > 1:
-            faults.append(_at(root, path, file, f"{step.name!r} names a source and a flow"))
-    round_trip = cycle(found.steps)
-    if round_trip:
-        told = f"these wait for each other: {', '.join(round_trip)}"
-        faults.append(_at(root, ("flows",), file, told))
-    for group, entries in (("checks", found.checks), ("triggers", found.triggers)):
-        faults += [
-            _at(root, (group, entry.name), file, f"table {entry.table!r} is not declared")
-            for entry in entries
-            if entry.table not in found.tables
-        ]
-    for trigger in found.triggers:
-        faults += [
-            _at(root, ("triggers", trigger.name, "flows"), file, f"no source or flow {name!r}")
-            for name in trigger.flows
-            if name not in names
-        ]
-    return faults + _upkeep_faults(found, given, root, file)
+    """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
+    from table_core.declaration import depth  # brings an SQL parser and clients of sources along
 
-
-def _upkeep_faults(
-    found: Declaration, given: Mapping[str, Any], root: Located, file: str
-) -> list[Fault]:
-    upkeep = given.get("upkeep") or {}
-    databases = {name.partition(".")[0] for name in found.tables}
-    faults = [
-        _at(root, ("upkeep", "tables", name), file, f"table {name!r} is not declared")
-        for name in upkeep.get("tables") or {}
-        if name not in found.tables
-    ]
-    faults += [
-        _at(root, ("upkeep", "databases", name), file, f"no database of a table matches {name!r}")
-        for name in upkeep.get("databases") or {}
-        if not fnmatch.filter(databases, name)
-    ]
-    return faults
-
-
-def _table_faults(table: TableDeclaration, place: Located, file: str) -> list[Fault]:
-    """What the rules of tables have against it."""
-    faults = []
-    for name, kind in table.columns.items():
-        try:
-            parse_type(kind)
-        except TableError as error:
-            at: Place = place.value["columns"].value[name].place
-            faults.append(Fault(file, *at, f"column {name!r}: {error}"))
-    if faults:
-        return faults
-    try:
-        schema_of(table)
-    except SchemaError as error:
-        told = error.facts.get("problems")
-        problems = told if isinstance(told, list | tuple) else [str(error)]
-        return [Fault(file, *place.place, str(problem)) for problem in problems]
-    except TableError as error:
-        options = place.value.get("options") or place
-        option = str(error.facts.get("option") or "")
-        where: Place = (options.keys or {}).get(option, options.place)
-        return [Fault(file, *where, str(error))]
-    return []
-
-
-def _at(root: Located, path: tuple[str, ...], file: str, message: str) -> Fault:
-    """A fault at the key that ``path`` leads to, or as near as it goes."""
-    return Fault(file, *place_of(root, path), message)
+    return depth.faults_of(text, file, environment=environment)

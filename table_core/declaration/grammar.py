@@ -2,69 +2,140 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
+from table_core.declaration.difference import WORDS
 from table_core.declaration.shape import (
     AnyValue,
     Flag,
-    Following,
     ListOf,
     MapOf,
     Number,
     OneOf,
     Record,
+    Scalar,
     Shape,
     Text,
 )
-from table_core.declaration.step_arguments import STEP_ARGUMENTS
+from table_core.declaration.step_arguments import ACTIONS, DURATION, TEXTS
+from table_core.declaration.verbs import NAME, STEP
 from table_core.health.verdict import Thresholds
+from table_core.options import parse
+from table_core.options.table import OPTIONS
 
-__all__ = ["DECLARATION", "RUN_ACTIONS", "TABLE", "UPKEEP_ACTIONS", "VERBS", "json_schema"]
+if TYPE_CHECKING:
+    from table_core.declaration.located import Fault, Located
 
-_TEXT: Final = Text()
-_TEXTS: Final = ListOf(item=_TEXT)
-_OPTIONS: Final = MapOf(item=_TEXT, about="Table options of Paimon.")
-_PARTITION: Final = MapOf(item=_TEXT)
-_READS: Final = MapOf(
-    about="View name to the table that it shows, or to {table, mode: snapshot|changes}.",
-    item=OneOf(
-        what="a table or {table, mode}",
-        shapes=[
-            _TEXT,
-            Record(
-                members={
-                    "table": Text(),
-                    "mode": Text(one_of=("snapshot", "changes")),
-                    "position": Text(),
-                },
-                required=["table"],
-            ),
-        ],
-    ),
+__all__ = [
+    "DECLARATION",
+    "GROUPS",
+    "RUN_ACTIONS",
+    "TABLE",
+    "UPKEEP_ACTIONS",
+    "VERSION",
+    "json_schema",
+]
+
+VERSION: Final = 1
+_FLAGS: Final = frozenset(
+    name
+    for option in OPTIONS.values()
+    if option.parse is parse.boolean
+    for name in (option.key, *option.aliases)
 )
+_TABLE_NAME: Final = r"[^./\\\s$][^./\\$]*\.[^./\\\s$][^./\\$]*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options(MapOf):
+    """Options: their texts, and ``yes`` where an option asks for a flag."""
+
+    def plain(self, given: Located) -> dict[str, str]:
+        """Key to text."""
+        return {key: _option_text(key, item) for key, item in given.value.items()}
+
+
+def _option_text(key: str, given: Located) -> str:
+    text = str(given.text)
+    if isinstance(given.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
+        return "true" if given.value else "false"
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Nothing(Shape):
+    """``null``."""
+
+    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """Nothing but nothing."""
+        if given.value is not None:
+            self._expect(given, "null", file, faults)
+
+    def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": "null"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Version(Shape):
+    """The one version of the language that there is."""
+
+    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """1."""
+        if isinstance(given.value, bool) or given.value != VERSION:
+            self._expect(given, f"version {VERSION}", file, faults)
+
+    def _schema(self, defs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": "integer", "const": VERSION}
+
+
+_NO_NAME: Final = "no name: a name has letters, digits, - and _ only"
+_OPTIONS: Final = _Options(item=Text(), about="Table options of Paimon.")
+_PARTITION: Final = MapOf(item=Text(), least=1)
+_COLUMN: Final = OneOf(
+    about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default}.",
+    what="a type or {type, comment, default}",
+    shapes=[
+        Text(),
+        Record(
+            members={"type": Text(), "comment": Text(), "default": Text()},
+            required=["type"],
+        ),
+    ],
+    named="column",
+)
+_WORD: Final = Text(one_of=tuple(WORDS))
+_MOVED: Final = Record(members={"from": Text(), "to": Text()}, required=["from", "to"])
+_ALLOW: Final = ListOf(item=_WORD, about="What an apply may take away, by words.")
 TABLE: Final = Record(
+    named="table",
     members={
-        "columns": MapOf(item=_TEXT, about="Name to type, in order, e.g. BIGINT NOT NULL."),
-        "primary_key": _TEXTS,
-        "partition_by": _TEXTS,
+        "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
+        "primary_key": TEXTS,
+        "partition_by": TEXTS,
         "options": _OPTIONS,
         "comment": Text(),
+        "moved": ListOf(item=_MOVED, about="Columns that get another name."),
+        "allow": _ALLOW,
     },
     required=["columns"],
 )
 _SCHEDULE: Final = OneOf(
     about="A cron expression (H: a minute or hour by the name), or tables whose changes start it.",
     what="a cron expression or {changes: [tables]}",
-    shapes=[Text(), Record(members={"changes": _TEXTS}, required=["changes"])],
+    shapes=[
+        Text(),
+        Record(members={"changes": ListOf(item=Text(), least=1)}, required=["changes"]),
+    ],
 )
+_ENGINE: Final = Text(one_of=("spark", "local"))
 _PIPELINE: Final = Record(
     members={
         "schedule": _SCHEDULE,
         "params": MapOf(item=AnyValue(), about="Parameters of the Dag, as JSON Schema or value."),
         "retries": Number(minimum=0),
-        "retry_delay": Text(about="e.g. 30 s"),
-        "engine": Text(one_of=("spark", "local")),
+        "retry_delay": DURATION,
+        "engine": _ENGINE,
         "max_active_tasks": Number(minimum=1),
         "drift": Text(
             about="What the first task does where tables differ from the declaration.",
@@ -72,98 +143,86 @@ _PIPELINE: Final = Record(
         ),
     }
 )
-VERBS: Final = ("sync", "sql", "rows_uri", "merge", "run")
-"""What a source or flow does: exactly one."""
-RUN_ACTIONS: Final = tuple(name for name in STEP_ARGUMENTS if name not in VERBS)
+RUN_ACTIONS: Final = tuple(ACTIONS)
 """What the verb ``run`` may name."""
-_STEP: Final = Record(
-    members={
-        "table": Text(about="The table that it writes."),
-        "sync": MapOf(item=AnyValue(), about="A source of change events: kind, uri, format …"),
-        "source_connection": Text(about="Airflow connection of the source: address and secrets."),
-        "sql": Text(about="Spark SQL over the views in reads."),
-        "reads": _READS,
-        "pending": Record(members={"table": Text(), "sql": Text()}, required=["table", "sql"]),
-        "rows_uri": Text(about="Files to append: a glob of Parquet or JSON lines."),
-        "rows_position": Text(about="The property that keeps which files were taken."),
-        "overwrite": OneOf(what="text or a partition", shapes=[Text(), _PARTITION]),
-        "merge": Record(
-            members={
-                "source": MapOf(item=AnyValue()),
-                "on": _TEXTS,
-                "when": ListOf(item=MapOf(item=AnyValue())),
-            },
-            required=["source", "on", "when"],
-        ),
-        "run": Text(about="Another action.", one_of=RUN_ACTIONS),
-        "with": MapOf(item=AnyValue(), about="Arguments of the action."),
-        "after": _TEXTS,
-        "engine": Text(one_of=("spark", "local")),
-        "events": Text(one_of=("changes", "any", "none")),
-        "spark_conf": MapOf(item=_TEXT),
-    },
-    required=["table"],
-    exactly_one=VERBS,
-    following=Following(member="with", by="run", shapes=STEP_ARGUMENTS),
-)
 UPKEEP_ACTIONS: Final[dict[str, Shape]] = {
     "compact": Record(
-        members={"strategy": Text(one_of=("full", "minor")), "where": Text(), "order_by": _TEXTS}
+        members={"strategy": Text(one_of=("full", "minor")), "where": Text(), "order_by": TEXTS}
     ),
     "expire-snapshots": Record(
         members={"retain_max": Number(minimum=1), "retain_min": Number(minimum=1)}
     ),
-    "expire-partitions": Record(members={"expiration_time": Text(about="e.g. 7 d")}),
+    "expire-partitions": Record(
+        members={"expiration_time": ACTIONS["expire-partitions"].takes["expiration_time"]}
+    ),
     "expire-tags": Record(members={}),
     "rewrite-manifests": Record(members={}),
     "remove-orphan-files": Record(members={}, about="Files of more than a day that nothing names."),
 }
 _POLICY_MEMBERS: Final = {
-    name: OneOf(what="settings or false", shapes=[Flag(), shape])
+    name: OneOf(what="settings, true or false", shapes=[Flag(), shape])
     for name, shape in UPKEEP_ACTIONS.items()
 }
 _THRESHOLDS: Final = Record(
     about="From where on an action is due or urgent.",
-    members={field.name: Number() for field in fields(Thresholds)},
+    members={field.name: Number(whole=False) for field in fields(Thresholds)},
 )
-_RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": _THRESHOLDS})
+_RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": _THRESHOLDS}, named="rules")
 _UPKEEP: Final = Record(
     members={
         "schedule": Text(about="A cron expression; H: a minute or hour by the name."),
         "max_concurrent_jobs": Number(minimum=1),
-        "engine": Text(one_of=("spark", "local")),
+        "engine": _ENGINE,
         "policy": _RULES,
         "databases": MapOf(item=_RULES, about="Patterns of database names, e.g. raw_*."),
         "tables": MapOf(item=_RULES),
     },
     required=["policy"],
 )
+CHECK_RULES: Final = ("not_null", "unique", "range", "rows", "sql")
 _CHECK: Final = Record(
+    named="check",
     members={
         "table": Text(),
-        "not_null": _TEXTS,
-        "unique": _TEXTS,
-        "range": MapOf(item=ListOf(item=AnyValue()), about="Column to [smallest, largest]."),
-        "rows": ListOf(item=AnyValue(), about="[fewest, most]"),
+        "not_null": ListOf(item=Text(), least=1),
+        "unique": ListOf(
+            item=Text(), least=1, about="Columns that together name one row; NULL is no value."
+        ),
+        "range": MapOf(
+            item=ListOf(item=Scalar(), least=2, most=2),
+            least=1,
+            about="Column to [smallest, largest]; null is open.",
+        ),
+        "rows": ListOf(
+            item=OneOf(
+                what="a number of rows or null",
+                shapes=[Number(minimum=0), _Nothing()],
+            ),
+            least=2,
+            most=2,
+            about="[fewest, most]; null is open.",
+        ),
         "sql": Text(about="A query over the table as `rows`: each row that it gives is a fault."),
-        "where": Text(),
+        "where": Text(about="Which rows are looked at."),
     },
     required=["table"],
+    some_of=CHECK_RULES,
 )
 _TRIGGER: Final = Record(
+    named="trigger",
     members={
         "table": Text(),
         "on": Text(one_of=("changes", "append", "overwrite", "delete", "compact", "any")),
         "start": Text(one_of=("latest", "earliest")),
-        "poll_seconds": Number(minimum=0.1),
+        "poll_seconds": Number(minimum=0.1, whole=False),
         "min_rows": Number(minimum=0),
-        "partitions": ListOf(item=_PARTITION),
+        "partitions": ListOf(item=_PARTITION, least=1),
         "events": Text(one_of=("poll", "snapshot")),
         "report": Record(
             members={"label_column": Text(), "value_column": Text()},
             required=["label_column", "value_column"],
         ),
-        "flows": _TEXTS,
+        "flows": ListOf(item=Text(), least=1),
     },
     required=["table"],
     exactly_one=("report", "flows"),
@@ -171,34 +230,49 @@ _TRIGGER: Final = Record(
 DECLARATION: Final = Record(
     about="Tables of a warehouse, what fills them and what keeps them in shape.",
     members={
-        "version": Number(minimum=1),
-        "name": Text(about="Names the Dags: letters, digits, - and _."),
+        "version": _Version(),
+        "name": Text(
+            about="Names the Dags: letters, digits, - and _.",
+            pattern=NAME,
+            what="a name of letters, digits, - and _",
+        ),
         "connection": Text(about="The Airflow connection; default paimon_default."),
         "catalog": Text(about="The connection's catalog_name, where it has one."),
-        "warehouse": Text(about="URI, for table-core plan and apply."),
+        "warehouse": Text(
+            about="URI, for table-core plan and apply; a path is from the folder of the file."
+        ),
         "pool": Record(
             about="Airflow's pool for all that works on tables: so many jobs at once in the warehouse.",
             members={"name": Text(), "slots": Number(minimum=1)},
             required=["name", "slots"],
         ),
         "pipeline": _PIPELINE,
-        "options": MapOf(item=_TEXT, about="Options of every table that does not set them."),
+        "options": _Options(
+            item=Text(), about="Options of every table that does not set them itself."
+        ),
+        "allow": _ALLOW,
+        "moved": ListOf(item=_MOVED, about="Tables that get another name."),
         "definitions": MapOf(item=AnyValue(), about="Parts to refer to by YAML anchors."),
-        "tables": MapOf(item=TABLE),
-        "sources": MapOf(item=_STEP),
-        "flows": MapOf(item=_STEP),
-        "checks": MapOf(item=_CHECK),
+        "tables": MapOf(item=TABLE, names=_TABLE_NAME, names_are="no database.table"),
+        "sources": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
+        "flows": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
+        "checks": MapOf(item=_CHECK, names=NAME, names_are=_NO_NAME),
         "upkeep": _UPKEEP,
-        "triggers": MapOf(item=_TRIGGER),
+        "triggers": MapOf(item=_TRIGGER, names=NAME, names_are=_NO_NAME),
     },
     required=["version", "name", "tables"],
 )
+GROUPS: Final = ("tables", "sources", "flows", "checks", "triggers")
+"""Members whose entries stand for themselves: what is wrong with one says nothing of the others."""
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a declaration, for editors."""
+    defs: dict[str, Any] = {}
+    document = DECLARATION.schema(defs)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Paimon warehouse declaration",
-        **DECLARATION.schema(),
+        **document,
+        "$defs": dict(sorted(defs.items())),
     }

@@ -1,25 +1,37 @@
-"""YAML as plain values that know where they stand."""
+"""YAML as values that know where they stand, and how they were written.
+
+A scalar keeps its source text: ``07``, ``NO`` and ``2026`` are what the file says until a member asks
+for a number or a flag.  Sizes, depth and what anchors multiply are bounded.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from table_core.declaration.environment import replaced
+from table_core.errors import ArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Fault", "Located", "Place", "place_of", "read_yaml"]
+__all__ = ["Fault", "Located", "Place", "decoded", "place_of", "read_yaml"]
 
 Place = tuple[int, int]
 """Line and column, counted from 1."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_RESOLVER: Final = yaml.SafeLoader
-_SCALARS: Final = {
-    "tag:yaml.org,2002:int": int,
-    "tag:yaml.org,2002:float": float,
-}
+_CORE: Final = "tag:yaml.org,2002:"
+_PLAIN_TAGS: Final = {"null", "bool", "int", "float", "str", "timestamp", "value"}
+_DEPTH_MAX: Final = 64
+_CHARACTERS_MAX: Final = 16_000_000
+_LOOKED_AT: Final = 5_000
+"""So many brackets, or characters in a line, before the depth is counted: less is built safely."""
+_REPEATED_MAX: Final = 100_000
+"""Values that aliases may add to those that are written down."""
+_FAULTS_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +55,11 @@ class Located:
     place: Place
     keys: Mapping[str, Place] | None = None
     """Where the keys of a mapping stand."""
+    text: str | None = None
+    """A scalar as it is written; None of null, mappings and lists."""
 
     def plain(self) -> Any:
-        """The value without places."""
+        """The value without places, as YAML has it."""
         if isinstance(self.value, dict):
             return {key: item.plain() for key, item in self.value.items()}
         if isinstance(self.value, list):
@@ -64,68 +78,226 @@ def place_of(root: Located, path: Sequence[str]) -> Place:
     return place
 
 
-def read_yaml(text: str, file: str) -> tuple[Located | None, list[Fault]]:
-    """The document in ``text``; none where it is no YAML, or empty."""
+def decoded(body: bytes, file: str) -> str:
+    """The text of a file.
+
+    Raises:
+        ArgumentError: it is not UTF-8; says where.
+    """
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = body[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        what = f"no UTF-8: byte 0x{body[error.start]:02x}; save the file as UTF-8"
+        raise ArgumentError(
+            f"{file}:{line}:{column}: {what}",
+            argument="declaration",
+            value=file,
+            problems=[str(Fault(file, line, column, what))],
+        ) from error
+
+
+def read_yaml(
+    text: str, file: str, environment: Mapping[str, str] | None = None
+) -> tuple[Located | None, list[Fault]]:
+    """The document in ``text``; none where it is no YAML, or empty.
+
+    ``environment`` are the variables that ``${…}`` stands for.
+    """
+    told = _too_much(text)
+    if told is not None:
+        return None, [Fault(file, 1, 1, told)]
     try:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        return None, [Fault(file, line, column, f"no YAML: {error.problem or error.context}")]
+        return None, [Fault(file, line, column, f"no YAML: {_why(error, text, line)}")]
     except yaml.YAMLError as error:
-        return None, [Fault(file, 1, 1, f"no YAML: {error}")]
+        return None, [Fault(file, *_place_of_reader(error, text), f"no YAML: {error}")]
     if node is None:
         return None, [Fault(file, 1, 1, "the file is empty")]
-    faults: list[Fault] = []
-    return _located(node, file, faults), faults
+    reader = _Reader(file, environment or {})
+    found = reader.read(node, 0)
+    return found, reader.faults
 
 
-def _located(node: Any, file: str, faults: list[Fault]) -> Located:
-    place = (node.start_mark.line + 1, node.start_mark.column + 1)
-    if isinstance(node, yaml.MappingNode):
+def _too_much(text: str) -> str | None:
+    if len(text) > _CHARACTERS_MAX:
+        return f"the file has more than {_CHARACTERS_MAX:,} characters: split it"
+    brackets = text.count("[") + text.count("{")
+    if brackets < _LOOKED_AT and max(map(len, text.splitlines()), default=0) < _LOOKED_AT:
+        return None
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > _DEPTH_MAX:
+                    line = event.start_mark.line + 1 if event.start_mark else 1
+                    return f"more than {_DEPTH_MAX} values within each other, in line {line}"
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError:
+        pass  # it is told with its place when the document is built
+    return None
+
+
+def _why(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
+    problem = error.problem or error.context or "not understood"
+    lines = text.splitlines()
+    here = lines[line - 1] if line <= len(lines) else ""
+    if "\t" in here[: len(here) - len(here.lstrip())]:
+        return f"{problem}; indent with blanks, not with tabs"
+    if "${" in here or "{{" in here:
+        return f"{problem}; put quotes around values with ${{…}} or {{{{ … }}}}"
+    return str(problem)
+
+
+def _place_of_reader(error: yaml.YAMLError, text: str) -> Place:
+    at = getattr(error, "position", None)
+    if not isinstance(at, int):
+        return 1, 1
+    before = text[:at]
+    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+
+
+class _Reader:
+    """Makes of nodes what they say; each node once, however often it is referred to."""
+
+    def __init__(self, file: str, environment: Mapping[str, str]) -> None:
+        self.file = file
+        self.environment = environment
+        self.faults: list[Fault] = []
+        self._done: dict[int, tuple[Located, int]] = {}
+        self._open: set[int] = set()
+        self._repeated = 0
+
+    def read(self, node: Any, depth: int) -> Located:
+        return self._sized(node, depth)[0]
+
+    def _fault(self, place: Place, told: str) -> None:
+        if len(self.faults) < _FAULTS_MAX:
+            self.faults.append(Fault(self.file, *place, told))
+
+    def _sized(self, node: Any, depth: int) -> tuple[Located, int]:
+        """The value, and how many values are in it."""
+        place = _start(node)
+        if id(node) in self._open:
+            self._fault(place, "this refers to itself: an alias cannot stand in its own anchor")
+            return Located(None, place), 1
+        if id(node) in self._done:
+            found, size = self._done[id(node)]
+            self._repeated += size
+            if self._repeated > _REPEATED_MAX:
+                if self._repeated - size <= _REPEATED_MAX:
+                    self._fault(place, f"aliases add more than {_REPEATED_MAX:,} values")
+                return Located(None, place), 1
+            return found, size
+        if depth > _DEPTH_MAX:
+            self._fault(place, f"more than {_DEPTH_MAX} values within each other")
+            return Located(None, place), 1
+        self._open.add(id(node))
+        found, size = self._new(node, place, depth)
+        self._open.discard(id(node))
+        self._done[id(node)] = (found, size)
+        return found, size
+
+    def _new(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, place), 1
+        if node.tag not in {f"{_CORE}map", f"{_CORE}seq"}:
+            self._tag_fault(node, place)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, place, depth)
+        items = [self._sized(item, depth + 1) for item in node.value]
+        return Located([item for item, _ in items], place), 1 + sum(size for _, size in items)
+
+    def _mapping(self, node: Any, place: Place, depth: int) -> tuple[Located, int]:
         found: dict[str, Located] = {}
         keys: dict[str, Place] = {}
+        merged: dict[str, tuple[Located, Place]] = {}
+        total = 1
         for key_node, item in node.value:
-            key, at = str(key_node.value), key_node.start_mark
-            here = (at.line + 1, at.column + 1)
-            if key == "<<":  # a merge: what is there already wins
-                for name, value in _merged(item, file, faults).items():
-                    found.setdefault(name, value)
-                    keys.setdefault(name, here)
+            here = _start(key_node)
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._fault(here, "a name must be text, not a list or a mapping")
                 continue
-            if key in keys and key in found and keys[key] != here and not _was_merged(node, key):
-                faults.append(Fault(file, *here, f"{key!r} is there twice"))
-            found[key] = _located(item, file, faults)
-            keys[key] = here
-        return Located(found, place, keys)
-    if isinstance(node, yaml.SequenceNode):
-        return Located([_located(item, file, faults) for item in node.value], place)
-    return Located(_scalar(node), place)
+            key = key_node.value
+            value, size = self._sized(item, depth + 1)
+            total += size
+            if key_node.tag == f"{_CORE}merge":
+                for name, one in self._merged(value, here).items():
+                    merged.setdefault(name, (one, here))
+                continue
+            if "${" in key:
+                self._fault(here, "variables stand in values only, not in names")
+            if key in found:
+                self._fault(here, f"{key!r} is there twice")
+            found[key], keys[key] = value, here
+        for name, (one, here) in merged.items():  # what is there itself wins
+            if name not in found:
+                found[name], keys[name] = one, here
+        return Located(found, place, keys), total
 
-
-def _merged(node: Any, file: str, faults: list[Fault]) -> dict[str, Located]:
-    if isinstance(node, yaml.SequenceNode):
+    def _merged(self, given: Located, place: Place) -> dict[str, Located]:
+        parts = given.value if isinstance(given.value, list) else [given]
         together: dict[str, Located] = {}
-        for one in reversed(node.value):
-            together.update(_merged(one, file, faults))
+        for part in parts:
+            if not isinstance(part.value, dict):
+                self._fault(place, "<< takes a mapping, or a list of mappings")
+                continue
+            for name, one in part.value.items():
+                together.setdefault(name, one)
         return together
-    value = _located(node, file, faults).value
-    return value if isinstance(value, dict) else {}
+
+    def _scalar(self, node: Any, place: Place) -> Located:
+        tag, text = node.tag, node.value
+        if "${" in text:
+            text, told = replaced(text, self.environment)
+            for one in told:
+                self._fault(place, one)
+            if not node.style and text != node.value:
+                tag = _tag(text)
+        name = tag.removeprefix(_CORE)
+        if name not in _PLAIN_TAGS or not tag.startswith(_CORE):
+            self._tag_fault(node, place)
+            return Located(text, place, text=text)
+        if name == "null":
+            return Located(None, place)
+        return Located(_value(name, text), place, text=text)
+
+    def _tag_fault(self, node: Any, place: Place) -> None:
+        hint = "; write ${NAME} for a variable" if "env" in node.tag else ""
+        self._fault(place, f"tag {node.tag} is not known{hint}")
 
 
-def _was_merged(node: Any, key: str) -> bool:
-    return sum(str(k.value) == key for k, _ in node.value) < 2
+_RESOLVER: Final[Any] = yaml.resolver.Resolver()
+_CONSTRUCTOR: Final[Any] = yaml.constructor.SafeConstructor()
 
 
-def _scalar(node: Any) -> Any:
-    if node.tag == "tag:yaml.org,2002:null":
-        return None
-    if node.tag == "tag:yaml.org,2002:bool":
-        return node.value.lower() in {"true", "yes", "on"}
-    kind = _SCALARS.get(node.tag)
-    if kind is None:
-        return node.value
+def _tag(text: str) -> str:
+    """What YAML takes ``text`` without quotes for."""
+    return str(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)))
+
+
+def _start(node: Any) -> Place:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _value(kind: str, text: str) -> Any:
+    """``text`` as YAML reads it; as it is where that is impossible."""
+    node = yaml.ScalarNode(f"{_CORE}{kind}", text)
     try:
-        return kind(node.value.replace("_", ""))
-    except ValueError:
-        return node.value
+        if kind == "bool":
+            return _CONSTRUCTOR.construct_yaml_bool(node)
+        if kind == "int":
+            return _CONSTRUCTOR.construct_yaml_int(node)
+        if kind == "float":
+            number = _CONSTRUCTOR.construct_yaml_float(node)
+            return number if math.isfinite(number) else text
+    except (ValueError, KeyError, ArithmeticError):
+        return text
+    return text

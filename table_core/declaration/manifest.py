@@ -1,16 +1,17 @@
 """A declaration as it was compiled: parsed ahead, so that a Dag file costs next to nothing.
 
 Two lines of JSON.  The first has all that Dags are made of, and its size does not depend on the
-number of tables; the second has the tables and their policies.  A digest of the YAML tells whether
-the manifest is still of it.
+number of tables; the second has the tables and their policies.  A digest of the YAML, and of the
+variables that it speaks of, tells whether the manifest is still of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from table_core.declaration.environment import names_in
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -20,15 +21,24 @@ from table_core.declaration.model import (
     UpkeepDeclaration,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["compiled", "digest_of", "head_of", "whole"]
 
-_VERSION: Final = 2
-_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline")
+_VERSION: Final = 3
+_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved", "allow")
 
 
-def digest_of(body: bytes) -> str:
-    """What tells one state of a declaration's file from another."""
-    return hashlib.sha256(body).hexdigest()
+def digest_of(body: bytes, environment: Mapping[str, str] | None = None) -> str:
+    """What tells one state of a declaration's file, and of its variables, from another.
+
+    How lines end makes no difference.
+    """
+    text = body.replace(b"\r\n", b"\n")
+    names = names_in(text.decode(errors="replace"))
+    values = [[name, (environment or {}).get(name)] for name in names]
+    return hashlib.sha256(text + json.dumps(values).encode() * bool(names)).hexdigest()
 
 
 def compiled(declaration: Declaration, digest: str) -> str:
@@ -50,20 +60,31 @@ def compiled(declaration: Declaration, digest: str) -> str:
 
 
 def head_of(first_line: str, digest: str | None) -> Declaration | None:
-    """The declaration without its tables; None if the manifest is of another file or release."""
-    head = json.loads(first_line)
-    if head.get("version") != _VERSION or digest not in {None, head.get("digest")}:
+    """The declaration without its tables; None if the manifest is broken, or of another file."""
+    head = _head(first_line, digest)
+    return None if head is None else Declaration(**_members(head))
+
+
+def _head(first_line: str, digest: str | None) -> dict[str, Any] | None:
+    try:
+        head = json.loads(first_line)
+    except ValueError:  # written half, or by hand: the declaration itself is read then
         return None
-    return Declaration(**_members(head))
+    if not isinstance(head, dict) or head.get("version") != _VERSION:
+        return None
+    return head if digest in {None, head.get("digest")} else None
 
 
 def whole(text: str, digest: str | None) -> Declaration | None:
-    """The declaration with its tables; None if the manifest is of another file or release."""
+    """The declaration with its tables; None if the manifest is broken, or of another file."""
     first, _, second = text.partition("\n")
-    head = json.loads(first)
-    if head.get("version") != _VERSION or digest not in {None, head.get("digest")}:
+    head = _head(first, digest)
+    if head is None:
         return None
-    body = json.loads(second)
+    try:
+        body = json.loads(second)
+    except ValueError:
+        return None
     tables = {name: _table(document) for name, document in body["tables"].items()}
     return Declaration(**_members(head), tables=tables, policies=body["policies"])
 
@@ -72,6 +93,7 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
     upkeep = head["upkeep"]
     return {
         **{name: head[name] for name in _PLAIN},
+        "allow": tuple(head["allow"]),
         "steps": tuple(
             Step.from_document({**step, "after": tuple(step["after"])}) for step in head["steps"]
         ),
@@ -85,5 +107,5 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(document: dict[str, Any]) -> TableDeclaration:
-    keys = {name: tuple(document[name]) for name in ("primary_key", "partition_by")}
+    keys = {name: tuple(document[name]) for name in ("primary_key", "partition_by", "allow")}
     return TableDeclaration.from_document(document | keys)

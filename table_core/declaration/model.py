@@ -41,6 +41,12 @@ class TableDeclaration(_Document):
     partition_by: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
+    column_comments: Mapping[str, str] = field(default_factory=dict)
+    column_defaults: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Columns that were renamed: old name to new one."""
+    allow: tuple[str, ...] = ()
+    """Words of ``difference.WORDS`` for this table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +115,19 @@ class Declaration:
     tables: Mapping[str, TableDeclaration] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For each table the upkeep actions and their settings, as inherited."""
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Tables that were renamed: old name to new one."""
+    allow: tuple[str, ...] = ()
+    """Words of ``difference.WORDS`` for all tables."""
+
+    @property
+    def synced(self) -> frozenset[str]:
+        """The tables that sources of changes fill, and so add to and widen."""
+        return frozenset(step.table for step in self.steps if step.verb == "sync")
+
+    @property
+    def also_written(self) -> frozenset[str]:
+        """Tables that steps write without declaring them, such as those of dead letters."""
+        given = (step.arguments.get("with") or {} for step in self.steps if step.verb == "sync")
+        found = ((one.get("settings") or {}).get("dead_letter") for one in given)
+        return frozenset(str(name) for name in found if name)

@@ -1,7 +1,8 @@
 """In which order steps can run: writers of a table before its readers, and those of one table in turn.
 
 An action that a flow runs, such as an expiry, makes no rows: it comes after what stands before it in
-the file and touches the same table.
+the file and touches the same table.  One that takes rows away or changes them comes before the readers
+that stand after it.
 """
 
 from __future__ import annotations
@@ -9,23 +10,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from table_core.declaration.verbs import changes_rows, sources_of
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from table_core.declaration.model import Step
 
-__all__ = ["cycle", "ordered", "tables_read"]
+__all__ = ["among", "cycle", "ordered", "tables_read", "tables_written"]
 
 
 def tables_read(step: Step) -> set[str]:
     """The tables that a step reads, but for those that it writes too."""
-    reads = dict(step.arguments.get("reads") or {})
-    source = (step.arguments.get("merge") or {}).get("source") or {}
-    reads |= source.get("reads") or source.get("sources") or {}
-    found = {one["table"] if isinstance(one, dict) else str(one) for one in reads.values()}
-    if isinstance(source.get("table"), str):
-        found.add(source["table"])
-    return found - tables_written(step)
+    return set(sources_of(step.verb, step.arguments)) - tables_written(step)
 
 
 def tables_written(step: Step) -> set[str]:
@@ -34,32 +31,65 @@ def tables_written(step: Step) -> set[str]:
     return {step.table, *([pending["table"]] if pending else [])}
 
 
-def _makes(step: Step) -> set[str]:
-    return set() if step.verb == "run" else tables_written(step)
-
-
-def _used(step: Step, by: Step) -> set[str]:
-    return tables_read(step) if by.verb == "run" else set()
-
-
 def ordered(steps: Sequence[Step]) -> list[Step]:
     """The steps, each after those in its ``after``, which is complete then.
 
     Steps of a cycle come last, as they were given.
     """
+    makers: dict[str, list[str]] = {}
+    for step in steps:
+        if step.verb != "run":
+            for table in tables_written(step):
+                makers.setdefault(table, []).append(step.name)
+    written: dict[str, list[str]] = {}
+    changed: dict[str, list[str]] = {}
+    read: dict[str, list[str]] = {}
     needs: dict[str, dict[str, None]] = {}
-    for index, step in enumerate(steps):
-        ours = tables_written(step)
-        earlier = [s for s in steps[:index] if ours & (tables_written(s) | _used(s, step))]
-        writers = [s for s in steps if s is not step and _makes(s) & tables_read(step)]
-        inputs = [s for s in writers if step.name not in s.after]
-        names = [*step.after, *(s.name for s in (*earlier, *inputs))]
-        needs[step.name] = dict.fromkeys(names)
+    for step in steps:
+        ours, theirs = tables_written(step), tables_read(step)
+        earlier = [*_of(written, ours), *_of(changed, theirs)]
+        earlier += _of(read, ours) if step.verb == "run" else []
+        names = [*step.after, *earlier, *_of(makers, theirs)]
+        needs[step.name] = {name: None for name in names if name != step.name}
+        for table in sorted(ours):
+            written.setdefault(table, []).append(step.name)
+            if step.verb == "run" and changes_rows(step.verb, step.arguments):
+                changed.setdefault(table, []).append(step.name)
+        for table in sorted(theirs):
+            read.setdefault(table, []).append(step.name)
     known = {step.name: step for step in steps}
     done: list[Step] = []
     while ready := [n for n in needs if not (set(needs[n]) & set(needs)) - {n}]:
         done.extend(replace(known[name], after=tuple(needs.pop(name))) for name in ready)
     return [*done, *(replace(known[name], after=tuple(found)) for name, found in needs.items())]
+
+
+def _of(by_table: Mapping[str, Sequence[str]], tables: Iterable[str]) -> list[str]:
+    return [name for table in sorted(tables) for name in by_table.get(table, ())]
+
+
+def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """For each of ``names`` those of them that must be done first, also through what is left out."""
+    after = {step.name: step.after for step in steps}
+    chosen = set(names)
+    found: dict[str, tuple[str, ...]] = {}
+    for name, needed in after.items():
+        if name not in chosen:
+            continue
+        nearest: dict[str, None] = {}
+        seen: set[str] = set()
+        waiting = list(needed)
+        while waiting:
+            other = waiting.pop()
+            if other in seen or other not in after:
+                continue
+            seen.add(other)
+            if other in chosen:
+                nearest[other] = None
+            else:
+                waiting += after[other]
+        found[name] = tuple(one for one in after if one in nearest)
+    return found
 
 
 def cycle(steps: Sequence[Step]) -> list[str]:

@@ -1,28 +1,49 @@
-"""What a part of the file may look like: checked with places, and told to editors as JSON Schema."""
+"""What a part of the file may look like: checked with places, read, and told to editors as JSON Schema.
+
+One description does all three, so what the schema takes the parser takes, and the reverse.  ``check``
+finds faults, ``plain`` gives the value that the rest of the program works with, ``schema`` the JSON
+Schema.  Nothing (a bare ``key:``) is a fault everywhere but where a shape says otherwise.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.located import Fault, Located
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "AnyValue",
     "Flag",
-    "Following",
     "ListOf",
     "MapOf",
     "Number",
     "OneOf",
     "Record",
+    "Scalar",
     "Shape",
     "Text",
+    "hint",
 ]
+
+_SHOWN_MAX: Final = 60
+Defs = dict[str, Any]
+"""Named parts of the schema, which others refer to."""
+
+
+def hint(given: str, known: Iterable[str]) -> str:
+    """What may have been meant, or what there is."""
+    known = list(known)
+    folded = {name.casefold(): name for name in reversed(known)}
+    near = difflib.get_close_matches(given.casefold(), folded, 1)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    return f"known: {', '.join(known)}" if known else "there is none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +51,47 @@ class Shape:
     """A kind of value; subclasses say which."""
 
     about: str = ""
+    named: str = ""
+    """The name of this part of the schema, where others refer to it."""
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Add a fault for everything in ``given`` that does not fit."""
 
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of this shape."""
-        return {"description": self.about} if self.about else {}
+    def plain(self, given: Located) -> Any:
+        """The value of what was checked."""
+        return given.plain()
+
+    def schema(self, defs: Defs) -> dict[str, Any]:
+        """The JSON Schema of this shape; parts with a name go into ``defs``."""
+        if not self.named:
+            return self._described(defs)
+        if self.named not in defs:
+            defs[self.named] = {}
+            defs[self.named] = self._described(defs)
+        return {"$ref": f"#/$defs/{self.named}"}
+
+    def _described(self, defs: Defs) -> dict[str, Any]:
+        about = {"description": self.about} if self.about else {}
+        return {**about, **self._schema(defs)}
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - of subclasses
+        return {}
 
     def _expect(self, given: Located, what: str, file: str, faults: list[Fault]) -> None:
-        shown = type(given.value).__name__ if isinstance(given.value, dict | list) else given.value
-        faults.append(Fault(file, *given.place, f"expected {what}, found {shown!r}"))
+        faults.append(Fault(file, *given.place, f"expected {what}, found {_shown(given)}"))
+
+
+def _shown(given: Located) -> str:
+    if isinstance(given.value, dict):
+        return "a mapping"
+    if isinstance(given.value, list):
+        return "a list"
+    if given.value is None:
+        return "nothing"
+    text = given.text or ""
+    quoted = isinstance(given.value, str)
+    cut = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+    return repr(cut) if quoted else cut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +101,39 @@ class AnyValue(Shape):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Shape):
-    """Text; numbers and flags count as what they look like."""
+    """Text, as it stands in the file: ``07``, ``NO`` and ``2026`` are text too."""
 
     one_of: Sequence[str] = ()
+    pattern: str = ""
+    """Of a regular expression that the whole text fits."""
+    what: str = "text"
+    """What the pattern stands for, in words."""
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Text, and one of those that are known."""
         if not isinstance(given.value, str | int | float):
-            self._expect(given, "text", file, faults)
-        elif self.one_of and given.value not in self.one_of:
-            self._expect(given, f"one of {', '.join(self.one_of)}", file, faults)
+            self._expect(given, self.what, file, faults)
+        elif self.one_of and (not isinstance(given.value, str) or given.value not in self.one_of):
+            known = ", ".join(self.one_of)
+            told = f"expected one of {known}, found {_shown(given)}"
+            near = hint(str(given.text), self.one_of)
+            more = f"; {near}" if near.startswith("did") else ""
+            faults.append(Fault(file, *given.place, f"{told}{more}"))
+        elif self.pattern and not isinstance(given.value, str):
+            self._expect(given, f"{self.what}, in quotes", file, faults)
+        elif self.pattern and re.search(f"^(?:{self.pattern})$", str(given.text)) is None:
+            self._expect(given, self.what, file, faults)
 
-    def schema(self) -> dict[str, Any]:
-        """``string``, with its choices."""
-        choices = {"enum": list(self.one_of)} if self.one_of else {}
-        kind: Any = "string" if self.one_of else ["string", "number", "boolean"]
-        return {**Shape.schema(self), "type": kind, **choices}
+    def plain(self, given: Located) -> str | None:
+        """The source text."""
+        return given.text
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        if self.one_of:
+            return {"type": "string", "enum": list(self.one_of)}
+        if self.pattern:
+            return {"type": "string", "pattern": f"^(?:{self.pattern})$"}
+        return {"type": ["string", "number", "boolean"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,18 +141,26 @@ class Number(Shape):
     """A number."""
 
     minimum: float | None = None
+    whole: bool = True
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """A number that is large enough."""
-        if isinstance(given.value, bool) or not isinstance(given.value, int | float):
+        value = given.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
             self._expect(given, "a number", file, faults)
-        elif self.minimum is not None and given.value < self.minimum:
+        elif self.whole and value != int(value):
+            self._expect(given, "a whole number", file, faults)
+        elif self.minimum is not None and value < self.minimum:
             self._expect(given, f"at least {self.minimum:g}", file, faults)
 
-    def schema(self) -> dict[str, Any]:
-        """``number``, with its bound."""
+    def plain(self, given: Located) -> int | float:
+        """The number."""
+        value: int | float = given.value
+        return int(value) if self.whole else value
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
         bound = {} if self.minimum is None else {"minimum": self.minimum}
-        return {**Shape.schema(self), "type": "number", **bound}
+        return {"type": "integer" if self.whole else "number", **bound}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,28 +172,61 @@ class Flag(Shape):
         if not isinstance(given.value, bool):
             self._expect(given, "true or false", file, faults)
 
-    def schema(self) -> dict[str, Any]:
-        """``boolean``."""
-        return {**Shape.schema(self), "type": "boolean"}
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scalar(Shape):
+    """A number, a text, or nothing: a bound that may be open."""
+
+    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """Neither a list, nor a mapping, nor a flag."""
+        value = given.value
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            self._expect(given, "a number, a text or null", file, faults)
+
+    def plain(self, given: Located) -> str | None:
+        """The source text, which is exact where a floating number would not be."""
+        return given.text
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
+        return {"type": ["string", "number", "null"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf(Shape):
-    """A list, or one value that stands for a list of it."""
+    """A list."""
 
     item: Shape
+    least: int = 0
+    most: int | None = None
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
-        """Each of its items."""
-        if isinstance(given.value, list):
-            for item in given.value:
-                self.item.check(item, file, faults)
-        else:
+        """Each of its items, and how many there are."""
+        if not isinstance(given.value, list):
             self._expect(given, "a list", file, faults)
+            return
+        count = len(given.value)
+        if count < self.least or (self.most is not None and count > self.most):
+            told = f"expected {self._counted()}, found {count}"
+            faults.append(Fault(file, *given.place, told))
+        for item in given.value:
+            self.item.check(item, file, faults)
 
-    def schema(self) -> dict[str, Any]:
-        """``array``."""
-        return {**Shape.schema(self), "type": "array", "items": self.item.schema()}
+    def _counted(self) -> str:
+        if self.least == self.most:
+            return f"{self.least} items"
+        return f"at least {self.least} item" + ("s" if self.least != 1 else "")
+
+    def plain(self, given: Located) -> list[Any]:
+        """The values of its items."""
+        return [self.item.plain(item) for item in given.value]
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:
+        least = {"minItems": self.least} if self.least else {}
+        most = {} if self.most is None else {"maxItems": self.most}
+        return {"type": "array", "items": self.item.schema(defs), **least, **most}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,24 +234,39 @@ class MapOf(Shape):
     """Names to values of one shape."""
 
     item: Shape
+    names: str = ""
+    """A regular expression that each name fits as a whole."""
+    names_are: str = ""
+    """What the expression stands for, in words."""
+    least: int = 0
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Each of its values."""
         if not isinstance(given.value, dict):
             self._expect(given, "a mapping", file, faults)
             return
-        for item in given.value.values():
+        if len(given.value) < self.least:
+            faults.append(Fault(file, *given.place, "expected at least one member, found none"))
+        for name, item in given.value.items():
+            if self.names and re.search(f"^(?:{self.names})$", name) is None:
+                at = (given.keys or {}).get(name, given.place)
+                faults.append(Fault(file, *at, f"{name!r} is {self.names_are}"))
             self.item.check(item, file, faults)
 
-    def schema(self) -> dict[str, Any]:
-        """``object`` of any names."""
-        item = self.item.schema()
-        return {**Shape.schema(self), "type": "object", "additionalProperties": item}
+    def plain(self, given: Located) -> dict[str, Any]:
+        """Names to values."""
+        return {name: self.item.plain(item) for name, item in given.value.items()}
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:
+        names = {"propertyNames": {"pattern": f"^(?:{self.names})$"}} if self.names else {}
+        least = {"minProperties": self.least} if self.least else {}
+        item = self.item.schema(defs)
+        return {"type": "object", "additionalProperties": item, **names, **least}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf(Shape):
-    """One of several shapes; told apart by what kind of value it is."""
+    """One of several shapes; the first that fits."""
 
     shapes: Sequence[Shape]
     what: str
@@ -159,48 +283,29 @@ class OneOf(Shape):
         inner = [found for found in tries if (found[0].line, found[0].column) != given.place]
         if inner:
             faults += inner[0]
+        elif isinstance(given.value, dict) and (made := self._of_mappings(tries)):
+            faults += made
         else:
             self._expect(given, self.what, file, faults)
 
-    def schema(self) -> dict[str, Any]:
-        """``anyOf``."""
-        return {**Shape.schema(self), "anyOf": [shape.schema() for shape in self.shapes]}
+    def _of_mappings(self, tries: Sequence[list[Fault]]) -> list[Fault]:
+        """What a mapping is told by the shapes that take one: a member that is missing."""
+        for shape, found in zip(self.shapes, tries, strict=True):
+            if isinstance(shape, Record | MapOf):
+                return found
+        return []
 
+    def plain(self, given: Located) -> Any:
+        """The value, as the shape that fits has it."""
+        for shape in self.shapes:
+            found: list[Fault] = []
+            shape.check(given, "", found)
+            if not found:
+                return shape.plain(given)
+        return given.plain()
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
-    """A member whose shape follows from what stands beside it."""
-
-    member: str
-    by: str
-    """The member whose text decides; where it is not given, the name of another member does."""
-    shapes: Mapping[str, Record]
-
-    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
-        """The member, as what stands beside it wants it; also that it is there if it must be."""
-        chosen = given.value[self.by].value if self.by in given.value else None
-        names = [chosen] if isinstance(chosen, str) else list(given.value)
-        shape = next((self.shapes[name] for name in names if name in self.shapes), None)
-        if shape is None:
-            return
-        found = given.value.get(self.member)
-        if found is not None:
-            shape.check(found, file, faults)
-        elif shape.required:
-            needed = f"{self.member!r} must have {', '.join(shape.required)}"
-            faults.append(Fault(file, *given.place, f"{self.by}: {chosen}: {needed}"))
-
-    def schema(self) -> list[dict[str, Any]]:
-        """``if`` and ``then`` for each."""
-        return [self._rule(name, shape) for name, shape in self.shapes.items()]
-
-    def _rule(self, name: str, shape: Record) -> dict[str, Any]:
-        then: dict[str, Any] = {"properties": {self.member: shape.schema()}}
-        if shape.required:
-            then["required"] = [self.member]
-        asked = {"required": [self.by], "properties": {self.by: {"const": name}}}
-        other = {"required": [name], "not": {"required": [self.by]}}
-        return {"if": {"anyOf": [asked, other]}, "then": then}
+    def _schema(self, defs: Defs) -> dict[str, Any]:
+        return {"anyOf": [shape.schema(defs) for shape in self.shapes]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +316,8 @@ class Record(Shape):
     required: Sequence[str] = ()
     exactly_one: Sequence[str] = field(default=())
     """Members of which there must be one and no more."""
-    following: Following | None = None
+    some_of: Sequence[str] = field(default=())
+    """Members of which there must be one at least."""
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Each member, none that is unknown, all that are needed."""
@@ -222,10 +328,9 @@ class Record(Shape):
         for name, item in given.value.items():
             shape = self.members.get(name)
             if shape is None:
-                near = difflib.get_close_matches(name, self.members, 1)
-                hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(self.members)}"
-                faults.append(Fault(file, *keys[name], f"unknown member {name!r}; {hint}"))
-            elif item.value is not None:
+                told = f"unknown member {name!r}; {hint(name, self.members)}"
+                faults.append(Fault(file, *keys[name], told))
+            else:
                 shape.check(item, file, faults)
         faults += [
             Fault(file, *given.place, f"member {name!r} is missing")
@@ -234,24 +339,27 @@ class Record(Shape):
         ]
         chosen = [name for name in self.exactly_one if name in given.value]
         if self.exactly_one and len(chosen) != 1:
-            wanted = ", ".join(self.exactly_one)
             found = ", ".join(chosen) or "none"
-            faults.append(Fault(file, *given.place, f"give one of {wanted}; found {found}"))
-        elif self.following is not None:
-            self.following.check(given, file, faults)
+            told = f"give one of {', '.join(self.exactly_one)}; found {found}"
+            faults.append(Fault(file, *given.place, told))
+        if self.some_of and not any(name in given.value for name in self.some_of):
+            told = f"give at least one of {', '.join(self.some_of)}"
+            faults.append(Fault(file, *given.place, told))
 
-    def schema(self) -> dict[str, Any]:
-        """``object`` of these members and no other."""
+    def plain(self, given: Located) -> dict[str, Any]:
+        """Members to values."""
+        return {name: self.members[name].plain(item) for name, item in given.value.items()}
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:
         document: dict[str, Any] = {
-            **Shape.schema(self),
             "type": "object",
-            "properties": {name: shape.schema() for name, shape in self.members.items()},
+            "properties": {name: shape.schema(defs) for name, shape in self.members.items()},
             "additionalProperties": False,
         }
         if self.required:
             document["required"] = list(self.required)
         if self.exactly_one:
             document["oneOf"] = [{"required": [name]} for name in self.exactly_one]
-        if self.following is not None:
-            document["allOf"] = self.following.schema()
+        if self.some_of:
+            document["anyOf"] = [{"required": [name]} for name in self.some_of]
         return document

@@ -5,6 +5,7 @@ The parameters of the provider's operators, without Airflow; a test of the provi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.declaration.shape import AnyValue, Flag, ListOf, MapOf, Number, OneOf, Record, Text
@@ -14,14 +15,41 @@ if TYPE_CHECKING:
 
     from table_core.declaration.shape import Shape
 
-__all__ = ["OF_AIRFLOW", "STEP_ARGUMENTS", "of_operator"]
+__all__ = [
+    "ACTIONS",
+    "DURATION",
+    "MERGE_ARGUMENTS",
+    "OF_AIRFLOW",
+    "SQL_ARGUMENTS",
+    "SYNC_ARGUMENTS",
+    "TEXTS",
+    "Action",
+    "of_operator",
+    "with_shape",
+]
 
-_TEXTS: Final = ListOf(item=Text())
+_UNITS: Final = "ms|milli|millis|s|sec|second|seconds|m|min|minute|minutes|h|hour|hours|d|day|days"
+_TEMPLATE: Final = r"(.|\n)*\{\{(.|\n)*"
+DURATION: Final = OneOf(
+    what="a length of time, e.g. 30 s, 5 min or 2 h",
+    shapes=[
+        Number(minimum=0, whole=False),
+        Text(pattern=r"\s*[0-9]+(\.[0-9]+)?\s*(ms|s|min|m|h|d)?\s*", what="a length of time"),
+    ],
+)
+"""Of Airflow: a number is of seconds."""
+_RETAINED: Final = Text(
+    about="e.g. 7 d",
+    pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
+    what="a length of time with its unit, e.g. 7 d",
+)
+TEXTS: Final = ListOf(item=Text())
 _COUNT: Final = Number(minimum=1)
 _MOMENT: Final = Text(about="A point in time, e.g. 2026-01-01T00:00:00Z.")
-_PARTITIONS: Final = ListOf(item=MapOf(item=Text()))
+_PARTITIONS: Final = ListOf(item=MapOf(item=Text(), least=1), least=1)
 _PARTITION_LIST: Final = OneOf(
-    what="a list of partitions or a template", shapes=[_PARTITIONS, Text()]
+    what="a list of partitions or a template",
+    shapes=[_PARTITIONS, Text(pattern=_TEMPLATE, what="a template")],
 )
 _DRY: Final = Flag(about="Only tell what would be done.")
 _KEEP: Final[Mapping[str, Shape]] = {
@@ -38,73 +66,139 @@ OF_AIRFLOW: Final[Mapping[str, Shape]] = {
     "priority_weight": Number(),
     "queue": Text(),
     "retries": Number(minimum=0),
-    "retry_delay": Number(about="Seconds.", minimum=0),
-    "trigger_rule": Text(),
+    "retry_delay": DURATION,
+    "trigger_rule": Text(
+        one_of=(
+            *("all_success", "all_failed", "all_done", "all_done_min_one_success", "all_skipped"),
+            *("one_success", "one_failed", "one_done", "none_failed", "none_skipped"),
+            *("none_failed_min_one_success", "always"),
+        )
+    ),
 }
 """Of every task."""
-_PARAMETERS: Final = {"parameters": MapOf(item=AnyValue(), about="Values of $name in the SQL.")}
-_ACTIONS: Final[Mapping[str, tuple[Mapping[str, Shape], Sequence[str]]]] = {
-    "analyze": ({"columns": _TEXTS, "dry_run": _DRY}, ()),
-    "compact": (
-        {
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What the verb ``run`` may do: its operator, what it takes, and whether rows change by it."""
+
+    operator: str
+    """Module and class below ``paimon_provider.operators``."""
+    takes: Mapping[str, Shape]
+    required: Sequence[str] = ()
+    changes_rows: bool = False
+    """Whether a reader that stands after it in the file must wait for it."""
+
+    @property
+    def arguments(self) -> Record:
+        """What may stand under ``with``."""
+        return with_shape(self.takes, self.required)
+
+
+def with_shape(takes: Mapping[str, Shape], required: Sequence[str] = ()) -> Record:
+    """Arguments of an operator and of every task."""
+    return Record(about="Arguments.", members={**takes, **OF_AIRFLOW}, required=required)
+
+
+ACTIONS: Final[Mapping[str, Action]] = {
+    "analyze": Action(
+        operator="analyze.PaimonAnalyzeOperator", takes={"columns": TEXTS, "dry_run": _DRY}
+    ),
+    "compact": Action(
+        operator="compact.PaimonCompactOperator",
+        takes={
             "strategy": Text(one_of=("full", "minor")),
             "partitions": _PARTITION_LIST,
             "where": Text(),
-            "order_by": _TEXTS,
+            "order_by": TEXTS,
             "dry_run": _DRY,
         },
-        (),
     ),
-    "create-tag": (
-        {
+    "create-tag": Action(
+        operator="tags.PaimonCreateTagOperator",
+        takes={
             "tag": Text(),
             "snapshot": Text(),
             "timestamp": _MOMENT,
-            "time_retained": Text(about="e.g. 7 d"),
+            "time_retained": _RETAINED,
             "if_not_exists": Flag(),
         },
-        ("tag",),
+        required=("tag",),
     ),
-    "delete": ({"where": Text()}, ("where",)),
-    "delete-tag": ({"tag": Text(), "if_exists": Flag(), "dry_run": _DRY}, ("tag",)),
-    "drop-partitions": ({"partitions": _PARTITION_LIST, "dry_run": _DRY}, ("partitions",)),
-    "expire-changelogs": (_KEEP, ()),
-    "expire-partitions": ({"expiration_time": Text(about="e.g. 7 d"), "dry_run": _DRY}, ()),
-    "expire-snapshots": (_KEEP, ()),
-    "expire-tags": ({"older_than": _MOMENT, "dry_run": _DRY}, ()),
-    "mark-done": (
-        {"partitions": _PARTITION_LIST, "announce_partitions": Flag()},
-        ("partitions",),
+    "delete": Action(
+        operator="statements.PaimonDeleteOperator",
+        takes={"where": Text()},
+        required=("where",),
+        changes_rows=True,
     ),
-    "rescale": ({"buckets": Text(), "partitions": _PARTITION_LIST, "dry_run": _DRY}, ()),
-    "rewrite-manifests": ({"dry_run": _DRY}, ()),
-    "remove-orphan-files": (
-        {"older_than": _MOMENT, "allow_young": Flag(), "dry_run": _DRY},
-        (),
+    "delete-tag": Action(
+        operator="tags.PaimonDeleteTagOperator",
+        takes={"tag": Text(), "if_exists": Flag(), "dry_run": _DRY},
+        required=("tag",),
     ),
-    "update": ({"values": MapOf(item=Text()), "where": Text()}, ("values", "where")),
-    "sync": (
-        {
-            "primary_key": _TEXTS,
-            "partition_by": _TEXTS,
-            "computed_columns": _TEXTS,
-            "type_mapping": _TEXTS,
-            "until": Text(),
-            "settings": MapOf(item=AnyValue()),
-        },
-        (),
+    "drop-partitions": Action(
+        operator="partitions.PaimonDropPartitionOperator",
+        takes={"partitions": _PARTITION_LIST, "dry_run": _DRY},
+        required=("partitions",),
+        changes_rows=True,
     ),
-    "sql": (_PARAMETERS, ()),
-    "rows_uri": ({}, ()),
-    "merge": (_PARAMETERS, ()),
+    "expire-changelogs": Action(operator="expire.PaimonExpireChangelogsOperator", takes=_KEEP),
+    "expire-partitions": Action(
+        operator="expire.PaimonExpirePartitionsOperator",
+        takes={"expiration_time": _RETAINED, "dry_run": _DRY},
+        changes_rows=True,
+    ),
+    "expire-snapshots": Action(operator="expire.PaimonExpireSnapshotsOperator", takes=_KEEP),
+    "expire-tags": Action(
+        operator="expire.PaimonExpireTagsOperator",
+        takes={"older_than": _MOMENT, "dry_run": _DRY},
+    ),
+    "mark-done": Action(
+        operator="partitions.PaimonMarkPartitionDoneOperator",
+        takes={"partitions": _PARTITION_LIST, "announce_partitions": Flag()},
+        required=("partitions",),
+    ),
+    "rescale": Action(
+        operator="compact.PaimonRescaleOperator",
+        takes={"buckets": Text(), "partitions": _PARTITION_LIST, "dry_run": _DRY},
+    ),
+    "rewrite-manifests": Action(
+        operator="compact.PaimonRewriteManifestsOperator", takes={"dry_run": _DRY}
+    ),
+    "remove-orphan-files": Action(
+        operator="expire.PaimonRemoveOrphanFilesOperator",
+        takes={"older_than": _MOMENT, "allow_young": Flag(), "dry_run": _DRY},
+    ),
+    "update": Action(
+        operator="statements.PaimonUpdateOperator",
+        takes={"values": MapOf(item=Text(), least=1), "where": Text()},
+        required=("values", "where"),
+        changes_rows=True,
+    ),
 }
-"""By action of ``run`` and by other verb: its arguments, and those that it cannot do without."""
-STEP_ARGUMENTS: Final[Mapping[str, Record]] = {
-    action: Record(members={**members, **OF_AIRFLOW}, required=required)
-    for action, (members, required) in _ACTIONS.items()
-}
+"""By what ``run`` names."""
+_PARAMETERS: Final = MapOf(item=AnyValue(), about="Values of $name in the SQL, bound.")
+MERGE_ARGUMENTS: Final = with_shape({"parameters": _PARAMETERS})
+SQL_ARGUMENTS: Final = with_shape(
+    {
+        "parameters": _PARAMETERS,
+        "flow_name": Text(
+            about="By what its positions are found; the declaration's and its own name by default."
+        ),
+    }
+)
+SYNC_ARGUMENTS: Final = with_shape(
+    {
+        "primary_key": TEXTS,
+        "partition_by": TEXTS,
+        "computed_columns": TEXTS,
+        "type_mapping": TEXTS,
+        "until": Text(),
+        "settings": MapOf(item=AnyValue()),
+    }
+)
 
 
 def of_operator(action: str) -> set[str]:
     """The arguments of ``action`` that are its own, not those of every task."""
-    return set(_ACTIONS[action][0])
+    return set(ACTIONS[action].takes)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from table_core.merge.ordinal import ordinals, single_chunk
 from table_core.merge.places import Places
 
 if TYPE_CHECKING:
@@ -16,21 +18,25 @@ __all__ = ["pairs_of", "side_of"]
 
 
 def pairs_of(
-    left: pa.Table, right: pa.Table, join_type: str
+    left: pa.Table, right: pa.Table, join_type: str, *, stored: bool = False
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Rows with equal values in all columns, as pairs of numbers; -1 where one has no partner.
 
-    NULL is equal to nothing.  Pairs come by row of ``right``, then of ``left``; with ``left outer``
+    NULL is equal to nothing, NaN to NaN, and -0.0 to 0.0, as in Spark; not the last if values are compared
+    as ``stored``, which tells keys of rows apart.  Pairs come by row of ``right``, then of ``left``; with ``left outer``
     the other way round.
 
     Shape: ``left[n]`` and ``right[m]`` with columns of the same types to ``int64[p]`` twice.
     """
     keys = [f"k{i}" for i in range(left.num_columns)]
     joined = (
-        left.rename_columns(keys)
+        _comparable(left, stored=stored)
+        .rename_columns(keys)
         .append_column("left", _numbers(left))
         .join(
-            right.rename_columns(keys).append_column("right", _numbers(right)),
+            _comparable(right, stored=stored)
+            .rename_columns(keys)
+            .append_column("right", _numbers(right)),
             keys=keys,
             join_type=join_type,
         )
@@ -44,6 +50,18 @@ def pairs_of(
 def side_of(rows: pa.Table, at: npt.NDArray[np.int64]) -> pa.Table:
     """The rows ``at`` of one side, NULLs where there is no partner."""
     return Places(at).of_all(rows)
+
+
+def _comparable(rows: pa.Table, *, stored: bool) -> pa.Table:
+    """``rows`` with integers that are equal where floating-point numbers are."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_floating(field.type):
+            column = single_chunk(rows.column(at))
+            if not stored:
+                column = pc.add(column, pa.scalar(0.0, field.type))  # there is one zero then
+            numbers = pa.array(ordinals(column), mask=pc.is_null(column).to_numpy(False))
+            rows = rows.set_column(at, field.name, numbers)
+    return rows
 
 
 def _numbers(rows: pa.Table) -> pa.Array:

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 FILE_FORMAT: Final[Option[str]] = Option(
-    "file.format", parse.text, "parquet", "parquet / orc / avro (also text formats for append)"
+    "file.format", parse.text, "parquet", "parquet, orc or avro"
 )
 FILE_FORMAT_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
     "file.format.per.level", parse.level_map, {}, "map level→format"
@@ -88,7 +88,7 @@ DATA_FILE_THIN_MODE: Final[Option[bool]] = Option(
 )
 DATA_FILE_PATH_DIRECTORY: Final[Option[str | None]] = Option(
     "data-file.path-directory",
-    parse.text,
+    parse.folder,
     None,
     "extra directory above partitions; immutable",
     immutable=True,

@@ -17,6 +17,7 @@ __all__ = [
     "choice",
     "column_list",
     "duration_ms",
+    "folder",
     "integer",
     "level_map",
     "number",
@@ -46,6 +47,14 @@ _AMOUNT: Final = re.compile(r"^\s*(\d+)\s*([^\d\s]*)\s*$")
 
 def text(value: str) -> str:
     """Any text."""
+    return value
+
+
+def folder(value: str) -> str:
+    """A folder below the table, ``a/b``."""
+    parts = value.strip("/").split("/")
+    if not {"", ".", ".."}.isdisjoint(parts) or not value.isprintable() or "\\" in value:
+        raise ValueError("expected a folder below the table, such as 'data' or 'a/b'")
     return value
 
 

@@ -180,7 +180,7 @@ def another_reader(reader: Reader, other: Position) -> Diverged:
 
 
 def _in_table(stored: SourceId, place: SnapshotPlace, now: TableNow) -> Next:
-    is_other = not stored.is_same(now.source)
+    is_other = not (stored.is_same(now.source) or now.source.is_born_as(stored))
     if place.id == 0:  # nothing was read: whatever is there is new
         return GoOn(place)
     if now.at is not None and place.mark and now.at.mark and place.is_at(now.at):

@@ -20,6 +20,8 @@ class ReaderKind(StrEnum):
     """What a reader is."""
 
     FLOW = "flow"
+    QUERY = "query"
+    """Of a flow: what reads the newest state of a table, not its changes."""
     SYNC = "sync"
     CONSUMER = "consumer"
     WATCHER = "watcher"
@@ -29,35 +31,45 @@ class ReaderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads.  Two readers with one kind and name are the same reader."""
+    """Who reads."""
 
     kind: ReaderKind
     name: str = ""
-    """Given by whoever runs it, or of the task that runs it; '' if nobody said."""
+    """Given by somebody, or of the task that runs it; '' if nobody said."""
     definition: str = ""
-    """Digest of what it does, for readers whose name nobody gave: ``digest_of``."""
+    """Digest of what it does, where nothing better may be known of it: ``digest_of``."""
+    given: bool = False
+    """Whether somebody chose the name."""
 
     def is_same(self, other: Reader) -> bool:
-        """Whether ``other`` is this reader: of one name, or nameless with one definition."""
+        """Whether ``other`` is this reader.
+
+        One of one name is.  Two names that were chosen tell two readers apart; otherwise, as a task may be
+        renamed and a name chosen later, so is one that does the same.
+        """
         if self.kind is not other.kind:
             return False
         if self.name and self.name == other.name:
             return True
+        if self.given and other.given:
+            return False
         return bool(self.definition) and self.definition == other.definition
 
     def to_document(self) -> dict[str, Any]:
         """JSON members; empty ones are left out."""
-        document = {"kind": self.kind.value, "name": self.name, "as": self.definition}
-        return {key: value for key, value in document.items() if value}
+        members = {"kind": self.kind.value, "name": self.name, "as": self.definition}
+        return {key: value for key, value in {**members, "given": self.given}.items() if value}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Reader:
         """Read what ``to_document`` made."""
-        kind = ReaderKind(document["kind"])
-        return cls(kind, str(document.get("name", "")), str(document.get("as", "")))
+        name, definition = str(document.get("name", "")), str(document.get("as", ""))
+        return cls(ReaderKind(document["kind"]), name, definition, bool(document.get("given")))
 
     def __str__(self) -> str:
-        return f"{self.kind.value} {self.name!r}" if self.name else f"a {self.kind.value} unnamed"
+        return (
+            f"{self.kind.value} {self.name!r}" if self.name else f"a {self.kind.value} without name"
+        )
 
 
 def digest_of(*parts: str) -> str:

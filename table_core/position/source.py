@@ -48,12 +48,21 @@ class TableId:
     branch: str = _MAIN
 
     def is_same(self, other: SourceId) -> bool:
-        """Whether ``other`` is this very table, wherever it was moved to."""
-        if not isinstance(other, TableId) or self.branch != other.branch:
-            return False
-        if self.birth and other.birth:
-            return self.birth == other.birth
-        return self.location == other.location
+        """Whether ``other`` is this table, at its place."""
+        return (
+            isinstance(other, TableId)
+            and self.in_place_of(other)
+            and _agree(self.birth, other.birth)
+        )
+
+    def is_born_as(self, other: SourceId) -> bool:
+        """Whether ``other`` may be this table before it was moved: births alone do not prove it."""
+        return (
+            isinstance(other, TableId)
+            and not self.in_place_of(other)
+            and bool(self.birth)
+            and (self.birth, self.branch) == (other.birth, other.branch)
+        )
 
     def in_place_of(self, other: SourceId) -> bool:
         """Whether it stands where ``other`` stood."""

@@ -8,7 +8,6 @@ Source: ``org.apache.spark.sql.catalyst.analysis.AnsiTypeCoercion``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +57,8 @@ from table_core.predicate.expression import (
     Or,
     Term,
 )
+from table_core.predicate.folding import folded
+from table_core.predicate.like import regex_of
 from table_core.predicate.literal import DOUBLE, as_bool, as_float, constant, grid_of, on_grid
 
 if TYPE_CHECKING:
@@ -130,6 +131,9 @@ class _Binder:
             case Literal():
                 return self.fixed(node)
             case Cast(operand, type_):
+                known = self.folded(node)
+                if isinstance(known, Literal):
+                    return self.fixed(known)
                 return self.cast(node, operand, type_)
             case Arithmetic():
                 return self.calc(node)
@@ -203,7 +207,14 @@ class _Binder:
         conditions = [self.condition(condition) for condition, _ in node.branches]
         return Choice(tuple(zip(conditions, values, strict=False)), values[-1], type_)
 
+    def folded(self, term: Term) -> Term:
+        try:
+            return folded(term)
+        except ValueError as error:
+            raise _refuse(str(error), term) from error
+
     def compare(self, op: str, left: Term, right: Term) -> Bound:
+        left, right = self.folded(left), self.folded(right)
         if isinstance(left, Literal) and not isinstance(right, Literal):
             return self.compare(_FLIPPED.get(op, op), right, left)
         if isinstance(right, Literal):
@@ -269,6 +280,7 @@ class _Binder:
         return Cmp(op, operand, Const(tick, type_))
 
     def member(self, operand: Term, values: tuple[Term, ...]) -> Bound:
+        values = tuple(self.folded(value) for value in values)
         if not all(isinstance(v, Literal) for v in values):
             return AnyOf(tuple(self.compare("=", operand, v) for v in values))
         given = [v for v in values if isinstance(v, Literal) and v.value is not None]
@@ -291,27 +303,8 @@ class _Binder:
             operand = Conv(operand, STRING)
         if not isinstance(operand.type, Atomic) or operand.type.root not in STRINGS:
             raise _refuse(f"LIKE needs text, not {_text(operand.type)}", node)
-        regex, prefix = _regex(node)
+        regex, prefix = regex_of(node)
         return Pattern(operand, regex, "" if node.ignore_case else prefix, node.ignore_case)
-
-
-def _regex(node: Like) -> tuple[str, str]:
-    """The pattern as a regular expression, and the text before its first wildcard."""
-    regex, prefix, plain = "", "", True
-    letters = iter(node.pattern)
-    for letter in letters:
-        if letter == node.escape:
-            letter = next(letters, "")  # noqa: PLW2901  # the escaped one takes its place
-            if letter not in {"%", "_", node.escape}:
-                raise _refuse(
-                    f"in a pattern {node.escape!r} stands before %, _ or itself only", node
-                )
-        elif letter in "%_":
-            regex, plain = regex + (".*" if letter == "%" else "."), False
-            continue
-        regex += re.escape(letter)
-        prefix += letter if plain else ""
-    return regex, prefix
 
 
 def _common(left: DataType, right: DataType) -> Atomic | None:

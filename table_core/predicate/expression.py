@@ -169,6 +169,11 @@ class Literal(Term):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Folded(Literal):
+    """A literal whose ``value`` is of the domain of its type already: the result of a cast."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cast(Term):
     """``operand`` as ``type``; a value that does not fit is an error."""
 

@@ -25,6 +25,7 @@ from table_core.datatypes.temporal_text import (
     parse_time,
     parse_timestamp,
 )
+from table_core.predicate.expression import Folded
 
 if TYPE_CHECKING:
     from table_core.predicate.expression import Literal
@@ -44,6 +45,9 @@ def constant(literal: Literal) -> Typed:
     Raises:
         ValueError: the value does not fit its type, or has no type.
     """
+    if isinstance(literal, Folded):
+        assert isinstance(literal.type, Atomic)
+        return literal.value, literal.type
     value = literal.value.item() if hasattr(literal.value, "item") else literal.value
     if literal.type is not None:
         return _typed(value, literal.type)

@@ -79,6 +79,12 @@ def parse_value(text: str) -> Term:
 
 
 def _parsed(text: str) -> Any:
+    if not text.strip():
+        raise PredicateError(
+            f"cannot read {text!r} as SQL: it is empty; write a condition such as a > 1, or leave it "
+            "out",
+            where=text,
+        )
     logger = logging.getLogger("sqlglot")
     before, logger.disabled = logger.disabled, True  # it warns on stderr about what we refuse
     try:
@@ -233,11 +239,20 @@ class _Reader:
 
     def minus(self, node: Any) -> Term:
         value = self.term(node.this)
+        if isinstance(value, Cast) and isinstance(node.this, exp.Cast):  # -5L is one number
+            inner = self.below_zero(value.operand)
+            return Arithmetic("-", Literal(0), value) if inner is None else Cast(inner, value.type)
+        number = self.below_zero(value)
+        return Arithmetic("-", Literal(0), value) if number is None else number
+
+    @staticmethod
+    def below_zero(value: Term) -> Literal | None:
+        """The number below zero that ``value`` is with a minus, None if it is no literal number."""
         if isinstance(value, Literal) and isinstance(value.value, Decimal):
             return Literal(value.value.copy_negate(), value.type)  # minus would round to 28 digits
         if isinstance(value, Literal) and isinstance(value.value, int | float):
             return Literal(-value.value, value.type)
-        return Arithmetic("-", Literal(0), value)
+        return None
 
     def text_of_parts(self, node: Any) -> Term:
         """``'it''s'``: doubled quotes, which arrive here as parts."""
@@ -254,12 +269,7 @@ class _Reader:
     def cast(self, node: Any) -> Term:
         if node.args.get("safe"):
             raise self.refuse(node, "write CAST")
-        type_ = self.type(node.to)
-        operand = self.term(node.this)
-        if isinstance(operand, Literal) and operand.value is not None:
-            # A typed literal: DATE '…', 5L, 1.5D.  ``bind`` reads its value under its type.
-            return Literal(operand.value, type_)
-        return Cast(operand, type_)
+        return Cast(self.term(node.this), self.type(node.to))  # DATE '…', 5L and 1.5D too
 
     def case(self, node: Any) -> Term:
         """``CASE``, also ``CASE x WHEN``, and ``IF``."""

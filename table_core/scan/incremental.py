@@ -186,9 +186,11 @@ def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | 
     given = options.get(keys_scan.INCREMENTAL_BETWEEN_SCAN_MODE)
     mode, states = change_mode(given, options), None
     if between is not None:
-        after, to = (_end(timeline, end) for end in ends)
-        if all(timeline.has_tag(end) for end in ends):
-            states = timeline.tag(ends[0]), timeline.tag(ends[1])
+        if all(end.isdecimal() for end in ends):  # numbers are ids, whatever tags are called
+            after, to = (int(end) for end in ends)
+        else:
+            states = _tag(timeline, ends[0], option), _tag(timeline, ends[1], option)
+            after, to = (state.id for state in states)
             as_numbers = options.get(keys_scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT)
             if given == "auto" and not as_numbers:
                 mode = ChangeMode.DIFF
@@ -201,11 +203,15 @@ def requested_range(options: TableOptions, timeline: Timeline) -> ChangeRange | 
     return ChangeRange(after, to, mode, states)
 
 
-def _end(timeline: Timeline, end: str) -> int:
-    """A tag, or a number: the tag wins, as a tag may be called by a number."""
+def _tag(timeline: Timeline, end: str, option: str) -> Snapshot:
     if end.isdecimal() and not timeline.has_tag(end):
-        return int(end)
-    return timeline.tag(end).id
+        raise OptionError(
+            f"option {option!r} takes two snapshot ids or two tags; {end} is no tag, and the other "
+            "end is no id",
+            option=option,
+            value=end,
+        )
+    return timeline.tag(end)
 
 
 def _at(timeline: Timeline, end: str, option: str) -> int:

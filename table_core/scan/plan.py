@@ -44,10 +44,12 @@ def live_entries(
     ``read`` is asked only for manifests that may matter; what it is given tells it which entries
     it may leave out.
     """
-    keep = pruner.keep_heads if pruner.decides_by_head else None
+    wanted = list(filter(pruner.keep_manifest, manifests))
+    newest_schema = max((manifest.schema_id for manifest in wanted), default=0)
+    keep = pruner.keep_heads if pruner.decides_by_head(newest_schema) else None
 
     def kept() -> Iterator[ManifestEntry]:
-        for entries in read(filter(pruner.keep_manifest, manifests), keep):
+        for entries in read(wanted, keep):
             pruner.foresee(entry.partition for entry in entries)
             yield from filter(pruner.keep_entry, entries)
 

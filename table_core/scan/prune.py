@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from table_core.bucketing.fixed import bucket_ids
 from table_core.errors import DataError
 from table_core.lsm.overlap import sections
 from table_core.ondisk.binary_columns import decode_columns
-from table_core.ondisk.binary_row import array_of, decode_row
+from table_core.ondisk.binary_row import decode_row
 from table_core.ondisk.stats import covered_fields, decode_stats
-from table_core.options import keys_identity, keys_merge, keys_write
+from table_core.options import keys_merge, keys_write
 from table_core.predicate.bound import AllOf, conjuncts
-from table_core.predicate.by_stats import Range, equal_values, may_match
+from table_core.predicate.by_stats import Range, may_match
 from table_core.predicate.to_arrow import mask
+from table_core.scan.by_bucket import ByBucket
 from table_core.scan.by_index import IndexTest
 from table_core.scan.split import by_bucket, hides_level0
 from table_core.schema.projection import evolve_ranges
@@ -105,8 +105,8 @@ class Pruner:
         self._types = [f.type for f in schema.partition_fields]
         self._keeps = keeps_partition
         self._partitions: dict[bytes, bool] = {}
-        self._buckets: dict[int, frozenset[int] | None] = {}
-        self._keys = None if where is None else self._bucket_keys(where)
+        self._by_bucket = ByBucket(schema, options, where, schema_of)
+        self._bucket_by_head = False
         self._index_of = index_of
         self._index_test = None if where is None else IndexTest.of(where, schema)
         self._count: Counter[str] = Counter()
@@ -126,15 +126,21 @@ class Pruner:
             self._count[reason] += 1
         return reason is None
 
-    @property
-    def decides_by_head(self) -> bool:
-        """Whether partitions and buckets alone may rule entries out."""
-        return self._keys is not None or (self._where is not None and bool(self._types))
+    def decides_by_head(self, newest_schema: int) -> bool:
+        """Whether partitions and buckets alone may rule entries out.
+
+        ``newest_schema`` is the newest schema that the entries can have been written under.
+        """
+        self._bucket_by_head = self._by_bucket.holds_up_to(newest_schema)
+        return self._bucket_by_head or (self._where is not None and bool(self._types))
 
     def keep_heads(self, heads: Sequence[Head]) -> list[bool]:
         """Which entries may matter; those that do not are counted.  ``keep_entry`` says more."""
         self.foresee(head[0] for head in heads)
-        reasons = [self._head_reason(*head) for head in heads]
+        reasons = [
+            self._partition_reason(partition) or self._bucket_reason(bucket, total)
+            for partition, bucket, total in heads
+        ]
         for reason in reasons:
             if reason is not None:
                 self._count["entries"] += 1
@@ -194,25 +200,27 @@ class Pruner:
 
     def _entry_reason(self, entry: ManifestEntry) -> str | None:
         """The counter of the step that rules ``entry`` out, None if it stays."""
-        reason = self._head_reason(entry.partition, entry.bucket, entry.total_buckets)
-        if reason is None and self._hidden and entry.file.level == 0:
+        reason = self._partition_reason(entry.partition)
+        if reason is not None:
+            return reason
+        if self._by_bucket.rules_out(
+            entry.bucket, entry.total_buckets
+        ) and self._by_bucket.holds_for(entry.file.schema_id):
+            return "pruned_by_bucket"
+        if self._hidden and entry.file.level == 0:
             return "pruned_by_level"
-        return reason
+        return None
 
-    def _head_reason(self, partition: bytes, bucket: int, total_buckets: int) -> str | None:
+    def _partition_reason(self, partition: bytes) -> str | None:
         matches = self._partitions.get(partition)
         if matches is None:
             matches = self._partition_matches(partition)
             self._partitions[partition] = matches
-        if not matches:
-            return "pruned_by_partition"
-        if self._keys is not None and total_buckets > 0 and bucket >= 0:
-            if total_buckets not in self._buckets:
-                self._buckets[total_buckets] = self._buckets_of(total_buckets)
-            allowed = self._buckets[total_buckets]
-            if allowed is not None and bucket not in allowed:
-                return "pruned_by_bucket"
-        return None
+        return None if matches else "pruned_by_partition"
+
+    def _bucket_reason(self, bucket: int, total: int) -> str | None:
+        ruled_out = self._bucket_by_head and self._by_bucket.rules_out(bucket, total)
+        return "pruned_by_bucket" if ruled_out else None
 
     def _partition_matches(self, partition: bytes) -> bool:
         if self._keeps is not None and not self._keeps(partition):
@@ -227,25 +235,6 @@ class Pruner:
             name: Range(value, value, 1 if value is None else 0, 1)
             for name, value in zip(self._schema.partition_keys, values, strict=True)
         }
-
-    def _bucket_keys(self, where: Bound) -> frozenset[tuple[object, ...]] | None:
-        """The bucket keys that ``where`` allows, None if they cannot be enumerated."""
-        if self._schema.bucket < 1 or not self._schema.bucket_keys:
-            return None
-        return equal_values(where, self._schema.bucket_keys)
-
-    def _buckets_of(self, total: int) -> frozenset[int] | None:
-        """The buckets of ``total`` in which the wanted keys lie."""
-        assert self._keys is not None
-        if not self._keys:
-            return frozenset()
-        types = [f.type for f in self._schema.select(self._schema.bucket_keys)]
-        columns = [
-            array_of(list(values), type_)
-            for values, type_ in zip(zip(*self._keys, strict=True), types, strict=True)
-        ]
-        function = self._options.get(keys_identity.BUCKET_FUNCTION_TYPE)
-        return frozenset(bucket_ids(columns, types, total, function).tolist())
 
     # ------------------------------------------------------------------------------- files
     def _by_statistics(

@@ -6,12 +6,18 @@ Source: ``org.apache.paimon.schema.SchemaSerializer``; spec section 2.1.
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import field_from_json, field_to_json
-from table_core.errors import SchemaError, UnsupportedFeatureError
+from table_core.errors import CorruptFileError, SchemaError, UnsupportedFeatureError
 from table_core.problems import Problems, json_object
 from table_core.schema.table_schema import TableSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from table_core.datatypes.kinds import DataType, Field
 
 __all__ = ["schema_from_json", "schema_to_json"]
 
@@ -32,7 +38,11 @@ _KNOWN: Final = frozenset(
 
 
 def schema_to_json(schema: TableSchema) -> bytes:
-    """Encode with known members first, then those that were kept."""
+    """Encode with known members first, then those that were kept.
+
+    Raises:
+        SchemaError: a member is of a wrong type: nobody could read the document any more.
+    """
     document: dict[str, object] = {
         "version": _VERSION,
         "id": schema.id,
@@ -45,7 +55,51 @@ def schema_to_json(schema: TableSchema) -> bytes:
     if schema.comment is not None:
         document["comment"] = schema.comment
     document["timeMillis"] = schema.time_millis
-    return json.dumps(document | dict(schema.extra), indent=2, ensure_ascii=False).encode()
+    whole = document | dict(schema.extra)
+    problems = _unreadable(schema)
+    if not problems:
+        try:
+            body = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False).encode()
+            schema_from_json(body, path=f"schema-{schema.id}")
+        except (TypeError, ValueError) as error:  # a CorruptFileError is a ValueError
+            found = error.facts["problems"] if isinstance(error, CorruptFileError) else [str(error)]
+            problems = [str(one) for one in found] if isinstance(found, list) else [str(found)]
+        else:
+            return body
+    what = f"schema {schema.id} could not be read again: {'; '.join(problems)}"
+    raise SchemaError(what, problems=problems)
+
+
+def _unreadable(schema: TableSchema) -> list[str]:
+    """Members that JSON takes and readers do not."""
+    texts: list[tuple[str, object]] = [("comment", schema.comment)]
+    for field in _with_members(schema.fields):
+        texts += [
+            (f"description of {field.name!r}", field.description),
+            (f"defaultValue of {field.name!r}", field.default),
+        ]
+    return [
+        f"{where}: expected text, got {value!r}"
+        for where, value in texts
+        if value is not None and type(value) is not str
+    ]
+
+
+def _with_members(fields: Iterable[Field]) -> Iterator[Field]:
+    for field in fields:
+        yield field
+        yield from _members_of(field.type)
+
+
+def _members_of(type_: DataType) -> Iterator[Field]:
+    match type_:
+        case Row(fields):
+            yield from _with_members(fields)
+        case Array(element) | Multiset(element) | Vector(element):
+            yield from _members_of(element)
+        case Map(key, value):
+            yield from _members_of(key)
+            yield from _members_of(value)
 
 
 def schema_from_json(body: bytes, *, path: str) -> TableSchema:

@@ -36,7 +36,11 @@ from table_core.schema.change import (
     UpdateComment,
 )
 from table_core.schema.evolve_columns import change_column, refused
-from table_core.schema.evolve_options import check_option_change, renamed_in_options
+from table_core.schema.evolve_options import (
+    check_option_change,
+    options_that_name,
+    renamed_in_options,
+)
 from table_core.schema.nested import numbered
 from table_core.schema.table_schema import TableSchema
 from table_core.schema.validate import problems_of, unsupported_feature
@@ -132,9 +136,16 @@ def _applied(schema: TableSchema, change: SchemaChange, *, has_snapshots: bool) 
             return replace(schema, primary_keys=())
         case RenameColumn(name, new_name):
             return renamed_in_options(change_column(schema, change), name, new_name)
+        case DropColumn(name):
+            dropped = change_column(schema, change)
+            if named := options_that_name(schema, name):
+                raise refused(
+                    f"column {name!r} cannot be dropped: {', '.join(named)} "
+                    f"{'names' if len(named) == 1 else 'name'} it; remove or change that first"
+                )
+            return dropped
         case (
             AddColumn()
-            | DropColumn()
             | UpdateColumnComment()
             | UpdateColumnDefault()
             | UpdateColumnNullability()

@@ -11,14 +11,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import OptionError
-from table_core.options import keys_identity, keys_merge, keys_write
+from table_core.options import keys_files, keys_identity, keys_merge, keys_write
 from table_core.options.table import OPTIONS, TableOptions
 from table_core.schema.validate_fields import COLUMN_OPTION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["check_option_change", "renamed_in_options"]
+__all__ = ["check_option_change", "options_of_handle", "options_that_name", "renamed_in_options"]
 
 _COLUMN_LISTS: Final = re.compile(
     r"""bucket-key|sequence\.field|rowkind\.field|record-level\.time-field|clustering\.columns
@@ -26,7 +28,14 @@ _COLUMN_LISTS: Final = re.compile(
     |partial-update\.remove-record-on-sequence-group|file-index\.[^.]+\.columns""",
     re.VERBOSE,
 )
+_INDEX_OPTION: Final = re.compile(r"file-index\.(?P<kind>[^.]+)\.(?P<column>.+)\.(?P<suffix>[^.]+)")
 _ONE_WAY: Final = (keys_merge.IGNORE_DELETE, keys_merge.IGNORE_UPDATE_BEFORE)
+_NAME_FOLDERS: Final = (
+    keys_files.PARTITION_DEFAULT_NAME,
+    keys_files.PARTITION_LEGACY_NAME,
+)
+_MEANS: Final = (keys_merge.SEQUENCE_FIELD, keys_merge.SEQUENCE_FIELD_SORT_ORDER)
+"""What decides which of two stored rows is newer: two handles must not disagree."""
 
 
 def check_option_change(
@@ -62,6 +71,8 @@ def _refusal(key: str, before: TableOptions, after: TableOptions) -> str | None:
         return None
     if option.immutable:
         return "it is fixed once the table has a snapshot"
+    if option in _NAME_FOLDERS:
+        return "the folders of partitions are named by it, and there are some"
     if option is keys_identity.BUCKET and -1 in (before.get(option), after.get(option)):
         return "a table with a snapshot cannot change from or to bucket -1"
     if option is keys_write.DELETION_VECTORS_ENABLED and not before.get(
@@ -71,6 +82,56 @@ def _refusal(key: str, before: TableOptions, after: TableOptions) -> str | None:
     if option in _ONE_WAY and before.get(option):
         return "it cannot go from true to false"
     return None
+
+
+def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSchema:
+    """``schema`` with ``given`` on top, as one handle sees it.
+
+    A handle may read and write in another way; it may not say where rows lie or which of them wins,
+    for other handles would not find them, or find others.
+
+    Raises:
+        OptionError: an option that is fixed for the table, or a value that does not parse.
+    """
+    after = schema.options.with_overrides(given)
+    for key in TableOptions.parse(given).raw:
+        if schema.options.raw.get(key) == after.raw[key]:
+            continue
+        why = _refusal(key, schema.options, after) or _meaning(key, schema.options, after)
+        if why is not None:
+            raise OptionError(
+                f"option {key!r} cannot be {after.raw[key]!r} on a handle: {why}",
+                option=key,
+                value=after.raw[key],
+            )
+    return replace(schema, raw_options=after.raw)
+
+
+def _meaning(key: str, before: TableOptions, after: TableOptions) -> str | None:
+    option = OPTIONS.get(key)
+    if option is keys_identity.BUCKET and before.get(option) != after.get(option):
+        return "it says where rows lie; change it with rescale or alter_table"
+    if COLUMN_OPTION.fullmatch(key) or key == keys_merge.FIELDS_DEFAULT_AGGREGATE_FUNCTION.key:
+        return "it says what stored rows mean; change it with alter_table"
+    if option in _MEANS and before.get(option) != after.get(option):
+        return "it says which of two rows is newer; change it with alter_table"
+    return None
+
+
+def options_that_name(schema: TableSchema, name: str) -> list[str]:
+    """The keys of the options of ``schema`` that name the top-level column ``name``."""
+    found = []
+    for key, value in schema.raw_options.items():
+        match = COLUMN_OPTION.fullmatch(key)
+        names = [n.strip() for n in match["columns"].split(",")] if match is not None else []
+        if _COLUMN_LISTS.fullmatch(key) or (match and match["suffix"] == "sequence-group"):
+            names += [n.strip() for n in value.split(",")]
+        index = _INDEX_OPTION.fullmatch(key)
+        if index is not None:
+            names.append(index["column"])
+        if name in names:
+            found.append(key)
+    return found
 
 
 def renamed_in_options(schema: TableSchema, name: str, new_name: str) -> TableSchema:
@@ -88,6 +149,8 @@ def renamed_in_options(schema: TableSchema, name: str, new_name: str) -> TableSc
         if match is not None:
             new_value = swapped(value) if match["suffix"] == "sequence-group" else value
             raw[f"fields.{swapped(match['columns'])}.{match['suffix']}"] = new_value
+        elif (index := _INDEX_OPTION.fullmatch(key)) is not None and index["column"] == name:
+            raw[f"file-index.{index['kind']}.{new_name}.{index['suffix']}"] = value
         else:
             raw[key] = swapped(value) if _COLUMN_LISTS.fullmatch(key) else value
     return replace(schema, raw_options=raw)

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from table_core.datatypes.default_value import default_value
 from table_core.datatypes.kinds import Atomic, Root
+from table_core.errors import DataError
 from table_core.options import (
     keys_commit,
     keys_files,
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["misplacing", "problems_of", "unsupported_feature"]
+__all__ = ["WRITTEN_FORMATS", "misplacing", "problems_of", "unsupported_feature"]
 
+WRITTEN_FORMATS: Final = ("parquet", "orc", "avro")
 _NO_KEY_ROOTS: Final = frozenset({Root.VARIANT, Root.BLOB})
 _MOD_ROOTS: Final = frozenset({Root.INT, Root.BIGINT})
 _TIME_ROOTS: Final = frozenset({Root.INT, Root.BIGINT, Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
@@ -72,8 +75,25 @@ def unsupported_feature(schema: TableSchema) -> str | None:
             return option.key
     if (misplaced := misplacing(options)) is not None:
         return misplaced[0]
+    if (format_ := _unwritten_format(options)) is not None:
+        return format_
     if any(isinstance(f.type, Atomic) and f.type.root is Root.BLOB for f in schema.fields):
         return "blob"
+    return None
+
+
+def _unwritten_format(options: TableOptions) -> str | None:
+    """The option that asks for files of a format that this release does not write."""
+    for key, name in (
+        (keys_files.FILE_FORMAT.key, options.get(keys_files.FILE_FORMAT)),
+        (keys_files.CHANGELOG_FILE_FORMAT.key, options.get(keys_files.CHANGELOG_FILE_FORMAT)),
+        *(
+            (keys_files.FILE_FORMAT_PER_LEVEL.key, name)
+            for name in options.get(keys_files.FILE_FORMAT_PER_LEVEL).values()
+        ),
+    ):
+        if name is not None and name.lower() not in WRITTEN_FORMATS:
+            return f"{key}={name}"
     return None
 
 
@@ -91,6 +111,8 @@ def problems_of(schema: TableSchema) -> list[str]:
         *_deletion_vectors(schema),
         *_retention(schema),
         *_expire_field(schema),
+        *_clustering(schema),
+        *_defaults(schema),
         *field_option_problems(schema),
     ]
 
@@ -253,6 +275,22 @@ def _retention(schema: TableSchema) -> Iterator[str]:
     most = options.get(keys_retention.CHANGELOG_NUM_RETAINED_MAX)
     if least is not None and most is not None and most < least:
         yield f"changelog.num-retained.max {most} is below changelog.num-retained.min {least}"
+
+
+def _clustering(schema: TableSchema) -> Iterator[str]:
+    for name in schema.options.get(keys_write.CLUSTERING_COLUMNS):
+        if name not in schema.by_name:
+            yield f"clustering.columns {name!r} does not exist"
+
+
+def _defaults(schema: TableSchema) -> Iterator[str]:
+    for field in schema.fields:
+        if field.default is None:
+            continue
+        try:
+            default_value(field)
+        except DataError as error:
+            yield str(error)
 
 
 def _expire_field(schema: TableSchema) -> Iterator[str]:

@@ -15,6 +15,7 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.options.tls import mysql_source_tls
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class MySqlSource:
         server_id: of this reader; each reader of one server needs its own.
         use_gtid: go on by MariaDB's global transaction id, which outlives a change of the master.
         chunk_rows: rows of one step of the first snapshot.
-        ssl: arguments of ``pymysql`` for TLS, e.g. ``{"ca": "/etc/ca.pem"}``.
+        ssl: ``mode`` (``disable``, ``prefer``, ``require``, ``verify-ca``, ``verify-full``), ``ca``,
+            ``capath``, ``cert``, ``key``, ``password``, ``cipher``.  Without a mode it is
+            ``verify-full``, but ``prefer`` on this machine if nothing is given.
     """
 
     host: str
@@ -91,7 +94,7 @@ class MySqlSource:
                 charset="utf8mb4",
                 conv={},
                 autocommit=True,
-                ssl=dict(self.ssl) if self.ssl else None,
+                **mysql_source_tls(self.ssl, self.host),
                 init_command="SET time_zone = '+00:00'",
             )
 
@@ -352,8 +355,9 @@ def _error(
         )
     if _TLS.search(text):
         return ArgumentError(
-            f"{where}: {text}; say what TLS is to be, e.g. ssl={{'ca': '/path/ca.pem'}}, or ssl=None "
-            f"for none where the server takes it: ALTER USER {user!r}@… REQUIRE NONE",
+            f"{where}: {text}; say what TLS is to be, e.g. ssl={{'ca': '/path/ca.pem'}}, or "
+            f"ssl={{'mode': 'disable'}} for none where the server takes it: ALTER USER {user!r}@… "
+            "REQUIRE NONE",
             argument="ssl",
             value=code,
         )

@@ -14,6 +14,7 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.options.tls import default_mode
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class PostgresSource:
         publication: name of the publication; made for all tables if it is not there.
         chunk_rows: rows of one step of the first snapshot.
         batch_changes: changes of one step, after which every table is committed.
-        options: further parameters of the connection, e.g. ``{"sslmode": "verify-full"}``.
+        options: further parameters of the connection, e.g. ``{"sslrootcert": "/etc/ca.pem"}``.
+            ``sslmode`` is ``verify-full`` unless it says less; on this machine it is ``prefer``.
     """
 
     host: str
@@ -78,7 +80,7 @@ class PostgresSource:
                 autocommit=True,
                 options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=iso_8601 "
                 "-c extra_float_digits=3 -c bytea_output=hex",
-                **{**self.options, **more},
+                **{**_tls_of(self), **self.options, **more},
             )
         return PostgresConnection(self, raw)
 
@@ -321,6 +323,14 @@ def _literal(text: str) -> str:
     return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
+def _tls_of(source: PostgresSource) -> dict[str, str]:
+    """A server elsewhere has to prove who it is, by the certificates of this system or those given."""
+    mode = default_mode(str(source.options.get("hostaddr") or source.host))
+    if mode != "verify-full" or "sslmode" in source.options:
+        return {}
+    return {"sslmode": mode, "sslrootcert": "system"}
+
+
 def _driver() -> Any:
     try:
         return importlib.import_module("psycopg")
@@ -365,7 +375,7 @@ def _error(
     if _TLS.search(text):
         return ArgumentError(
             f"{where}: {text}; say what TLS is to be, e.g. options={{'sslmode': 'verify-full', "
-            "'sslrootcert': '/path/ca.pem'}, or let the server offer it: ALTER SYSTEM SET ssl = on",
+            "'sslrootcert': '/path/ca.pem'}}, or options={{'sslmode': 'disable'}} for none, or let the server offer it: ALTER SYSTEM SET ssl = on",
             argument="options",
             value="sslmode",
         )

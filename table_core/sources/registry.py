@@ -27,6 +27,26 @@ _TIMEOUT_S: Final = 30.0
 _OPTIONS: Final = ("user", "password", "token", "ca")
 _DENIED: Final = frozenset({401, 403})
 _NOT_FOUND: Final = 404
+_SCHEMA_BYTES: Final = 16 << 20
+
+
+class _SameHost(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect on the same host and scheme only: who we are is not for others."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """The next request.
+
+        Raises:
+            OSError: it would go elsewhere.
+        """
+        here, there = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            raise OSError(
+                f"redirects to {there.scheme}://{there.hostname}: name that one as the registry"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +127,12 @@ class SchemaRegistry:
             request.add_header("Authorization", f"Bearer {token}")
         ca = self.options.get("ca")
         trusted = ssl.create_default_context(cafile=ca) if ca else None
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=trusted) as answer:
-            return json.load(answer)
+        handlers = [_SameHost(), urllib.request.HTTPSHandler(context=trusted)]
+        with urllib.request.build_opener(*handlers).open(request, timeout=_TIMEOUT_S) as answer:
+            body = answer.read(_SCHEMA_BYTES + 1)
+        if len(body) > _SCHEMA_BYTES:
+            raise OSError(f"a schema of more than {_SCHEMA_BYTES} bytes")
+        return json.loads(body)
 
     def _text(self, number: int, found: Any) -> str:
         if found.get("schemaType", "AVRO") != "AVRO" or found.get("references"):

@@ -101,7 +101,7 @@ class _Job:
 
         spec = JobSpec.from_json(_text(spec_path))
         if private_path is not None:
-            spec = _completed(spec, private_path)
+            spec = _completed(spec, private_path, self._tell)
         self._conf = {} if conf_path is None else _properties(_text(conf_path))
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
         self._tell("started", action=spec.action, table=spec.table)
@@ -145,7 +145,7 @@ def _text(path: str) -> str:
         raise ArgumentError(f"cannot read {path}: {error}", argument="spec", value=path) from error
 
 
-def _completed(spec: JobSpec, path: str) -> JobSpec:
+def _completed(spec: JobSpec, path: str, tell: _Progress) -> JobSpec:
     """``spec`` with what the file at ``path`` adds to it; the file is gone then."""
     text = _text(path)
     os.unlink(path)
@@ -153,6 +153,7 @@ def _completed(spec: JobSpec, path: str) -> JobSpec:
         more = json.loads(text)
     except ValueError as error:
         raise ArgumentError(f"--private: {path} is not JSON", argument="private") from error
+    tell.begin_with(str(more.get("progress") or ""))
     return replace(
         spec,
         options={**spec.options, **more.get("options", {})},
@@ -179,12 +180,17 @@ class _Progress:
 
     def __init__(self, path: str | None) -> None:
         self._file: int | None = None
+        self._nonce = ""
         if path is not None:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
+    def begin_with(self, nonce: str) -> None:
+        """Begin each line of the output so: whoever reads it takes other lines for mere text."""
+        self._nonce = nonce
+
     def __call__(self, stage: str, **facts: object) -> None:
         line = json.dumps({"event": "progress", "stage": stage, **facts}) + "\n"
-        sys.stdout.write(line)  # at once: threads tell, too
+        sys.stdout.write(self._nonce + line)  # at once: threads tell, too
         sys.stdout.flush()
         if self._file is not None:
             os.write(self._file, line.encode())

@@ -13,12 +13,13 @@ from pyspark.sql import functions as f
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import DataError, error_to_document
+from table_core.merge.versions import Versions
 from table_core.spark.conditions import named
 from table_core.spark.failures import MARK
 from table_core.spark.schema_bridge import spark_type
+from table_core.spark.sql_text import expression_of
 from table_core.spark.writing import spelled
 from table_core.table.changing import merge_into as clauses
-from table_core.table.changing.row_deletes import carried_by_deletes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,7 +96,7 @@ class MergePairs:
         for number, clause in enumerate(self.when):
             holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
             if clause.condition is not None:
-                holds = holds & f.expr(clause.condition)
+                holds = holds & f.expr(expression_of(clause.condition))
             found = found.when(holds, f.lit(number))
         return found
 
@@ -127,11 +128,11 @@ class MergePairs:
         nothing = f.lit(None).cast(spark_type(schema.field(name).type, name))
         kept = f.col(f"target.`{name}`")
         if clauses.deletes(clause):
-            carried = not schema.is_key_table or name in carried_by_deletes(schema)
+            carried = not schema.is_key_table or name in Versions(schema).carried_by_deletes
             return kept if carried else nothing
         values: Mapping[str, str] | None = getattr(clause, "values", None)
         if values is not None and name in values:
-            return f.expr(values[name])
+            return f.expr(expression_of(values[name]))
         if values is None and name in self._source_columns:
             return f.col(f"source.`{name}`")
         return kept if clauses.needs_target(clause) else nothing

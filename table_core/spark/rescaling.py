@@ -54,7 +54,7 @@ def rescale(
         reader = SplitReader(access=access, fields=access.schema.fields)
         rows = frame_of(started(spark), Scan(reader, lambda: planner.plan(head)))
         results = written(rows, access, replaces=True)
-        selection = Selection.static(old.__contains__)
+        selection = Selection.rescaled(old.__contains__)
         return commit_replacing(access, tuple(results), commit, selection)
 
     moves = rewrite if holds(table.definition.fields) else None

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from table_core.options.spark_settings import properties_text, require_settings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -49,6 +51,7 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
     ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
     """
     given = dict(conf or {})
+    require_settings(given)
     if remote is not None:
         session = SparkSession.builder.remote(remote).getOrCreate()
         sql = {key: value for key, value in given.items() if key.startswith("spark.sql.")}
@@ -105,7 +108,7 @@ def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     wanted = {**_CLASSIC, "spark.master": master, **given}
     with tempfile.NamedTemporaryFile("w", prefix="spark-", suffix=".properties") as file:
-        file.writelines(f"{key}={_escaped(value)}\n" for key, value in wanted.items())
+        file.write(properties_text(wanted))
         file.flush()
         os.environ["PYSPARK_SUBMIT_ARGS"] = (
             f"--load-spark-defaults --properties-file {shlex.quote(file.name)} pyspark-shell"
@@ -114,7 +117,3 @@ def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
             yield
         finally:
             del os.environ["PYSPARK_SUBMIT_ARGS"]
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n")

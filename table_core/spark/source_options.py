@@ -11,7 +11,7 @@ from table_core.predicate.expression import And
 from table_core.predicate.sql import parse_where
 from table_core.scan.stream_offset import ReadLimit
 from table_core.spark.failures import carried
-from table_core.table.catalog import open_table
+from table_core.table.opening import open_table
 from table_core.table.reading.changes import asked_range
 from table_core.table.results import CommitAs
 from table_core.table.table import Table

@@ -16,8 +16,9 @@ from table_core.spark.failures import translated
 from table_core.spark.reading import read
 from table_core.spark.schema_bridge import fields_of
 from table_core.spark.writing import write
-from table_core.table.catalog import Catalog, open_catalog
+from table_core.table.catalog import Catalog
 from table_core.table.committing.committer import find_commit
+from table_core.table.opening import open_catalog
 from table_core.table.results import Commit, CommitAs
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from table_core.table.jobs.sql_parameters import named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["SUBSTITUTE", "query_of"]
+__all__ = ["SUBSTITUTE", "expression_of", "query_of"]
 
 SUBSTITUTE: Final = "spark.sql.variable.substitute"
 """Off for SQL of users: Spark would put ``${env:NAME}`` of the driver into the text."""
@@ -57,6 +57,19 @@ def query_of(
     for start, _ in reversed(places):
         sql = f"{sql[:start]}:{sql[start + 1 :]}"
     return sql, given
+
+
+def expression_of(sql: str) -> str:
+    """``sql`` itself, if it is an expression over columns: no subquery of a table, no call of Java.
+
+    Raises:
+        ArgumentError: it is more, or cannot be understood.
+    """
+    _require_text(sql)
+    faults = list(dict.fromkeys(_faults(_parsed(f"SELECT {sql}")[0], set())))
+    if faults:
+        raise _refused(sql, "; ".join(faults))
+    return sql
 
 
 def _require_text(sql: object) -> None:

@@ -15,12 +15,13 @@ from table_core.spark.failures import translated
 from table_core.spark.session import parallelism, started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared
-from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.key_changes import as_they_are
+from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
 from table_core.table.committing.committer import commit_parts, find_commit
-from table_core.table.reading.scan import batch_scan
 from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.writing.uncommitted import undone_by
 
@@ -92,7 +93,7 @@ def _write_versions(
     commit: CommitAs,
 ) -> tuple[Commit | None, int]:
     access = statement.access
-    scan = batch_scan(access, where=statement.where, snapshot=head.id)
+    scan = statement_scan(access, head, statement.where)
     reader, splits = scan.reader, scan.splits()
     if not splits:
         return None, 0
@@ -107,7 +108,7 @@ def _write_versions(
                         counted[0] += rows.num_rows
                         yield statement.versions(rows)
 
-            result = prepared(access, versions(), bucket=bucket)
+            result = prepared(as_they_are(access), versions(), bucket=bucket)
             yield packed((result, counted[0]))
 
     session = started(spark)
@@ -117,7 +118,7 @@ def _write_versions(
     if not rows:
         return None, 0
     results.append(compacted_along(session, access, results))
-    done = commit_results(access, tuple(results), commit, None, statement.operation)
+    done = commit_results(access, tuple(results), commit, None, Reads.of(statement.operation, head))
     return done, rows
 
 
@@ -133,7 +134,7 @@ def _rewrite(
         return None, 0
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
-        change = RowChanges(access, head)
+        change = RowChanges(as_they_are(access), head)
         with undone_by(change.abort):
             statement.apply(change, [split for _, mine in group for split in mine])
         yield packed(change.prepared())

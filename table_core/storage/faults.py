@@ -144,6 +144,10 @@ class FaultyStorage:
         """As the store within; never twice."""
         self._run("move", source, lambda: self.inner.move(source, target), repeat=False)
 
+    def refuse_links(self, path: str) -> None:
+        """As the store within."""
+        self.inner.refuse_links(path)
+
     def open_input(self, path: str, size: int | None = None) -> Any:
         """As the store within; what is open then reads without faults."""
         return self._run(

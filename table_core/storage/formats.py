@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from table_core.errors import UnsupportedFeatureError
+from table_core.schema.validate import WRITTEN_FORMATS
 from table_core.storage.data_format import (
     DataFormat,
     FileWriter,
@@ -22,8 +21,6 @@ __all__ = [
     "format_for",
     "format_name",
 ]
-
-_NAMES: Final = ("avro", "orc", "parquet")
 
 
 def format_for(name: str) -> DataFormat:
@@ -44,6 +41,6 @@ def format_for(name: str) -> DataFormat:
 
             return AvroFormat()
     raise UnsupportedFeatureError(
-        f"files of format {name!r} are not supported; there are {list(_NAMES)}",
+        f"files of format {name!r} are not supported; there are {list(WRITTEN_FORMATS)}",
         feature=f"file format {name}",
     )

@@ -19,6 +19,7 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.storage.jdbc_tls import mysql_settings, postgres_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,14 +43,8 @@ _HAS_TABLE: Final = {
     "sqlite": "SELECT 1 FROM sqlite_master WHERE name = ?",
 }
 _HAS_TABLE["mariadb"] = _HAS_TABLE["mysql"]
-_POSTGRES: Final = {
-    "sslmode": "sslmode",
-    "sslrootcert": "sslrootcert",
-    "sslcert": "sslcert",
-    "sslkey": "sslkey",
-    "ApplicationName": "application_name",
-}
-_IGNORED: Final = frozenset({"useSSL", "allowPublicKeyRetrieval", "serverTimezone", "ssl"})
+_POSTGRES: Final = {"ApplicationName": "application_name"}
+_IGNORED: Final = frozenset({"allowPublicKeyRetrieval", "serverTimezone"})
 """Settings of Java's drivers that mean nothing to ours."""
 
 
@@ -203,9 +198,11 @@ class JdbcDatabase:
         user, password = given.pop("user"), given.pop("password")
         if self.kind == "postgresql":
             return self._postgres(driver, parts, database, user, password, given)
+        tls = mysql_settings(given, self.shown)
         if given:
             raise self._unknown(given)
         return driver.connect(
+            **tls,
             host=parts.hostname or "localhost",
             port=parts.port or 3306,
             user=user or "",
@@ -225,6 +222,7 @@ class JdbcDatabase:
         given: dict[str, Any],
     ) -> Any:
         schema = given.pop("currentSchema", None)
+        tls = postgres_settings(given, self.shown)
         more = {_POSTGRES[key]: given.pop(key) for key in list(given) if key in _POSTGRES}
         if given:
             raise self._unknown(given)
@@ -237,6 +235,7 @@ class JdbcDatabase:
             connect_timeout=_CONNECT_SECONDS,
             options=f"-c search_path={schema}" if schema else None,
             **more,
+            **tls,
         )
         connection.autocommit = True
         return connection

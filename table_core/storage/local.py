@@ -18,11 +18,13 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
 from table_core.errors import (
+    AccessDeniedError,
     AlreadyExistsError,
     NotFoundError,
     OutcomeUnknownError,
@@ -30,6 +32,7 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.ports import FileInfo
+from table_core.storage.links import LINK, own_folder, refuse_links
 from table_core.storage.no_replace import rename_no_replace
 from table_core.storage.os_errors import NO_HARD_LINKS, explained
 from table_core.storage.paths import inside
@@ -131,15 +134,27 @@ class LocalStorage:
                 yield from self.walk(info.path)
 
     def delete(self, paths: Iterable[str]) -> int:
-        """Delete files; returns how many were there."""
+        """Delete files; returns how many were there.
+
+        Raises:
+            AccessDeniedError: a link leads out of the root; all others are deleted.
+        """
         deleted = 0
-        for path in paths:
+        refused: list[AccessDeniedError] = []
+        for folder, found in groupby(map(self._at, paths), lambda target: target.parent):
+            targets = list(found)
+            path = str(targets[0].relative_to(self.root))
             try:
-                with explained(self.uri, path, "delete"):
-                    self._at(path).unlink()
+                with explained(self.uri, path, "delete"), own_folder(self.root, folder) as number:
+                    deleted += sum(_unlinked(target, number) for target in targets)
             except NotFoundError:
                 continue
-            deleted += 1
+            except AccessDeniedError as error:
+                if error.facts.get("reason") != LINK:
+                    raise
+                refused.append(error)
+        if refused:
+            raise refused[0]
         return deleted
 
     def delete_tree(self, folder: str) -> None:
@@ -148,9 +163,11 @@ class LocalStorage:
         Who deletes the same tree, or still writes into it, leaves something: it goes too.
 
         Raises:
+            AccessDeniedError: a link leads out of the root.
             StorageUnavailableError: others write faster.
         """
         target = self._at(folder)
+        refuse_links(self.root, target)
         for attempt in range(_REMOVALS_MAX):
             try:
                 with explained(self.uri, folder, "delete"):
@@ -165,10 +182,11 @@ class LocalStorage:
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Delete ``folder`` if nothing is in it."""
+        target = self._at(folder)
         try:
-            with explained(self.uri, folder, "delete"):
+            with explained(self.uri, folder, "delete"), own_folder(self.root, target.parent) as at:
                 try:
-                    self._at(folder).rmdir()
+                    os.rmdir(target.name, dir_fd=at)
                 except OSError as error:
                     if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
                         return False
@@ -202,6 +220,14 @@ class LocalStorage:
                 ) from error
             _fsync(end.parent)
             _fsync(start.parent)
+
+    def refuse_links(self, path: str) -> None:
+        """Refuse a path that a link leads out of the root.
+
+        Raises:
+            AccessDeniedError: it does.
+        """
+        refuse_links(self.root, self._at(path))
 
     def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
         """An Arrow file for reading ``path``."""
@@ -286,6 +312,15 @@ class LocalStorage:
             modified_ms=stat.st_mtime_ns // 1_000_000,
             is_dir=is_dir,
         )
+
+
+def _unlinked(target: Path, folder: int) -> bool:
+    """Whether the file was there; a link itself goes, never what it leads to."""
+    try:
+        os.unlink(target.name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _linked(draft: Path, target: Path) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from table_core.ports import FileInfo, Storage
 
-__all__ = ["FileLock", "LockedStorage", "TableLock", "wait_for"]
+__all__ = ["FileLock", "LockedStorage", "TableLock", "locked", "wait_for"]
 
 _FIRST_SLEEP_MS: Final = 50
 _BRANCH: Final = re.compile(r"branch/branch-([^/]+)/")
@@ -174,6 +174,10 @@ class LockedStorage:
         """As the store within."""
         self.inner.move(source, target)
 
+    def refuse_links(self, path: str) -> None:
+        """As the store within."""
+        self.inner.refuse_links(path)
+
     def open_input(self, path: str, size: int | None = None) -> Any:
         """As the store within."""
         return self.inner.open_input(path, size)
@@ -185,3 +189,8 @@ class LockedStorage:
     def sync(self, paths: Iterable[str]) -> None:
         """As the store within."""
         self.inner.sync(paths)
+
+
+def locked(storage: Storage, lock: TableLock | None, table: str) -> Storage:
+    """``storage``, what is created in it under ``lock``, if there is one."""
+    return storage if lock is None else LockedStorage(storage, lock, table)

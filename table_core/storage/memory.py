@@ -159,6 +159,9 @@ class MemoryStorage:
             disk.files = {_moved(p, start, end): found for p, found in disk.files.items()}
             disk.folders = {_moved(p, start, end) for p in disk.folders}
 
+    def refuse_links(self, path: str) -> None:
+        """There are none."""
+
     def open_input(self, path: str, size: int | None = None) -> Any:  # noqa: ARG002
         """An Arrow reader of the bytes."""
         return pa.BufferReader(self.read(path))

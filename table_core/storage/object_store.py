@@ -44,6 +44,7 @@ _S3: Final = frozenset({"s3", "s3a", "s3n"})
 _DELETES_AT_ONCE: Final = 1000
 _LIST_FROM: Final = 20
 """From so many files of one folder on, listing it is cheaper than asking for each."""
+_SCHEMAS: Final = "/schema/"
 _SMALL_FILE: Final = 8 * 2**20
 """Files up to this size are fetched whole: one request instead of several."""
 
@@ -183,7 +184,11 @@ class ObjectStorage:
             self.fs.pipe_file(self._at(folder) + "/", b"")
 
     def move(self, source: str, target: str) -> None:
-        """Copy and delete, object by object: not atomic, for nobody who looks meanwhile."""
+        """Copy and delete, object by object: not atomic, for nobody who looks meanwhile.
+
+        A folder with a schema is a table.  So schemas are copied last and deleted first: half a move
+        is no second table.
+        """
         if self.exists(target):
             raise AlreadyExistsError(
                 f"cannot move {source} to {target}: that is there already", name=target
@@ -198,10 +203,16 @@ class ObjectStorage:
                 path=source,
                 available=[],
             )
+        schemas = [pair for pair in pairs if _SCHEMAS in f"/{pair[0]}"]
+        rest = [pair for pair in pairs if _SCHEMAS not in f"/{pair[0]}"]
         with self._explained(source, "move"):
-            for start, end in pairs:
+            for start, end in (*rest, *schemas):
                 self.fs.cp_file(self._at(start), self._at(end))
-        self.delete(start for start, _ in pairs)
+        self.delete(start for start, _ in schemas)
+        self.delete(start for start, _ in rest)
+
+    def refuse_links(self, path: str) -> None:
+        """There are none."""
 
     def open_input(self, path: str, size: int | None = None) -> Any:
         """A seekable file; small ones are fetched at once."""

@@ -14,9 +14,9 @@ from table_core.errors import ArgumentError, DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from table_core.ports import Storage
+    from table_core.ports import FileInfo, Storage
 
-__all__ = ["find_files", "read_rows", "split_glob"]
+__all__ = ["find_files", "list_files", "read_rows", "split_glob"]
 
 _BATCH_ROWS: Final = 64 * 1024
 _JSON: Final = (".jsonl", ".ndjson", ".json")
@@ -35,8 +35,14 @@ def split_glob(uri: str) -> tuple[str, str]:
 
 def find_files(storage: Storage, pattern: str) -> list[str]:
     """Paths that ``pattern`` matches, sorted.  ``*`` and ``?`` stay within a folder."""
+    return [info.path for info in list_files(storage, pattern)]
+
+
+def list_files(storage: Storage, pattern: str) -> list[FileInfo]:
+    """The files that ``pattern`` matches, sorted by path."""
     wanted = re.compile("".join({"*": "[^/]*", "?": "[^/]"}.get(c, re.escape(c)) for c in pattern))
-    return sorted(info.path for info in storage.walk("") if wanted.fullmatch(info.path))
+    found = (info for info in storage.walk("") if wanted.fullmatch(info.path))
+    return sorted(found, key=lambda info: info.path)
 
 
 def read_rows(storage: Storage, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

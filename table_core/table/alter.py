@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.asked import differences
-from table_core.errors import ArgumentError, GaveUpError
+from table_core.errors import ArgumentError, CommitConflictError, GaveUpError
 from table_core.ondisk import layout
-from table_core.schema.document import schema_to_json
 from table_core.schema.evolve import evolve
+from table_core.table.new_schema import new_schema
 
 if TYPE_CHECKING:
     from table_core.schema.change import SchemaChange
@@ -27,9 +27,15 @@ _ASKED: Final = "tc.asked"
 
 
 def alter(
-    access: TableAccess, changes: tuple[SchemaChange, ...], commit: CommitAs | None = None
+    access: TableAccess,
+    changes: tuple[SchemaChange, ...],
+    commit: CommitAs | None = None,
+    *,
+    expect: int | None = None,
 ) -> TableSchema:
     """Apply ``changes`` to the newest schema; the schema that holds them.
+
+    ``expect`` is the schema that the changes were decided on: to another one nothing is done.
 
     With a user and an identifier, the schema names who made it and what was asked, so that the same
     call under that name finds it and changes nothing.
@@ -37,6 +43,7 @@ def alter(
     Raises:
         ArgumentError: something else was asked for under that name.
         SchemaError: a change is not allowed; nothing was changed.
+        CommitConflictError: the newest schema is another than ``expect``.
         GaveUpError: other writers kept changing the schema.
     """
     metadata = access.metadata
@@ -47,6 +54,14 @@ def alter(
             return metadata.latest_schema()
     for _ in range(_ATTEMPTS_MAX):
         newest = metadata.latest_schema()
+        if expect not in {None, newest.id}:
+            raise CommitConflictError(
+                f"{access.name}: the schema is {newest.id} by now, and the changes are for "
+                f"{expect}: somebody changed it meanwhile; look at it, then ask again",
+                table=access.name,
+                head_id=newest.id,
+                conflicts=[f"schema {newest.id} instead of {expect}"],
+            )
         evolved = evolve(
             newest,
             changes,
@@ -57,7 +72,7 @@ def alter(
             extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
             evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
         path = layout.schema_path(evolved.id, access.branch)
-        if evolved == newest or access.storage.create(path, schema_to_json(evolved)):
+        if evolved == newest or access.storage.create(path, new_schema(evolved)):
             return evolved
     raise GaveUpError(
         f"{access.name}: the schema changed {_ATTEMPTS_MAX} times meanwhile; try again",

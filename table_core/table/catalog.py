@@ -11,21 +11,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError, OptionError
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
-from table_core.options.catalog import CatalogOptions
-from table_core.schema.document import schema_to_json
 from table_core.schema.evolve import create
-from table_core.storage.jdbc import JdbcDatabase
-from table_core.storage.jdbc_lock import JdbcLock
-from table_core.storage.locate import open_storage
-from table_core.storage.lock import FileLock, LockedStorage
-from table_core.storage.system import SystemClock, SystemIds
+from table_core.storage.lock import locked
 from table_core.table.alter import alter
 from table_core.table.catalog_upkeep import CatalogUpkeep
-from table_core.table.directory import FolderDirectory, JdbcDirectory, table_folder
+from table_core.table.directory import FolderDirectory, table_folder
 from table_core.table.metadata import Metadata
+from table_core.table.new_schema import new_schema
 from table_core.table.table import Table, open_handle
+from table_core.table.table_files import delete_files, is_table, refuse_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,10 +35,10 @@ if TYPE_CHECKING:
     from table_core.table.reading.scan import Scan
     from table_core.table.results import CommitAs
 
-__all__ = ["Catalog", "open_catalog", "open_table"]
+__all__ = ["Catalog"]
 
 _SUFFIX: Final = ".db"
-_NAME: Final = re.compile(r"[^/\\\s.$][^/\\.$]*")
+_NAME: Final = re.compile(r"[^/\\\s.$\x00-\x1f\x7f][^/\\.$\x00-\x1f\x7f]*")
 _RESERVED: Final = "sys"
 _BRANCH: Final = "branch_"
 
@@ -95,6 +91,8 @@ class Catalog(CatalogUpkeep):
                 argument="cascade",
                 value=False,
             )
+        for table in tables:
+            self.drop_table(f"{name}.{table}")
         self.directory.drop_database(name)
         self.storage.delete_tree(f"{name}{_SUFFIX}")
 
@@ -131,14 +129,10 @@ class Catalog(CatalogUpkeep):
             OptionError: an unknown option (the nearest known one is named) or a bad value.
             AlreadyExistsError: the table is there, and ``if_not_exists`` is off.
             NotFoundError: there is no such database.
+            UnsupportedFeatureError: a feature that this release does not write.
         """
         database, table = self.split(name)
-        if database not in (names := self.databases()):
-            raise NotFoundError(
-                f"no database {database!r}; create it first: there are {names}",
-                name=database,
-                available=names,
-            )
+        self._check_database(database)
         document = create(
             schema,
             primary_key=tuple(primary_key),
@@ -153,20 +147,33 @@ class Catalog(CatalogUpkeep):
 
     def _create(self, database: str, table: str, document: TableSchema) -> bool:
         """Store the schema and register the table; False if it is there."""
-        root = self.root(database, table)
-        made = root.create(layout.schema_path(0), schema_to_json(document))
-        if self.names is None:
+        root, name = self.root(database, table), f"{database}.{table}"
+        registered = self.directory.has_table(database, table)
+        refuse_leftovers(root, name)
+        made = root.create(layout.schema_path(0), new_schema(document))
+        if self.names is None or (
+            made and registered
+        ):  # a drop that forgot the files, not the name
             return made
-        if not made and not self.names.has_table(database, table):
+        if not made and not registered:
             # Files without a name: left by a crash before the name was kept, or somebody else's.
-            stored = Metadata(root).latest_schema()
-            if replace(stored, time_millis=document.time_millis) != document:
+            found = Metadata(root)
+            same = replace(found.latest_schema(), time_millis=document.time_millis) == document
+            if not same or found.head_id() is not None:
                 raise AlreadyExistsError(
                     f"the files of another table are at {root.uri}, and the catalog does not know "
                     "it: delete them, or let Paimon's repair register the table",
-                    name=f"{database}.{table}",
+                    name=name,
                 )
         return self.names.add_table(database, table)
+
+    def _check_database(self, name: str) -> None:
+        if name not in (names := self.databases()):
+            raise NotFoundError(
+                f"no database {name!r}; create it first: there are {names}",
+                name=name,
+                available=names,
+            )
 
     def table(
         self, name: str, branch: str | None = None, options: Mapping[str, str] | None = None
@@ -212,44 +219,73 @@ class Catalog(CatalogUpkeep):
         return global_scan(self, name)
 
     def alter_table(
-        self, name: str, changes: Sequence[SchemaChange], commit: CommitAs | None = None
+        self,
+        name: str,
+        changes: Sequence[SchemaChange],
+        commit: CommitAs | None = None,
+        *,
+        expect: int | None = None,
     ) -> Table:
         """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.
 
-        A second call under the user and identifier of ``commit`` changes nothing.
+        A second call under the user and identifier of ``commit`` changes nothing.  With ``expect``,
+        the id of a schema, nothing is done to a table whose newest schema is another one.
 
         Raises:
             SchemaError: a change is not allowed; all problems at once.
+            CommitConflictError: the newest schema is not ``expect``.
         """
-        alter(self.table(name).access, tuple(changes), commit)
+        alter(self.table(name).access, tuple(changes), commit, expect=expect)
         return self.table(name)
 
     def rename_table(self, name: str, to: str) -> None:
-        """Move ``name`` to the absent table ``to``.  Not atomic on object stores."""
-        self.table(name)
+        """Move ``name`` to the absent table ``to``.  Not atomic on object stores.
+
+        One that failed between its files and its name ends when it is called again.
+
+        Raises:
+            NotFoundError: there is no such table, or no database for ``to``.
+            AlreadyExistsError: there is a table ``to``, or its folder.
+        """
         source, target = self.split(name), self.split(to)
-        taken = Metadata(self.storage.within(table_folder(*target))).schema_ids()
-        if taken or self.directory.has_table(*target):
-            raise AlreadyExistsError(f"table {to!r} exists already", name=to)
+        new, known = self.root(*target), self.directory.has_table(*target)
+        moved = self.names is not None and not known and is_table(new)
+        if not (moved and self._is_name_alone(*source)):
+            self.table(name)
+            self._check_database(target[0])
+            if known or is_table(new):
+                raise AlreadyExistsError(f"table {to!r} exists already", name=to)
+            moved = False
         with self._held(name), self._held(to):
+            if not moved:
+                self.storage.move(table_folder(*source), table_folder(*target))
             self.directory.rename_table(source, target)
-            self.storage.move(table_folder(*source), table_folder(*target))
 
     def drop_table(self, name: str, if_exists: bool = False) -> None:
-        """Delete ``name`` with all its files."""
-        try:
-            self.table(name)
-        except NotFoundError:
-            if if_exists:
-                return
-            raise
-        self.directory.drop_table(*self.split(name))
-        self.storage.delete_tree(table_folder(*self.split(name)))
+        """Delete ``name`` with all its files.
+
+        One that failed midway leaves a table without snapshots; call it again.
+        """
+        database, table = self.split(name)
+        if not self._is_name_alone(database, table):
+            try:
+                self.table(name)
+            except NotFoundError:
+                if if_exists:
+                    return
+                raise
+        delete_files(self.storage.within(table_folder(database, table)))
+        self.directory.drop_table(database, table)
+
+    def _is_name_alone(self, database: str, table: str) -> bool:
+        """Whether the name is kept and the files are gone: something failed between the two."""
+        registered = self.names is not None and self.names.has_table(database, table)
+        return registered and not is_table(self.root(database, table))
 
     def root(self, database: str, table: str) -> Storage:
         """The folder of a table; what is created in it is created under the lock, if there is one."""
         root = self.storage.within(table_folder(database, table))
-        return _locked(root, self.lock, f"{database}.{table}")
+        return locked(root, self.lock, f"{database}.{table}")
 
     def _held(self, table: str) -> AbstractContextManager[None]:
         return nullcontext() if self.lock is None else self.lock.held(table)
@@ -270,101 +306,9 @@ class Catalog(CatalogUpkeep):
     def _check_name(self, what: str, name: str) -> None:
         if not _NAME.fullmatch(name) or name != name.strip():
             raise ArgumentError(
-                f"{name!r} cannot be a {what} name: no '/', '.', '$' or outer blanks",
+                f"{name!r} cannot be a {what} name: no '/', '.', '$', control characters or outer "
+                "blanks",
                 argument="name",
                 value=name,
             )
         self.directory.check_name(what, name)
-
-
-def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = None) -> Catalog:
-    """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...) or local path.
-
-    ``storage_options`` are for the store, except Paimon's own names: ``metastore`` (``filesystem``
-    or ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
-    ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout`` and
-    ``lock-check-max-sleep``.
-
-    Raises:
-        UnsupportedFeatureError: the store has no atomic create-if-absent; says what to use.
-        OptionError: an option of the catalog is wrong or missing.
-    """
-    options = CatalogOptions.of(warehouse, storage_options or {})
-    clock = SystemClock()
-    storage = open_storage(warehouse, options.storage, locked=options.lock_type is not None)
-    names = None
-    if options.metastore == "jdbc":
-        database = JdbcDatabase(options.uri or "", options.login)
-        names = JdbcDirectory(database, options.catalog_key, storage.uri)
-        names.create_tables()
-    return Catalog(
-        storage=storage, clock=clock, ids=SystemIds(), names=names, lock=_lock(options, clock)
-    )
-
-
-def open_table(
-    path: str,
-    auto_create: bool = False,
-    schema: Any = None,
-    primary_key: Sequence[str] = (),
-    partition_by: Sequence[str] = (),
-    options: Mapping[str, str] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-) -> Table:
-    """The table whose folder is ``path``.
-
-    With ``auto_create`` a missing one is created from ``schema`` and the rest; then ``options``
-    are stored.  For a table that is there they hold for this handle only.
-
-    Raises:
-        NotFoundError: there is none, and ``auto_create`` is off.
-    """
-    catalog_options = CatalogOptions.of(path, storage_options or {})
-    clock, ids = SystemClock(), SystemIds()
-    lock = _lock(catalog_options, clock)
-    storage = open_storage(path, catalog_options.storage, locked=lock is not None)
-    name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
-    storage = _locked(storage, lock, name)
-    given = dict(options or {})
-    if given.get("path", path) != path:
-        raise OptionError(f"option 'path' is {given['path']!r}, not {path!r}", option="path")
-    wanted = auto_create or given.pop("auto-create", "false").lower() == "true"
-    given.pop("path", None)
-    if not Metadata(storage).schema_ids():
-        if not wanted or schema is None:
-            hint = "pass auto_create=True and a schema to create it"
-            raise NotFoundError(f"no table at {storage.uri}; {hint}", name=storage.uri)
-        document = create(
-            schema,
-            primary_key=tuple(primary_key),
-            partition_by=tuple(partition_by),
-            options=given,
-            comment=None,
-            now_ms=clock.now_ms(),
-        )
-        storage.create(layout.schema_path(0), schema_to_json(document))
-        given = {}
-    return open_handle(name, storage, clock, ids, branch=None, options=given)
-
-
-def _lock(options: CatalogOptions, clock: Clock) -> TableLock | None:
-    """The lock that ``options`` ask for, ready to be taken."""
-    if options.lock_type is None:
-        return None
-    if options.lock_type == "file":
-        folder = options.lock_path or ""
-        return FileLock(folder, options.check_max_sleep_ms, options.acquire_timeout_ms)
-    lock = JdbcLock(
-        JdbcDatabase(options.uri or "", options.login),
-        options.catalog_key,
-        options.check_max_sleep_ms,
-        options.acquire_timeout_ms,
-        clock.local_offset_ms(clock.now_ms()) // 60_000,
-        options.key_length_max,
-    )
-    lock.create_table()
-    return lock
-
-
-def _locked(storage: Storage, lock: TableLock | None, table: str) -> Storage:
-    return storage if lock is None else LockedStorage(storage, lock, table)

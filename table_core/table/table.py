@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from table_core.ondisk import layout
@@ -44,9 +45,10 @@ def open_handle(
 
     Raises:
         NotFoundError: there is no table or no such branch.
-        OptionError: ``options`` has an unknown one.
+        OptionError: ``options`` has an unknown one, or one that is fixed for the table.
     """
     from table_core.options.table import refuse_unknown
+    from table_core.schema.evolve_options import options_of_handle
 
     metadata = Metadata(storage)
     access = TableAccess(
@@ -63,7 +65,7 @@ def open_handle(
         access = branch_access(access, branch)
     if options:
         refuse_unknown(options)
-        access = access.with_options(options)
+        access = replace(access, schema=options_of_handle(access.schema, options))
     return Table(access)
 
 
@@ -178,6 +180,7 @@ class Table(Upkeep):
         """The newest value of a ``tc.`` property, looked up backwards past foreign commits.
 
         Raises:
+            ArgumentError: ``name`` is none that commits carry on.
             OutcomeUnknownError: a position was there and the snapshot that held it is gone.
         """
         from table_core.table.committing.committer import position

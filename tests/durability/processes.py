@@ -26,6 +26,8 @@ OPTIONS = {
     "num-sorted-run.compaction-trigger": "3",
     "commit.max-retries": "100",
 }
+ALL = "all"
+"""A sum that every writer of a torture adds to."""
 READER_REST_S = 0.1
 """Readers look all the while, and leave the processor to the writers."""
 SCHEMA = pa.schema(
@@ -50,11 +52,13 @@ Store = Mapping[str, Any] | None
 """Options of the store, where it needs any."""
 
 
-def make_table(folder: Path | str, store: Store = None, **options: str) -> tc.Table:
+def make_table(
+    folder: Path | str, store: Store = None, name: str = "sums", **options: str
+) -> tc.Table:
     catalog = tc.open_catalog(str(folder), store)
     catalog.create_database("d", if_not_exists=True)
     return catalog.create_table(
-        "d.sums", SCHEMA, primary_key=("writer",), options={**OPTIONS, **options}
+        f"d.{name}", SCHEMA, primary_key=("writer",), options={**OPTIONS, **options}
     )
 
 
@@ -72,13 +76,41 @@ def sums(table: tc.Table) -> dict[str, tuple[int, int]]:
     return found
 
 
-def write(uri: str, user: str, first: int, count: int, log: Path, store: Store = None) -> None:
-    """Commits ``first`` .. of ``user``: "n made|found snapshot:hash …" a line."""
+def replayed(table: tc.Table) -> dict[str, tuple[int, int]]:
+    """``sums`` from the changelog: nothing is taken back that is not there, or brought twice."""
+    state: dict[str, tuple[int, int]] = {}
+    for snapshot in table.snapshots():
+        rows = table.changes(after=snapshot.id - 1, to=snapshot.id).to_arrow()
+        for row in rows.to_pylist():
+            user, values = row["writer"], (row["n"], row["v"])
+            if row["_ROW_KIND"] in ("-U", "-D"):
+                assert state.pop(user) == values, (snapshot.id, row)
+            else:
+                assert user not in state, (snapshot.id, row)
+                state[user] = values
+    return state
+
+
+def write(
+    uri: str,
+    user: str,
+    first: int,
+    count: int,
+    log: Path,
+    store: Store = None,
+    shared: tuple[str, ...] = (),
+) -> None:
+    """Commits ``first`` .. of ``user``: "n made|found snapshot:hash …" a line.
+
+    ``shared``: sums that it adds 1 to as well; others do too.
+    """
     table = tc.open_table(uri, storage_options=store)
+    users = [user, *shared]
     with log.open("a", buffering=1) as out:
         for n in range(first, first + count):
             with table.write(commit=tc.CommitAs(user=user, identifier=n)) as writer:
-                writer.write(pa.table({"writer": [user], "n": pa.array([n], pa.int32()), "v": [1]}))
+                ns = pa.array([n] * len(users), pa.int32())
+                writer.write(pa.table({"writer": users, "n": ns, "v": [1] * len(users)}))
                 done = writer.commit()
             hashes = (f"{id}:{snapshot_hash(table, id)}" for id in done.snapshot_ids)
             print(n, "found" if done.replayed else "made", *hashes, file=out)
@@ -88,26 +120,39 @@ def snapshot_hash(table: tc.Table, id: int) -> str:
     return hashlib.sha256(table.access.metadata.snapshot_body(id)).hexdigest()
 
 
-def compact(uri: str, rounds: int, log: Path) -> None:
-    """Full compactions; a lost race is said and is no failure."""
-    table = tc.open_table(uri)
+def compact(
+    uri: str, rounds: int, log: Path, store: Store = None, stop: Path | None = None
+) -> None:
+    """Full compactions, at most so many and until ``stop``; a lost race is said and is no failure."""
+    table = tc.open_table(uri, storage_options=store)
     with log.open("a", buffering=1) as out:
         for _ in range(rounds):
+            if stop is not None and stop.exists():
+                return
             try:
                 table.compact()
                 print("compacted", file=out)
             except tc.errors.CommitConflictError:
                 print("conflict", file=out)
+            if stop is not None:
+                time.sleep(READER_REST_S)
 
 
 def read(uri: str, stop: Path, log: Path, store: Store = None) -> None:
-    """Read until ``stop`` is there: every state must add up, and none is older than the last."""
+    """Read until ``stop`` is there: every state must add up, and none is older than the last.
+
+    What all writers add to is the sum of what they add to their own.
+    """
     table = tc.open_table(uri, storage_options=store)
     before: dict[str, tuple[int, int]] = {}
     with log.open("a", buffering=1) as out:
         while not stop.exists():
             now = sums(table)
-            wrong = {user: row for user, row in now.items() if row[1] != row[0] + 1}
+            whole = now.get(ALL, (0, 0))[1]
+            own = {user: row for user, row in now.items() if user != ALL}
+            wrong = {user: row for user, row in own.items() if row[1] != row[0] + 1}
+            if ALL in now and whole != sum(v for _, v in own.values()):
+                wrong[ALL] = now[ALL]
             back = {user for user, row in before.items() if now.get(user, (-1, 0)) < row}
             print("wrong" if wrong or back else "right", wrong, back, file=out)
             before = now

@@ -4,9 +4,10 @@
                                        [--stores local,s3]
 
 On a local folder and on a bucket of an S3 server that judges races (MinIO).  Each writer has a
-user of its own and adds 1 to its sum with each commit; a killed one starts again under its name.
-Checked: each sum is exact, no snapshot was replaced (each writer keeps the hashes of its own), ids
-have no gap, no reader ever saw a wrong sum.  Before that, a race without kills: one row for each
+user of its own and adds 1 to its sum, and to one that all add to, with each commit; a killed one starts
+again under its name.  All compact along, and others compact beside them, in one bucket too, with
+every way to find old values.  Checked: each sum is exact, no snapshot was replaced (each writer keeps the
+hashes of its own), ids have no gap, no reader ever saw a wrong sum, changelogs replay.  Before that, a race without kills: one row for each
 commit, ours beside pypaimon, and how many rows of acknowledged commits are there in the end.
 """
 
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
@@ -127,21 +128,52 @@ def race_of_pypaimon(place: Place, writers: int, count: int) -> Raced:
 
 
 # ---------------------------------------------------------------------------------------- torture
+KINDS: Mapping[str, Mapping[str, str]] = {
+    "two buckets": {},
+    "one bucket": {"bucket": "1"},
+    "lookup": {"bucket": "1", "changelog-producer": "lookup"},
+    "full-compaction": {"bucket": "1", "changelog-producer": "full-compaction"},
+    "vectors": {"bucket": "1", "deletion-vectors.enabled": "true"},
+    "vectors lookup": {
+        "bucket": "1",
+        "deletion-vectors.enabled": "true",
+        "changelog-producer": "lookup",
+    },
+}
+"""The tables: how many compactions meet in a bucket, and what each of them looks into."""
+
+
 def torture(
-    place: Place, writers: int, commits: int, kills: int, folder: Path, readers: int = 2
+    place: Place,
+    writers: int,
+    commits: int,
+    kills: int,
+    folder: Path,
+    readers: int = 2,
+    compactors: int = 1,
+    kind: str = "two buckets",
 ) -> str:
     """Run it and check everything; one line about it."""
-    table = processes.make_table(place.warehouse, place.ours, **RETRIES)
+    name = f"sums_{kind.replace(' ', '_').replace('-', '_')}"
+    table = processes.make_table(place.warehouse, place.ours, name, **RETRIES, **KINDS[kind])
     draw, stop = random.Random(SEED), folder / f"stop-{place.name}"
+    stop.unlink(missing_ok=True)
+    folder = folder / name
+    folder.mkdir()
     logs = {f"w{w}": folder / f"{place.name}-w{w}" for w in range(writers)}
     reads = [folder / f"{place.name}-r{r}" for r in range(readers)]
     watching = [start(processes.read, table.uri, stop, log, place.ours) for log in reads]
+    watching += [
+        start(processes.compact, table.uri, 10_000, folder / f"c{c}", place.ours, stop)
+        for c in range(compactors)
+    ]
 
     def begin(user: str) -> BaseProcess:
         told = lines(logs[user])
         first = int(told[-1][0]) + 1 if told else 0
         left = commits - first
-        return start(processes.write, table.uri, user, first, left, logs[user], place.ours)
+        given = (user, first, left, logs[user], place.ours, (processes.ALL,))
+        return start(processes.write, table.uri, *given)
 
     started = time.monotonic()
     running = {user: begin(user) for user in logs}
@@ -160,6 +192,8 @@ def torture(
     stop.touch()
     for process in [*running.values(), *watching]:
         process.join()
+        assert process.exitcode == 0
+    table.compact()
     looked = check(table, logs, reads, commits)
     return (
         f"{writers * commits / seconds:6.1f} commits/s in {seconds:.0f} s, {killed} processes killed; "
@@ -170,7 +204,10 @@ def torture(
 def check(table: tc.Table, logs: dict[str, Path], reads: list[Path], commits: int) -> str:
     """Sums exact, snapshots as they were made, every read right; what was looked at."""
     sums = processes.sums(table)
-    assert sums == dict.fromkeys(logs, (commits - 1, commits)), sums
+    last, count = commits - 1, commits * len(logs)
+    assert sums == {**dict.fromkeys(logs, (last, commits)), processes.ALL: (last, count)}, sums
+    if table.options.get("changelog-producer", "none") != "none":
+        assert processes.replayed(table) == sums
     ids = [snapshot.id for snapshot in table.snapshots()]
     assert ids == list(range(1, len(ids) + 1)), "a gap"
     hashes = dict(
@@ -230,8 +267,10 @@ def main() -> int:
                 for name, race in (("ours", race_of_ours), ("pypaimon", race_of_pypaimon)):
                     print(f"{place.name:6} race {name:9}", race(place, given.processes, given.race))
                     sys.stdout.flush()
-            told = torture(place, given.processes, given.commits, given.kills, Path(folder))
-            print(f"{place.name:6} torture       ", told, flush=True)
+            for kind in KINDS:
+                sizes = (given.processes, given.commits, given.kills)
+                told = torture(place, *sizes, Path(folder), kind=kind)
+                print(f"{place.name:6} torture, {kind:16}", told, flush=True)
     return 0
 
 

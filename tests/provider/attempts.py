@@ -140,6 +140,17 @@ class Runs:
             )
             return XComModel.deserialize_value(row.one())
 
+    def events(self, run_id: str = "daily") -> list[tuple[str, str, dict[str, Any]]]:
+        """Task, asset URI and extra of each event of the run, oldest first."""
+        from airflow.models.asset import AssetEvent
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            found = session.query(AssetEvent).filter_by(
+                source_dag_id=self.dag.dag_id, source_run_id=run_id
+            )
+            return [(e.source_task_id, e.asset.uri, e.extra) for e in found.order_by(AssetEvent.id)]
+
     def _run(self, session: Any, run_id: str) -> Any:
         from airflow.models.dagrun import DagRun
 

@@ -31,6 +31,7 @@ from table_core.errors import (
 )
 from table_core.table.catalog import Catalog
 from table_core.table.jobs.job_spec import JobSpec
+from tests.provider.attempts import of_dag
 from tests.provider.dag_runs import states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
@@ -213,6 +214,75 @@ def test_a_job_that_is_ended_leaves_no_secret(
     assert list(cluster.iterdir()) == []
 
 
+DIES = """
+import os
+class Dying(PaimonCreateTableOperator):
+    def finished(self, context, result):
+        if os.path.exists(os.environ["DIE"]):
+            raise RuntimeError("after the result")
+        return super().finished(context, result)
+class Unwatched(PaimonUpkeepOperator):
+    def _hook_of(self, identity):
+        hook = super()._hook_of(identity)
+        told = hook.told
+        def dies(line):
+            if "RUNNING" in line:
+                raise RuntimeError("while the job runs")
+            told(line)
+        hook.told = dies
+        return hook
+"""
+
+
+@pytest.mark.parametrize("deferrable", [False, True])
+def test_an_attempt_that_died_with_the_result_does_not_cost_the_next_one(
+    airflow_home: Path,
+    cluster: Path,
+    master: Master,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    deferrable: bool,
+) -> None:
+    die = tmp_path / "die"
+    monkeypatch.setenv("DIE", str(die))
+    die.touch()
+    body = f"""
+Dying(task_id="create", table="shop.orders", engine="spark", deferrable={deferrable},
+    columns={{"id": "BIGINT"}}, options={{"bucket": "-1"}})
+"""
+    with of_dag(airflow_home, body, head=DIES) as runs:
+        runs.create()
+        assert runs.step() == {"create": "up_for_retry"}
+        die.unlink()
+        assert runs.finish() == {"create": "success"}
+    assert len(master.requests) == 2
+
+
+def test_a_job_of_upkeep_is_found_again_while_it_runs(
+    airflow_home: Path, cluster: Path, master: Master, warehouse: Catalog
+) -> None:
+    import pyarrow as pa
+
+    warehouse.create_database("shop")
+    warehouse.create_table("shop.orders", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
+    for n in range(3):
+        with warehouse.table("shop.orders").write() as writer:
+            writer.write(pa.table({"id": pa.array([n])}))
+            writer.commit()
+    master.hold = True
+    body = """
+Unwatched(task_id="upkeep", table="shop.orders", engine="spark",
+    policy={"thresholds": {"small_files_due": 2}, "compact": {}})
+"""
+    with of_dag(airflow_home, body, head=DIES) as runs:
+        runs.create()
+        assert runs.step() == {"upkeep": "up_for_retry"}
+        assert runs.step() == {"upkeep": "failed"}
+    assert [one["sparkProperties"]["spark.app.name"] for one in master.requests] == [
+        "paimon compact shop.orders"
+    ]
+
+
 class Store(dict[str, Any]):
     def set(self, key: str, value: Any) -> None:
         self[key] = value
@@ -319,7 +389,10 @@ def test_yarn_and_kubernetes_get_their_configuration_by_file(
     monkeypatch.setenv("OUT", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda *_, **__: str(tool))
     settings = SparkSettings(
-        backend="spark-submit", master=master, conf={**conf, "k.secret": "PLANTED"}
+        backend="spark-submit",
+        master=master,
+        conf={**conf, "k.secret": "PLANTED"},
+        env={"OUT": None},
     )
     with pytest.raises(JobFailedError, match="left no result"):
         launcher_for("spark", settings).run(spec(warehouse), log=lambda _: None)

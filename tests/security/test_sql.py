@@ -12,7 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError
-from table_core.spark.sql_text import query_of
+from table_core.spark.sql_text import expression_of, query_of
 from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.table.jobs.job_spec import JobSpec
 from table_core.table.jobs.run import run_embedded
@@ -252,3 +252,21 @@ def test_on_spark_parameters_are_bound_outside_of_texts_and_comments_only() -> N
     assert given == {"a": "x' OR 1=1", "b_2": 3}
     with pytest.raises(ArgumentError, match="not in parameters"):
         query_of("SELECT $nope FROM orders", ["orders"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "(SELECT max(value) FROM text.`/etc/hostname`)",
+        "source.id IN (SELECT id FROM others)",
+        "1 FROM text.`/etc/hostname`",
+        "reflect('java.lang.System', 'getenv', 'HOME') = 'x'",
+        "1; DROP TABLE x",
+        "EXISTS (SELECT 1 FROM parquet.`/x`)",
+    ],
+)
+def test_on_spark_a_clause_of_a_merge_is_an_expression_over_its_columns(sql: str) -> None:
+    with pytest.raises(ArgumentError, match="SQL must be"):
+        expression_of(sql)
+    good = "source.n > 3 AND target.`x y` IS NULL OR coalesce(source.s['k'], 'a') = 'b'"
+    assert expression_of(good) == good

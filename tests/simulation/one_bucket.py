@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 import table_core as tc
+from table_core.commit.basis import Basis
 from table_core.commit.request import CommitPart
 from table_core.ondisk.snapshot import CommitKind
 from table_core.scan.split import hides_level0
-from table_core.table.committing.committer import commit_parts, compact_part
+from table_core.table.changing.overwriting import overwrite_selection
+from table_core.table.committing.committer import commit_parts, compact_part, parts_of
 from table_core.table.compacting.compact import _compact_buckets, choose
-from table_core.table.writing.writer import WriteResult
+from table_core.table.table import Table
+from table_core.table.writing.writer import TableWriter, WriteResult
 
 SCHEMA = pa.schema(
     [
@@ -44,6 +47,7 @@ ENGINES: Mapping[str, Mapping[str, str]] = {
     "first-row": {},
 }
 PRODUCERS = ("none", "input", "lookup", "full-compaction")
+AT_ONCE = {"write-buffer-size": "1 b", "write-buffer-spillable": "false"}
 _NUMBERS = itertools.count()
 
 
@@ -72,7 +76,8 @@ class Kind:
 
     @property
     def deletes(self) -> bool:
-        return self.engine.startswith("deduplicate")
+        """With a sequence field, how long a delete counts depends on the compactions."""
+        return self.engine == "deduplicate"
 
     def __str__(self) -> str:
         more = ["vectors"] * self.vectors + ["write-only"] * self.write_only
@@ -99,14 +104,11 @@ def fold(kind: Kind, rows: Iterable[Row]) -> dict[int, Values]:
     for k, a, b, g, sign in rows:
         old, there = state.get(k, ((None, None, None), False))
         new: Values = (a, b, g)
-        alive = sign != "-D"
         match kind.engine:
             case "deduplicate by g":
-                late = k in state and (g if g is not None else -1) < (
-                    old[2] if old[2] is not None else -1
-                )
-                if late:
-                    new, alive = old, there
+                least = -1 if old[2] is None else old[2]
+                if there and (-1 if g is None else g) < least:
+                    new = old
             case "partial-update" if there:
                 newer = g is not None and (old[2] is None or g >= old[2])
                 new = (a if a is not None else old[0], *((b, g) if newer else old[1:]))
@@ -118,7 +120,7 @@ def fold(kind: Kind, rows: Iterable[Row]) -> dict[int, Values]:
                 new = (sum(sums) if sums else None, b, max(most, default=None))
             case "first-row" if there:
                 new = old
-        state[k] = new, alive
+        state[k] = new, sign != "-D"
     return {k: values for k, (values, alive) in state.items() if alive}
 
 
@@ -161,14 +163,16 @@ class Bucket:
         )
 
     # ------------------------------------------------------------------------------- writers
-    def prepare(self, user: str, rows: Sequence[Row]) -> WriteResult:
+    def open(self, user: str, rows: Sequence[Row]) -> TableWriter:
+        """Write and number ``rows``; what is still to come is the compaction along with them."""
+        self.rows[user] = [row if self.kind.deletes else (*row[:4], "+I") for row in rows]
+        writer = Table(self.table.access.with_options(AT_ONCE)).write()
+        writer.write(arrow(self.rows[user], self.kind))
+        return writer
+
+    def prepare(self, user: str, rows: Sequence[Row]) -> None:
         """Write ``rows`` and compact along; nothing is visible."""
-        given = [row if self.kind.deletes else (*row[:4], "+I") for row in rows]
-        self.rows[user] = given
-        with self.table.write() as writer:
-            writer.write(arrow(given, self.kind))
-            self.prepared[user] = writer.prepare()
-        return self.prepared[user]
+        self.prepared[user] = self.open(user, rows).prepare()
 
     def commit(self, user: str) -> tc.Commit:
         return self.table.commit([self.prepared.pop(user)], tc.CommitAs(user=user))
@@ -178,12 +182,25 @@ class Bucket:
         self.prepare(user, rows)
         self.commit(user)
 
-    def overwrite(self, rows: Sequence[Row]) -> None:
-        user = f"over-{next(_NUMBERS)}"
+    def overwriting(self, user: str, rows: Sequence[Row]) -> None:
+        """An overwrite up to its commit."""
         self.rows[user] = [(*row[:4], "+I") for row in rows]
-        with self.table.write(overwrite="table", commit=tc.CommitAs(user=user)) as writer:
+        with self.table.write(overwrite="table") as writer:
             writer.write(arrow(self.rows[user], self.kind))
-            writer.commit()
+            self.prepared[user] = writer.prepare()
+
+    def parts_of_overwrite(self, user: str) -> tuple[CommitPart, CommitPart | None]:
+        selection = overwrite_selection(self.table.access, "table", ())
+        return parts_of([self.prepared.pop(user)], selection)
+
+    def overwrite(self, user: str) -> None:
+        as_ = tc.CommitAs(user=user)
+        self.table.commit([self.prepared.pop(user)], as_, overwrite="table")
+
+    def commit_as_others_do(self, user: str) -> None:
+        """A writer that numbers its rows when it writes them and never looks again."""
+        result = replace(self.prepared.pop(user), basis=Basis())
+        self.table.commit([result], tc.CommitAs(user=user))
 
     # --------------------------------------------------------------------------- compactions
     def begin(self, name: str, strategy: str) -> CommitPart | None:

@@ -17,7 +17,7 @@ DRAW = random.Random(7)
 FIRST: list[Row] = [(k, DRAW.getrandbits(40), DRAW.getrandbits(40), 1, "+I") for k in range(400)]
 """Enough that a few new rows do not ask for all of them to be merged anew."""
 EVERY = pytest.mark.parametrize("kind", kinds(), ids=str)
-SCHEDULES = int(os.environ.get("BUCKET_SCHEDULES", "1"))
+SCHEDULES = 1 + int(os.environ.get("BUDGET_S", "0")) // 20
 
 
 def ours(n: int) -> list[Row]:
@@ -69,10 +69,28 @@ def test_rows_of_the_later_commit_win_although_they_were_written_first(kind: Kin
 @EVERY
 def test_an_overwrite_beside_a_write_leaves_the_rows_of_the_write(kind: Kind) -> None:
     bucket = filled(kind)
+    bucket.overwriting("o", FIRST[:3])
+    bucket.write([(k, 1, 1, 1, "+I") for k in range(400)])
+    bucket.compact()
     bucket.prepare("a", ours(1))
-    bucket.overwrite(FIRST[:3])
+    bucket.overwrite("o")
     bucket.commit("a")
     bucket.check()
+
+
+def test_rows_of_a_writer_that_does_not_look_again_are_not_passed_over_by_a_compaction() -> None:
+    bucket = filled(Kind("partial-update", "none", vectors=False, write_only=True))
+    bucket.prepare("foreign", [(0, 5, None, None, "+I")])
+    bucket.write([(1, 1, None, None, "+I"), (0, None, 7, 7, "+I")])
+    bucket.begin("c", "full")
+    bucket.commit_as_others_do("foreign")
+    head = bucket.table.latest_snapshot()
+    assert head is not None
+    before = bucket.read(head.id)
+    assert before[0] == (5, 7, 7)
+    assert not bucket.end("c")
+    bucket.compact()
+    assert bucket.read(head.id + 1) == before
 
 
 @EVERY
@@ -81,7 +99,13 @@ def test_any_order_of_writes_and_compactions_is_the_order_of_commits(kind: Kind,
     draw, bucket = random.Random(f"{kind} {seed}"), filled(kind)
     for step in range(14):
         writer, compaction = draw.choice("abc"), draw.choice("xy")
-        if draw.random() < 0.3:
+        chance = draw.random()
+        if chance < 0.08:
+            if "o" in bucket.prepared:
+                bucket.overwrite("o")
+            elif "o" not in bucket.rows:
+                bucket.overwriting("o", FIRST[: draw.randrange(400)])
+        elif chance < 0.3:
             if compaction in bucket.merging:
                 bucket.end(compaction)
             else:

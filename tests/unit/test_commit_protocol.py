@@ -360,12 +360,14 @@ def test_a_static_spec_may_be_partial_and_new_files_must_belong() -> None:
         Selection.static(matches).apply(fx.Live(entries=(), index=()), (entry,))
 
 
-def test_an_overwrite_leaves_the_postpone_bucket_alone_unless_told(table: Table) -> None:
+def test_rows_that_wait_for_a_bucket_go_with_their_partition_but_not_with_a_rescale(
+    table: Table,
+) -> None:
     real = table.part().entries[0]
     postponed = replace(table.part().entries[0], bucket=-2)
     live = fx.Live(entries=(real, postponed), index=())
-    assert Selection.table().apply(live, ()).delta == (real.deleted(),)
-    assert len(Selection.table(postponed=True).apply(live, ()).delta) == 2
+    assert len(Selection.table().apply(live, ()).delta) == 2
+    assert Selection.rescaled(lambda _: True).apply(live, ()).delta == (real.deleted(),)
     assert Selection.drop(lambda p: p != PARTITION).apply(live, ()).delta == ()
 
 

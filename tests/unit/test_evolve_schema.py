@@ -152,7 +152,7 @@ def test_changing_a_type_keeps_id_and_nullability() -> None:
         ([DropColumn("zz")], "'zz' is missing"),
         ([DropColumn("dt")], "partition column 'dt' cannot be dropped"),
         ([DropColumn("id")], "primary-key column 'id' cannot be dropped"),
-        ([DropColumn("n")], "sequence.field 'n' does not exist"),
+        ([DropColumn("n")], "sequence.field names it"),
         ([DropColumn("r.x"), DropColumn("r.y")], "only column"),
         ([RenameColumn("dt", "d")], "partition column 'dt' cannot be renamed"),
         ([RenameColumn("n", "name")], "exists already"),

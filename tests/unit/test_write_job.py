@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from table_core.errors import DataError, NotFoundError
+import table_core as tc
+from table_core.errors import ArgumentError, DataError, NotFoundError, PositionDivergedError
+from table_core.position.document import Position
+from table_core.position.place import SnapshotPlace
+from table_core.position.reader import Reader, ReaderKind
+from table_core.position.source import TableId
 from table_core.table.jobs.job_spec import JobSpec
 from table_core.table.jobs.run import run_embedded
 
@@ -75,3 +81,84 @@ def test_without_a_position_no_file_is_a_mistake(job: Any, tmp_path: Path) -> No
     (tmp_path / "in").mkdir()
     with pytest.raises(NotFoundError, match=r"no file matches .*/in/\*\.jsonl"):
         job("write", rows_uri=f"file://{tmp_path}/in/*.jsonl")
+
+
+# ---------------------------------------------------------------------------- files taken once
+def ids_of(tmp_path: Path) -> list[int]:
+    table = tc.open_catalog(f"file://{tmp_path}/wh").table("a.b")
+    return sorted(table.read().to_arrow()["id"].to_pylist())
+
+
+def test_three_days_of_files_with_equal_names_are_all_taken(job: Any, tmp_path: Path) -> None:
+    for day in ("1", "2", "3"):
+        folder = tmp_path / day
+        lines(folder / "part-0.jsonl", int(day))
+        lines(folder / "part-1.jsonl", int(day) * 10)
+        take = {"rows_uri": f"file://{folder}/*.jsonl", "rows_position": "tc.files.in"}
+        assert job("write", f"day-{day}", **take)["rows_written"] == 2
+        assert job("write", f"again-{day}", **take)["rows_written"] == 0
+    assert ids_of(tmp_path) == [1, 2, 3, 10, 20, 30]
+
+
+@pytest.mark.parametrize("wider", ["in/*.jsonl", "*/*.jsonl"])
+def test_files_that_come_late_or_sort_lower_are_taken_and_none_twice(
+    job: Any, tmp_path: Path, wider: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "other").mkdir()
+    names = ["in/part-8", "in/part-9", "in/part-10", "in/a", "other/part-8"]
+    for n, name in enumerate(names):
+        lines(tmp_path / f"{name}.jsonl", n)
+        pattern = wider if name.startswith("other") else "in/*.jsonl"
+        take = {"rows_uri": f"file://{tmp_path}/{pattern}", "rows_position": "tc.files.in"}
+        job("write", f"run-{n}", **take)
+    there = len(names) if wider.startswith("*") else len(names) - 1
+    assert ids_of(tmp_path) == list(range(there))
+
+
+def test_a_file_that_changed_after_it_was_taken_is_said(job: Any, tmp_path: Path) -> None:
+    take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "tc.files.in"}
+    lines(tmp_path / "in" / "1.jsonl", 1)
+    job("write", "one", **take)
+    lines(tmp_path / "in" / "1.jsonl", 1, 2)
+    lines(tmp_path / "in" / "2.jsonl", 3)
+    with pytest.raises(PositionDivergedError, match=r"1\.jsonl"):
+        job("write", "two", **take)
+    assert ids_of(tmp_path) == [1]
+
+
+def test_a_position_that_is_not_carried_on_is_refused(job: Any, tmp_path: Path) -> None:
+    lines(tmp_path / "in" / "1.jsonl", 1)
+    take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "files.orders"}
+    with pytest.raises(ArgumentError, match=r"tc\.files\.orders"):
+        job("write", "one", **take)
+    assert ids_of(tmp_path) == []
+
+
+def test_the_last_name_that_an_earlier_release_kept_is_read_once(job: Any, tmp_path: Path) -> None:
+    for name in ("2", "3"):
+        lines(tmp_path / "in" / f"{name}.jsonl", int(name))
+    job(
+        "write",
+        "old",
+        rows_uri=f"file://{tmp_path}/in/*.jsonl",
+        properties={"tc.files.in": "3.jsonl"},
+    )
+    job("compact")
+    time.sleep(0.01)
+    lines(tmp_path / "in" / "1.jsonl", 1)
+    lines(tmp_path / "in" / "4.jsonl", 4)
+    take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "tc.files.in"}
+    for n in range(3):
+        job("write", f"new-{n}", **take)
+    assert ids_of(tmp_path) == [1, 2, 3, 4]
+
+
+def test_a_position_of_something_else_is_no_position_of_files(job: Any, tmp_path: Path) -> None:
+    lines(tmp_path / "in" / "1.jsonl", 1)
+    table = TableId(location="x", birth="y")
+    other = Position(Reader(ReaderKind.FLOW, "f"), table, SnapshotPlace(id=3))
+    job("write", "f", sql="SELECT CAST(0 AS BIGINT) AS id", properties={"tc.p": other.text})
+    take = {"rows_uri": f"file://{tmp_path}/in/*.jsonl", "rows_position": "tc.p"}
+    with pytest.raises(PositionDivergedError):
+        job("write", "one", **take)

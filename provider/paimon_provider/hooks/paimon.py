@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
-from paimon_provider.job_log import Redaction, progress_of
+from paimon_provider.job_log import ProgressLine, Redaction, progress_of, shown
 from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
@@ -54,6 +54,7 @@ class PaimonHook(BaseHook):
         self.on_progress: Callable[[Mapping[str, Any]], None] | None = None
         """Is told what a job says of itself while it runs: stage, and facts such as ``ui``."""
         self._catalog: Any = None
+        self._by_handle: RunIdentity | None = None
         self._watched: dict[str, Any] = {}
         self._launcher: Launcher | None = None
         self._in_arguments: tuple[str, ...] = ()
@@ -83,7 +84,7 @@ class PaimonHook(BaseHook):
     def catalog(self) -> Any:
         """The ``table_core.Catalog`` of the warehouse, opened once."""
         if self._catalog is None:
-            from table_core.table.catalog import open_catalog  # Arrow stays out of Dag parsing
+            from table_core.table.opening import open_catalog  # Arrow stays out of Dag parsing
 
             self._catalog = open_catalog(
                 self.warehouse.uri, storage_options=dict(self.warehouse.storage_options)
@@ -95,10 +96,16 @@ class PaimonHook(BaseHook):
         return self.catalog()
 
     def table(self, table: str) -> Any:
-        """The ``table_core.Table`` called ``database.table``; Airflow's lineage hears of its use."""
+        """The ``table_core.Table`` called ``database.table``; Airflow's lineage hears of its use.
+
+        In a task run that has an identity, its verbs commit as that run, where they are not told
+        otherwise: a retry that calls them in the same order finds what has landed.
+        """
         from paimon_provider.lineage_table import LineageTable
 
-        return LineageTable(self.catalog().table(table).access, self.warehouse.catalog_name)
+        access = self.catalog().table(table).access
+        who = None if self.identity is None else self._commit_by_handle
+        return LineageTable(access, self.warehouse.catalog_name, who)
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the warehouse can be listed, and what to tell the user."""
@@ -111,6 +118,15 @@ class PaimonHook(BaseHook):
         found = ", ".join(databases[:_SHOWN]) or "no database yet"
         more = f" and {len(databases) - _SHOWN} more" if len(databases) > _SHOWN else ""
         return True, f"{self.warehouse.uri}: {found}{more}"
+
+    def _commit_by_handle(self) -> Any:
+        """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
+        from table_core.table.results import CommitAs
+
+        if self._by_handle is None:
+            assert self.identity is not None
+            self._by_handle = self.identity.apart("handles")
+        return CommitAs(user=self._by_handle.user, identifier=self._by_handle.next_identifier())
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""
@@ -159,7 +175,7 @@ class PaimonHook(BaseHook):
         """The spec of the next verb of this task run."""
         from table_core.table.jobs.job_spec import JobSpec
 
-        self._in_arguments = tuple(looking_secret(args))
+        self.hide(args)
         return JobSpec(
             action=action,
             warehouse=self.warehouse.uri,
@@ -176,17 +192,21 @@ class PaimonHook(BaseHook):
 
         return StandaloneLauncher(self.warehouse.spark.with_conf(spark_conf or {}))
 
+    def hide(self, args: Mapping[str, Any]) -> None:
+        """Let no secret of ``args``, of a job that was begun before, be told from now on."""
+        self._in_arguments = tuple(looking_secret(args))
+
     def _redaction(self) -> Redaction:
         """Without the secrets of the connection, and of the job that was asked for last."""
         return Redaction((*self.warehouse.secrets, *self._in_arguments))
 
     def told(self, line: str) -> None:
         """Put a line of a job into the task's log: without secrets, progress as a sentence."""
-        line = self._redaction().text(line)
-        progress = progress_of(line)
-        self.log.info(line if progress is None else progress)
+        text = self._redaction().text(line)
+        progress = progress_of(text) if isinstance(line, ProgressLine) else None
+        self.log.info("%s", shown(text if progress is None else progress))
         if self.on_progress is not None and progress is not None:
-            self.on_progress(json.loads(line))
+            self.on_progress(json.loads(text))
 
     def cancel(self) -> None:
         """End the running job, if any."""

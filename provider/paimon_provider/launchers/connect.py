@@ -6,8 +6,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.launchers.environment import cloud_of, job_environment
 from paimon_provider.launchers.local_process import ENTRYPOINT
-from paimon_provider.launchers.process import JobProcess, spark_environment
+from paimon_provider.launchers.process import JobProcess
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class ConnectLauncher:
 
     def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
         """Run ``spec`` in a process that talks to the server."""
-        environment = spark_environment()
+        environment = job_environment(self.spark.env, cloud_of(spec.warehouse, spec.options))
         conf = dict(self.spark.conf)
         token = conf.pop(_TOKEN, None)
         if token is not None:

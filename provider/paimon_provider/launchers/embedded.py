@@ -6,6 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.job_log import ProgressLine
 from table_core.errors import JobFailedError
 
 if TYPE_CHECKING:
@@ -40,5 +41,5 @@ class EmbeddedLauncher:
 
 
 def _tell(log: Callable[[str], None], stage: str, **facts: object) -> None:
-    """Progress, as a job in a process of its own prints it."""
-    log(json.dumps({"event": "progress", "stage": stage, **facts}))
+    """Progress, as a job in a process of its own tells it."""
+    log(ProgressLine(json.dumps({"event": "progress", "stage": stage, **facts})))

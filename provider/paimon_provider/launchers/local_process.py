@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.launchers.process import JobProcess, spark_environment, write_properties
+from paimon_provider.launchers.environment import cloud_of, job_environment
+from paimon_provider.launchers.process import JobProcess, write_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ class LocalProcessLauncher:
 
     def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
         """Run ``spec`` in a process of its own."""
-        environment = spark_environment()
+        environment = job_environment(self.spark.env, cloud_of(spec.warehouse, spec.options))
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"
 
         def command(folder: Path, arguments: Sequence[str]) -> Sequence[str]:

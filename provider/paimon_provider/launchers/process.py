@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
 from collections import deque
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.job_log import Listener
 from paimon_provider.launchers import guard
 from table_core.errors import JobFailedError
+from table_core.options.spark_settings import properties_text, require_printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "RESULT_FILE",
     "JobProcess",
-    "spark_environment",
     "write_job",
     "write_private",
     "write_properties",
@@ -31,6 +34,8 @@ __all__ = [
 
 RESULT_FILE: Final = "result.json"
 _TAIL_LINES: Final = 60
+_LINE_BYTES: Final = 1 << 20
+"""A longer line, of a cell that a job prints, is taken in pieces."""
 _PRIVATE_ARGS: Final = frozenset({"source"})
 """Arguments of verbs that may hold a password: that of the database which a sync reads."""
 
@@ -62,9 +67,13 @@ class JobProcess:
         """
         with tempfile.TemporaryDirectory(prefix="paimon-job-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
-            argv = [str(part) for part in command(folder, write_job(folder, spec))]
+            nonce = secrets.token_hex(16)
+            argv = [str(part) for part in command(folder, write_job(folder, spec, nonce))]
+            for part in argv:
+                require_printable(part, "an argument of the job")
             tail: deque[str] = deque(maxlen=_TAIL_LINES)
-            status = self._run_guarded(folder, argv, environment, log, tail)
+            told = Listener(nonce, log)
+            status = self._run_guarded(folder, argv, environment, told, tail)
             return _result(folder / RESULT_FILE, status, tail, stopped=self._stopped)
 
     def kill(self) -> None:
@@ -99,7 +108,7 @@ class JobProcess:
             self.kill()
         assert process.stdout is not None
         try:
-            for raw in process.stdout:
+            for raw in iter(partial(process.stdout.readline, _LINE_BYTES), b""):
                 line = raw.decode("utf-8", "replace").rstrip()
                 tail.append(line)
                 log(line)
@@ -135,27 +144,20 @@ def _result(
     return dict(result.result)
 
 
-def spark_environment() -> dict[str, str]:
-    """The worker's environment, with Spark told which Python and which address to use."""
-    environment = dict(os.environ)
-    folder = str(Path(sys.executable).parent)
-    environment["PATH"] = f"{folder}{os.pathsep}{environment.get('PATH', '')}"
-    environment["PYSPARK_PYTHON"] = sys.executable
-    environment["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    environment["PYTHONUNBUFFERED"] = "1"
-    return environment
-
-
-def write_job(folder: Path, spec: JobSpec) -> list[str]:
+def write_job(folder: Path, spec: JobSpec, nonce: str | None = None) -> list[str]:
     """Write what the entrypoint reads, nothing secret in the spec itself; its arguments.
 
-    Options of the store and the access to a source are in a file that the job deletes.
+    Options of the store, the access to a source and the word that begins each line of progress are in
+    a file that the job deletes.
     """
     told = {name: value for name, value in spec.args.items() if name in _PRIVATE_ARGS}
     public = {name: value for name, value in spec.args.items() if name not in told}
     files = {name: folder / f"{name}.json" for name in ("spec", "private")}
     write_private(files["spec"], replace(spec, options={}, args=public).to_json())
-    write_private(files["private"], json.dumps({"options": dict(spec.options), "args": told}))
+    private: dict[str, object] = {"options": dict(spec.options), "args": told}
+    if nonce is not None:
+        private["progress"] = nonce
+    write_private(files["private"], json.dumps(private))
     files["result"] = folder / RESULT_FILE
     return [word for name, path in files.items() for word in (f"--{name}", str(path))]
 
@@ -164,9 +166,7 @@ def write_properties(folder: Path, conf: Mapping[str, str]) -> Path:
     """Write Spark configuration to a file, so that none of it is on a command line."""
     path = folder / "spark.properties"
     python = {"spark.pyspark.python": sys.executable, "spark.pyspark.driver.python": sys.executable}
-    everything = {**python, **conf}
-    lines = [f"{key}={_escaped(value)}\n" for key, value in everything.items()]
-    write_private(path, "".join(lines))
+    write_private(path, properties_text({**python, **conf}))
     return path
 
 
@@ -175,7 +175,3 @@ def write_private(path: Path, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n")

@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.launchers.environment import cloud_of, job_environment
 from paimon_provider.launchers.local_process import ENTRYPOINT
-from paimon_provider.launchers.process import JobProcess, spark_environment, write_properties
+from paimon_provider.launchers.process import JobProcess, write_properties
 from table_core.errors import JobFailedError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class SparkSubmitLauncher:
                 "driver ran; leave it out, or use backend 'standalone' for a driver on the cluster",
                 feature="cluster deploy mode of spark-submit",
             )
-        environment = spark_environment()
+        environment = job_environment(self.spark.env, cloud_of(spec.warehouse, spec.options))
         if self.spark.master.startswith("local"):
             environment["SPARK_LOCAL_IP"] = "127.0.0.1"
         binary = shutil.which("spark-submit", path=environment["PATH"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -25,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.job_log import ProgressLine
 from paimon_provider.launchers.local_process import ENTRYPOINT
 from paimon_provider.launchers.process import RESULT_FILE, write_job
 from paimon_provider.launchers.spark_submit import script_of
@@ -43,6 +45,8 @@ ACTIVE: Final = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING", "UNKNOWN"})
 _RUNNER: Final = "org.apache.spark.deploy.PythonRunner"
 _CALL_SECONDS: Final = 20
 _PROGRESS_FILE: Final = "progress.jsonl"
+_FOLDER: Final = re.compile(r"paimon-job-[0-9a-f]{16}")
+_DRIVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 _ON_COMMAND_LINE: Final = ("spark.driver.memory", "spark.driver.cores")
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -55,8 +59,8 @@ class Submission:
     folder: str
 
     def to_document(self) -> dict[str, str]:
-        """JSON-safe members."""
-        return {"id": self.id, "folder": self.folder}
+        """JSON-safe members; of the folder its name alone, for others may write what keeps it."""
+        return {"id": self.id, "folder": self.folder.rpartition("/")[2]}
 
 
 class StandaloneLauncher:
@@ -95,11 +99,11 @@ class StandaloneLauncher:
     def progress(self, submission: Submission, skip: int) -> list[str]:
         """What the job has told of itself, but for the first ``skip`` lines."""
         try:
-            text = (Path(submission.folder) / _PROGRESS_FILE).read_text(encoding="utf-8")
+            text = (self._folder(submission) / _PROGRESS_FILE).read_text("utf-8", "replace")
         except FileNotFoundError:
             return []  # it has not begun
         whole, _, _ = text.rpartition("\n")
-        return whole.split("\n")[skip:] if whole else []
+        return [ProgressLine(line) for line in whole.split("\n")[skip:]] if whole else []
 
     def kill(self) -> None:
         """End the driver; the master takes its executors away."""
@@ -130,7 +134,7 @@ class StandaloneLauncher:
             arguments += ["--progress", str(folder / _PROGRESS_FILE)]
             answer = self._call("create", self.request(spec, arguments))
             refused.pop_all()
-        return Submission(str(answer["submissionId"]), str(folder))
+        return Submission(_driver(answer["submissionId"]), str(folder))
 
     def request(self, spec: JobSpec, arguments: Sequence[str]) -> dict[str, Any]:
         """What the REST server is asked; without secrets, for it shows on a command line."""
@@ -159,10 +163,14 @@ class StandaloneLauncher:
 
     def state(self, submission: Submission) -> str:
         """``RUNNING``, ``FINISHED``, ``FAILED`` …; ``NOT_FOUND`` when the master has forgotten it."""
-        answer = self._call(f"status/{submission.id}")
+        answer = self._call(f"status/{_driver(submission.id)}")
         if answer.get("driverState"):
             return str(answer["driverState"])
         return "UNKNOWN" if answer.get("success") else "NOT_FOUND"
+
+    def has_result(self, submission: Submission) -> bool:
+        """Whether the job has left a result that nobody has taken."""
+        return (self._folder(submission) / RESULT_FILE).is_file()
 
     def result(self, submission: Submission, state: str) -> dict[str, Any]:
         """The result document of a job that has ended; its folder is deleted.
@@ -172,7 +180,7 @@ class StandaloneLauncher:
         """
         from table_core.table.jobs.job_spec import JobResult
 
-        folder = Path(submission.folder)
+        folder = self._folder(submission)
         try:
             found = JobResult.from_json((folder / RESULT_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -192,8 +200,44 @@ class StandaloneLauncher:
 
     def end(self, submission: Submission) -> None:
         """Tell the master to kill the driver; nobody will read what it leaves."""
-        self._call(f"kill/{submission.id}", {})
-        shutil.rmtree(submission.folder, ignore_errors=True)
+        folder = self._folder(submission)
+        self._call(f"kill/{_driver(submission.id)}", {})
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def kept(self, document: Any) -> Submission:
+        """The submission that ``to_document`` of one gave, wherever it was kept meanwhile.
+
+        Raises:
+            ArgumentError: it is none, or names something that this class does not give.
+        """
+        members = document if isinstance(document, dict) else {}
+        id, folder = members.get("id"), members.get("folder")
+        if not isinstance(id, str) or not isinstance(folder, str):
+            raise ArgumentError(f"{document!r} is no submission of a job", argument="submission")
+        return Submission(_driver(id), str(self._folder(Submission(id, folder))))
+
+    def _folder(self, submission: Submission) -> Path:
+        """Where the job's files are: by its name in ``spark_job_folder``, whatever was kept.
+
+        Raises:
+            ArgumentError: it is no name that this class gives, or leads elsewhere.
+        """
+        home = self.spark.job_folder
+        path = Path(submission.folder)
+        known = path.name == submission.folder or (home is not None and path.parent == Path(home))
+        if home is None or not known or not _FOLDER.fullmatch(path.name):
+            raise ArgumentError(
+                f"{submission.folder!r} is no folder of a job in spark_job_folder: the kept state of "
+                "the task is not ours; clear the task to submit anew",
+                argument="submission",
+                value=submission.folder,
+            )
+        found = Path(home) / path.name
+        if found.is_symlink():
+            raise ArgumentError(
+                f"{found} is a link: jobs have folders", argument="submission", value=str(found)
+            )
+        return found
 
     def _call(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Ask each master in turn; the first that answers."""
@@ -236,3 +280,14 @@ class StandaloneLauncher:
         return [
             f"http://{host.rpartition(':')[0] or host}:{self.spark.rest_port}" for host in hosts
         ]
+
+
+def _driver(id: object) -> str:
+    """The id of a driver, which becomes part of an address.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    if not isinstance(id, str) or not _DRIVER.fullmatch(id):
+        raise ArgumentError(f"{id!r} is no id of a driver", argument="submission", value=str(id))
+    return id

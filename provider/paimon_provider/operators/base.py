@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider._compat import BaseOperator, conf, stats
-from paimon_provider.assets import TableIdentity, is_template, table_asset
+from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
+from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.conditions import delivers_changes, event_document
-from paimon_provider.failures import TableRetryPolicy, airflow_failures
-from paimon_provider.links import SparkUILink, TableLink, show_link, show_table
+from paimon_provider.failures import TABLE_RETRIES, airflow_failures
+from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError
+from table_core.options.spark_settings import chooses_code, require_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from paimon_provider._compat import Context
+    from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.column_lineage import Derivation
     from paimon_provider.conditions import SnapshotFacts
     from paimon_provider.hooks.paimon import PaimonHook
 
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
 
+_CONNECTION: Final = "paimon_default"
 EVENTS: Final = ("changes", "any", "none")
+OWN_ASSET: Final = "the table's asset"
+"""Default of ``outlets``; no list, to tell it from one that was given."""
 
 
 class PaimonTableOperator(BaseOperator):
@@ -38,8 +43,8 @@ class PaimonTableOperator(BaseOperator):
     :param table: ``database.table``.  (templated)
     :param paimon_conn_id: the connection with the warehouse and the Spark settings.
     :param engine: ``spark``, or ``local`` for Arrow inside the worker, without a JVM.
-    :param spark_conf: Spark configuration for this task, over that of the connection.
-        (templated)
+    :param spark_conf: Spark configuration for this task, over that of the connection.  A setting
+        that chooses code, a place or an identity may not come from a template.  (templated)
     :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
     :param events: which of the task's commits announce the table's asset: ``changes`` those that
         a reader of changes gets rows from, ``any`` all, ``none`` no one, e.g. because a watcher
@@ -55,26 +60,26 @@ class PaimonTableOperator(BaseOperator):
     ui_color = "#e8f1fb"
     action: ClassVar[str]
     """The verb of the job."""
+    announces: ClassVar[bool] = True
+    """Whether the table's asset is an outlet by default."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what users may set
         self,
         *,
         table: str,
-        paimon_conn_id: str = "paimon_default",
+        paimon_conn_id: str = _CONNECTION,
         engine: str = "spark",
         spark_conf: Mapping[str, str] | None = None,
         catalog: str | None = None,
         events: str = "changes",
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        outlets: Any = OWN_ASSET,
+        retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
-        announced = None
-        if "outlets" not in kwargs and not is_template(table):
-            announced = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
-            kwargs["outlets"] = [announced]
-        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
-            kwargs["retry_policy"] = TableRetryPolicy()
-        super().__init__(**kwargs)
+        if outlets == OWN_ASSET:
+            outlets = self._default_outlets(table, paimon_conn_id, catalog)
+        super().__init__(outlets=outlets, retry_policy=retry_policy, **kwargs)
         if events not in EVENTS:
             raise ArgumentError(
                 f"events={events!r} is none of {', '.join(EVENTS)}",
@@ -85,17 +90,54 @@ class PaimonTableOperator(BaseOperator):
         self.paimon_conn_id = paimon_conn_id
         self.engine = engine
         self.spark_conf = spark_conf
+        self._literal_conf = _literal(spark_conf, mapped=is_mapped(self))
         self.catalog = catalog
         self.events = events
         self.deferrable = deferrable
-        self.announced_uri = announced.uri if announced else None
         self._jobs: ClusterJobs | None = None
         self._result: Mapping[str, Any] | None = None
+
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """What Airflow's does, with our defaults: a mapped task announces its table too."""
+        found: Any = super().partial(**kwargs)
+        if found.kwargs.get("outlets") == OWN_ASSET:
+            table, conn_id = found.kwargs.get("table"), found.kwargs.get("paimon_conn_id")
+            found.kwargs["outlets"] = (
+                cls._default_outlets(table, conn_id or _CONNECTION, found.kwargs.get("catalog"))
+                if table
+                else []
+            )
+        return found
+
+    @classmethod
+    def _default_outlets(cls, table: str, conn_id: str, catalog: str | None) -> list[Any]:
+        if not cls.announces or is_template(table):
+            return []
+        return [table_asset(table, paimon_conn_id=conn_id, catalog=catalog)]
 
     @cached_property
     def hook(self) -> PaimonHook:
         """The warehouse, without an identity: for reading."""
         return self._hook_of(None)
+
+    def task_conf(self) -> dict[str, str]:
+        """``spark_conf`` as it was rendered, checked.
+
+        Raises:
+            ArgumentError: a name or value is none, or a setting that chooses code was templated.
+        """
+        conf = self.spark_conf or {}
+        require_settings(conf)
+        for name, value in conf.items():
+            if chooses_code(name, value) and self._literal_conf.get(name) != value:
+                raise ArgumentError(
+                    f"spark_conf: {name!r} chooses code, a place or an identity: set it in the "
+                    "connection, or as plain text in the Dag, not by a template or a mapped value",
+                    argument="spark_conf",
+                    value=name,
+                )
+        return dict(conf)
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -109,7 +151,7 @@ class PaimonTableOperator(BaseOperator):
             self._require_announced_table()
             show_table(context, self, self._asset_uri())
             self.hook.on_progress = lambda facts: show_link(context, self, facts)
-            if self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone":
+            if self._is_on_cluster():
                 result = self._on_cluster(context, user)
             else:
                 if self.deferrable and self.engine == "spark":
@@ -121,7 +163,7 @@ class PaimonTableOperator(BaseOperator):
                     self.table,
                     self.arguments(),
                     engine=self.engine,
-                    spark_conf=self.spark_conf,
+                    spark_conf=self.task_conf(),
                 )
             self._announce(context, result, user)
         return self.finished(context, result)
@@ -131,9 +173,12 @@ class PaimonTableOperator(BaseOperator):
         with airflow_failures():
             user = commit_user(context, resumed=True)
             self.hook = self._hook_of(RunIdentity(user))
-            jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+            jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
             show_table(context, self, self._asset_uri())
-            self.spark_ui = event.get("ui")  # Airflow stores buttons anew when the task ends
+            self.spark_ui = web_address(
+                event.get("ui")
+            )  # Airflow stores buttons anew when the task ends
+            self.hook.hide(self.arguments())
             with self.hook.no_secret_told():
                 result = jobs.result(event)
             self._announce(context, result, user)
@@ -144,9 +189,13 @@ class PaimonTableOperator(BaseOperator):
         self._tell(result)
         return result
 
+    def _is_on_cluster(self) -> bool:
+        """Whether jobs outlive the attempt that submits them."""
+        return self.engine == "spark" and self.hook.warehouse.spark.backend == "standalone"
+
     def _on_cluster(self, context: Context, user: str) -> dict[str, Any]:
         """Submit, or find what an earlier attempt submitted; wait here or in the triggerer."""
-        jobs = ClusterJobs(self.hook.cluster(self.spark_conf), context, user)
+        jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
         self._jobs = jobs  # on_kill may come from now on
         spec = self.hook.job_spec(self.action, self.table, self.arguments())
         with self.hook.no_secret_told():
@@ -214,19 +263,13 @@ class PaimonTableOperator(BaseOperator):
         return PaimonHook(self.paimon_conn_id, identity=identity)
 
     def _require_announced_table(self) -> None:
-        """Refuse to touch another table than the one that the Dag announces.
+        """Refuse to announce the table under the name of another catalog.
 
         Raises:
-            ArgumentError: the templates or the connection's ``catalog_name`` gave another one.
+            ArgumentError: an outlet is named otherwise than the connection's ``catalog_name`` says.
         """
-        uri = self._asset_uri()
-        if self.announced_uri not in {None, uri}:
-            raise ArgumentError(
-                f"the task announces {self.announced_uri} but would touch {uri}: give the "
-                f"operator catalog={self.hook.warehouse.catalog_name!r}, or outlets=[]",
-                argument="table",
-                value=self.table,
-            )
+        uris = [str(getattr(outlet, "uri", "")) for outlet in self.outlets]
+        require_named_so(uris, self.table, catalog=self.hook.warehouse.catalog_name)
 
     def _asset_uri(self) -> str:
         return TableIdentity.of(self.table, catalog=self.hook.warehouse.catalog_name).uri
@@ -270,6 +313,17 @@ class PaimonTableOperator(BaseOperator):
         return snapshot.user == user
 
 
+def _literal(conf: object, *, mapped: bool) -> dict[str, str]:
+    """What the Dag's own code says, no template and no other task."""
+    if mapped or not isinstance(conf, Mapping):
+        return {}
+    return {
+        name: value
+        for name, value in conf.items()
+        if isinstance(name, str) and isinstance(value, str) and not is_template(name + value)
+    }
+
+
 class PaimonDatabaseOperator(PaimonTableOperator):
     """Base of the operators that do one thing to the tables of a database; they announce nothing.
 
@@ -277,9 +331,10 @@ class PaimonDatabaseOperator(PaimonTableOperator):
     """
 
     template_fields: Sequence[str] = ("database", "spark_conf")
+    announces = False
 
     def __init__(self, *, database: str, **kwargs: Any) -> None:
-        super().__init__(table=database, **{"outlets": [], "events": "none", **kwargs})
+        super().__init__(table=database, **{"events": "none", **kwargs})
         self.database = database
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -296,6 +351,9 @@ class PaimonDatabaseOperator(PaimonTableOperator):
         """Those that the result names."""
         details = (self._result or {}).get("details") or {}
         return [f"{self.table}.{name}" for name in details.get("tables") or ()]
+
+    def _require_announced_table(self) -> None:
+        """They announce nothing of their own."""
 
     def _asset_uri(self) -> str:
         return f"{self.hook.warehouse.catalog_name}/{self.database}"

@@ -47,6 +47,7 @@ class PaimonCheckOperator(PaimonTableOperator):
         "rules": "json",
     }
     action = "check"
+    announces = False
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class PaimonCheckOperator(PaimonTableOperator):
         engine: str = "local",
         **kwargs: Any,
     ) -> None:
-        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        super().__init__(engine=engine, **kwargs)
         self.rules = rules
         self.parameters = parameters
         self.against = against

@@ -6,17 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
+from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.declared_file import read_whole
-from paimon_provider.failures import TableRetryPolicy, airflow_failures
+from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.reports_folder import clear_reports
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paimon_provider._compat import Context
+    from paimon_provider._compat import Context, RetryPolicy
+    from table_core.declaration.compare import TablePlan
 
 __all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
 
@@ -35,7 +38,8 @@ class PaimonApplyOperator(BaseOperator):
     :param file: the declaration, a YAML file.
     :param paimon_conn_id: the connection with the warehouse.
     :param drift: ``apply`` creates and alters, or fails and does nothing where a part cannot be
-        done; ``fail`` fails where something differs; ``ignore`` only reports it.
+        done; ``fail`` fails where something differs, also where somebody added a column, an option or
+        a table by hand; ``ignore`` only reports it.  What a declared sync has changed is no drift.
     """
 
     template_fields: Sequence[str] = ("file",)
@@ -47,11 +51,10 @@ class PaimonApplyOperator(BaseOperator):
         file: str,
         paimon_conn_id: str = "paimon_default",
         drift: str = "apply",
+        retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
-        if "retry_policy" not in {**(kwargs.get("default_args") or {}), **kwargs}:
-            kwargs["retry_policy"] = TableRetryPolicy()
-        super().__init__(**kwargs)
+        super().__init__(retry_policy=retry_policy, **kwargs)
         if drift not in DRIFT:
             raise ArgumentError(
                 f"drift={drift!r} is none of {', '.join(DRIFT)}", argument="drift", value=drift
@@ -67,17 +70,28 @@ class PaimonApplyOperator(BaseOperator):
 
         with airflow_failures():
             catalog = PaimonHook(self.paimon_conn_id).catalog()
-            plans = applying.plan(read_whole(self.file), catalog)
-            differ = [one for one in plans if one.told or one.refused]
-            for one in differ:
-                told = "; ".join([*one.told, *(f"refused: {why}" for why in one.refused)])
-                self.log.info("%s %s: %s", one.action, one.table, told)
+            declaration = read_whole(self.file)
+            plans = applying.plan(declaration, catalog)
+            others = applying.only_there(declaration, catalog)
+            differ = [one for one in plans if one.told or one.refused or one.drift]
+            for one in plans:
+                self._tell(one)
+            for name in others:
+                self.log.info("kept %s: only the warehouse has it", name)
             if self.drift == "apply":
                 applying.apply(plans, catalog)
-            elif differ and self.drift == "fail":
-                names = [one.table for one in differ]
-                raise SchemaError(f"not as declared: {', '.join(names)}", problems=names)
-        return {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+            elif (differ or others) and self.drift == "fail":
+                told = [f"{one.table}: {why}" for one in differ for why in one.drift or one.refused]
+                told += [f"{name}: only the warehouse has it" for name in others]
+                raise SchemaError("not as declared:\n" + "\n".join(told), problems=told)
+        found = {"tables": len(plans), "differ": [one.to_document() for one in differ]}
+        return {**found, "only_there": others} if others else found
+
+    def _tell(self, one: TablePlan) -> None:
+        told = [*one.told, *(f"refused: {why}" for why in one.refused)]
+        told += [f"kept: {what}" for what in one.kept]
+        if told:
+            self.log.info("%s %s: %s", one.action, one.table, "; ".join(told))
 
 
 class PaimonDueTablesOperator(BaseOperator):
@@ -106,6 +120,7 @@ class PaimonDueTablesOperator(BaseOperator):
         with airflow_failures():
             policies = read_whole(self.file).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
+            clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:
             judged = pool.map(lambda item: self._judge(catalog, *item), policies.items())
             found = [one for one in judged if one is not None]
@@ -150,9 +165,10 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         "policy": "json",
     }
     action = "health"
+    announces = False
 
     def __init__(self, *, policy: Mapping[str, Any], engine: str = "local", **kwargs: Any) -> None:
-        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        super().__init__(engine=engine, **kwargs)
         self.policy = policy
 
     def arguments(self) -> dict[str, Any]:
@@ -163,7 +179,8 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         """Judge the table, then do what is due."""
         results = []
         with airflow_failures():
-            identity = RunIdentity(commit_user(context))
+            user = commit_user(context)
+            identity = RunIdentity(user)
             self.hook = self._hook_of(identity)
             show_table(context, self, self._asset_uri())
             judged = self.hook.run(self.action, self.table, self.arguments(), engine="local")
@@ -175,13 +192,20 @@ class PaimonUpkeepOperator(PaimonTableOperator):
                     identity.next_identifier()
                     continue
                 self.log.info("%s: %s", action, "; ".join(judged["actions"][action]["reasons"]))
-                result = self.hook.run(
-                    action,
-                    self.table,
-                    dict(settings or {}),
-                    engine=self.engine,
-                    spark_conf=self.spark_conf,
-                )
+                result = self._done(context, user, action, dict(settings or {}))
                 self._tell(result)
                 results.append(result)
         return {"table": self.table, "results": results}
+
+    def _done(
+        self, context: Context, user: str, action: str, args: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The result of ``action``; of a job that an earlier attempt has submitted, if it did."""
+        conf = self.task_conf()
+        if not self._is_on_cluster():
+            return self.hook.run(action, self.table, args, engine=self.engine, spark_conf=conf)
+        jobs = ClusterJobs(self.hook.cluster(conf), context, user, action=action)
+        self._jobs = jobs  # on_kill may come from now on
+        spec = self.hook.job_spec(action, self.table, args)
+        with self.hook.no_secret_told():
+            return jobs.wait(jobs.submitted_or(spec), self.hook.told)

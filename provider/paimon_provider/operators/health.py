@@ -46,6 +46,7 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
     }
     inherits_from_skipmixin = True
     action = "health"
+    announces = False
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
         engine: str = "local",
         **kwargs: Any,
     ) -> None:
-        super().__init__(engine=engine, **{"outlets": [], **kwargs})
+        super().__init__(engine=engine, **kwargs)
         if level not in _LEVELS:
             raise ArgumentError(
                 f"level={level!r} is none of {', '.join(_LEVELS)}", argument="level", value=level

@@ -10,8 +10,9 @@ from paimon_provider.assets import is_template, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
-from paimon_provider.report import KINDS, ChangeReport, SnapshotChanges, render
-from paimon_provider.reports_folder import report_name, report_path
+from paimon_provider.page_text import cell_text
+from paimon_provider.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
+from paimon_provider.reports_folder import clear_reports, report_name, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +73,8 @@ class PaimonChangeReportOperator(BaseOperator):
         with airflow_failures():
             report = self._read(int(state.get(key) or 0))
             name = report_name(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
-            path = report_path(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render(report), encoding="utf-8")
+            path = write_report(name, ti.dag_id, render(report))
+            clear_reports(path.stat().st_mtime_ns // 1_000_000)
         self.report_link = report_url(name)
         ti.xcom_push(key=ChangeReportLink().xcom_key, value=self.report_link)
         if report.head is not None:
@@ -131,7 +131,7 @@ class PaimonChangeReportOperator(BaseOperator):
             after=after,
             head=head,
             values=[
-                (str(row[self.label_column]), float(row[self.value_column] or 0))
+                (cell_text(row[self.label_column]), float(row[self.value_column] or 0))
                 for row in top.to_pylist()
             ],
             others=rows.num_rows - top.num_rows,
@@ -160,8 +160,10 @@ class _Stream:
         """Read ``scan`` to its end, batch by batch."""
         for batch in scan.to_batches():
             self.columns = [*batch.schema.names]
-            room = _ROWS - len(self.first)
-            self.first += [list(row.values()) for row in batch.slice(0, room).to_pylist()]
+            for at in range(min(_ROWS - len(self.first), batch.num_rows)):
+                # one row at a time, and of it what the page shows: a cell may be large
+                row = batch.slice(at, 1).select(self.columns[:COLUMNS_MAX]).to_pylist()[0]
+                self.first.append([cell_text(value) for value in row.values()])
             for counted in batch.column("_ROW_KIND").value_counts().to_pylist():
                 self.kinds[str(counted["values"])] += counted["counts"]
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.assets import is_template
 from paimon_provider.column_lineage import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
+from table_core.position.reader import require_position_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from paimon_provider._compat import Context
 
 __all__ = ["PaimonMergeIntoOperator", "PaimonWriteOperator"]
 
@@ -37,21 +41,24 @@ class PaimonWriteOperator(PaimonTableOperator):
         never pasted: what comes from outside belongs here and not into ``sql``.  (templated)
     :param sources: view name to ``{"table", "mode", "position"}``.  ``mode`` is ``snapshot`` (the
         newest one, pinned, the default) or ``changes``; ``position`` names the property that keeps
-        how far the flow has read, default ``tc.flow.<view>``.  (templated)
+        how far the flow has read, by default one for the flow.  (templated)
+    :param flow_name: who the flow is, where several feed one table from one source: its positions are
+        found again by it, whatever the task, its Dag or its SQL become.  By default the flow is known by
+        its task, and by what it does.  (templated)
     :param pending: ``{"table", "sql"}``: rows that cannot be used yet.  They replace the content
         of that table; both queries see what the last run left there, as a view that is named
-        like the table without its database.  (templated)
+        like the table without its database, or as ``view`` says.  (templated)
     :param rows_uri: files to append instead of a query: a glob of Parquet or JSON lines.
         (templated)
-    :param rows_position: a property name, e.g. ``tc.files.orders``: files are taken in the order of
-        their names and only once, whatever runs again; the property keeps the last one.
+    :param rows_position: a property name, e.g. ``tc.files.orders``: each file is taken once, whatever
+        runs again, in whatever order, folder or pattern it comes; the property keeps which.
     :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
         ``{"dt": "2026-01-01"}``.  (templated)
     """
 
     template_fields: Sequence[str] = (
         *PaimonTableOperator.template_fields,
-        *("sql", "parameters", "sources", "pending", "rows_uri", "overwrite"),
+        *("sql", "parameters", "sources", "pending", "rows_uri", "overwrite", "flow_name"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
@@ -72,6 +79,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         pending: Mapping[str, str] | None = None,
         rows_uri: str | None = None,
         rows_position: str | None = None,
+        flow_name: str | None = None,
         overwrite: str | Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -80,13 +88,24 @@ class PaimonWriteOperator(PaimonTableOperator):
             raise ArgumentError(
                 f"task {self.task_id!r}: give either sql or rows_uri", argument="sql", value=sql
             )
+        if rows_position is not None and not is_template(rows_position):
+            require_position_name("rows_position", rows_position)
         self.sql = sql
         self.parameters = parameters
         self.sources = sources
         self.pending = pending
+        self.flow_name = flow_name
+        self._task: str | None = None
         self.rows_uri = rows_uri
         self.rows_position = rows_position
         self.overwrite = overwrite
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it and return the result document."""
+        ti: Any = context["ti"]
+        mapped = getattr(ti, "map_index", -1)
+        self._task = f"{ti.dag_id}.{ti.task_id}" + (f"[{mapped}]" if mapped >= 0 else "")
+        return super().execute(context)
 
     def derivation(self) -> Derivation | None:
         """The query over ``sources``, and over the rows that waited."""
@@ -95,7 +114,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         views = _tables(self.sources)
         if self.pending is not None:
             table = str(self.pending["table"])
-            views[table.partition(".")[2]] = table
+            views[self.pending.get("view") or table.partition(".")[2]] = table
         return Derivation(views=views, sql=self.sql)
 
     def arguments(self) -> dict[str, Any]:
@@ -107,6 +126,8 @@ class PaimonWriteOperator(PaimonTableOperator):
             "pending": None if self.pending is None else dict(self.pending),
             "rows_uri": self.rows_uri,
             "rows_position": self.rows_position,
+            "name": self.flow_name,
+            "task": None if self.flow_name else self._task,
             "overwrite": self.overwrite,
         }
 

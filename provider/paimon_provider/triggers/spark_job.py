@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import AirflowRuntimeError, BaseTrigger, TriggerEvent
-from paimon_provider.links import show_link_of
+from paimon_provider.links import show_link_of, web_address
 from paimon_provider.triggers.asking import Asking, Pause, answer_to
 from table_core.errors import TableError, error_to_document
 
@@ -84,8 +84,8 @@ class PaimonSparkJobTrigger(BaseTrigger):
 
     def _show(self, facts: Mapping[str, Any]) -> None:
         """Let the Spark UI be opened from now on."""
-        if facts.get("ui") and self.task_instance is not None:
-            self._ui = str(facts["ui"])
+        if (ui := web_address(facts.get("ui"))) and self.task_instance is not None:
+            self._ui = ui
             try:
                 show_link_of(self.task_instance, self._ui)
             except AirflowRuntimeError as error:  # the job matters more than its button
@@ -100,6 +100,4 @@ class PaimonSparkJobTrigger(BaseTrigger):
         return self._hook().cluster()
 
     def _handle(self) -> Submission:
-        from paimon_provider.launchers.standalone import Submission
-
-        return Submission(self.submission["id"], self.submission["folder"])
+        return self._cluster().kept(self.submission)

@@ -7,25 +7,38 @@ written like any other rows; in a table without key the files of changed rows ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from table_core.commit.request import ChangedRows
 from table_core.datatypes.arrow import arrow_schema
-from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
 from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.changing.expressions import evaluate, holds
-from table_core.table.changing.overwriting import open_writer
+from table_core.table.changing.key_changes import as_they_are, changes_of, target_rows, wanted_rows
+from table_core.table.changing.merge_clauses import (
+    DELETES,
+    MatchedDelete,
+    MatchedUpsert,
+    MergeClause,
+    NotMatchedBySourceDelete,
+    NotMatchedBySourceUpsert,
+    NotMatchedInsert,
+    deletes,
+    needs_source,
+    needs_target,
+)
+from table_core.table.changing.overwriting import Reads, open_writer
+from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
-from table_core.table.changing.row_deletes import deletes_of, refuse_deletes
+from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
-from table_core.table.reading.scan import batch_scan
 from table_core.table.results import ResultDocument
 from table_core.table.writing.coerce import batches_of, cast_column
 
@@ -54,62 +67,10 @@ __all__ = [
     "needs_target",
     "refuse_absent",
     "refuse_clauses",
+    "source_column",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedUpsert:
-    """Where source and target agree: write ``values``, or every source column of the same name.
-
-    ``values`` maps a target column to SQL over ``source.x`` and ``target.x``; columns that it does
-    not name keep their target value.  ``condition`` is SQL over the same names.
-    """
-
-    values: Mapping[str, str] | None = None
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchedDelete:
-    """Where source and target agree: delete the target row."""
-
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotMatchedInsert:
-    """A source row without target: insert it, or ``values``."""
-
-    values: Mapping[str, str] | None = None
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotMatchedBySourceUpsert:
-    """A target row without source: write ``values``, SQL over ``target.x``."""
-
-    values: Mapping[str, str]
-    condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotMatchedBySourceDelete:
-    """A target row without source: delete it."""
-
-    condition: str | None = None
-
-
-MergeClause: TypeAlias = (
-    MatchedUpsert
-    | MatchedDelete
-    | NotMatchedInsert
-    | NotMatchedBySourceUpsert
-    | NotMatchedBySourceDelete
-)
 MERGE: Final = "MERGE"
 """What Paimon calls it in snapshots."""
-_DELETES: Final = (MatchedDelete, NotMatchedBySourceDelete)
-_ONLY_TARGET: Final = (NotMatchedBySourceUpsert, NotMatchedBySourceDelete)
 
 
 def merge_into(
@@ -126,19 +87,26 @@ def merge_into(
         ArgumentError: no clause, or ``on`` names an unknown column.
         UnsupportedFeatureError: a clause deletes, and the merge engine does not.
     """
-    started_ms = access.clock.now_ms()
     refuse_clauses(access, when)
-    head = access.metadata.head()
-    commit = asking(commit, access, source, on, when)
+    commit, columns = asking(commit, access, source, on, when), columns_of(access, on)
     landed = find_commit(access, commit)
-    counts: dict[str, int] = {}
-    done = landed
-    if landed is None:
-        columns, rows = columns_of(access, on), _source_table(source)
-        if access.schema.is_key_table:
-            done = _write_versions(access, rows, columns, when, commit, counts)
-        else:
-            done = _rewrite(access, rows, columns, when, commit, counts)
+    if landed is not None:
+        return described(access, access.metadata.head(), landed, {}, access.clock.now_ms())
+    rows = _source_table(source)
+    return done_again(access, lambda: _once(access, rows, columns, when, commit))
+
+
+def _once(
+    access: TableAccess,
+    rows: pa.Table,
+    columns: Mapping[str, str],
+    when: tuple[MergeClause, ...],
+    commit: CommitAs,
+) -> ResultDocument:
+    started_ms, head = access.clock.now_ms(), access.metadata.head()
+    counts = Counter[str]()
+    by_kind = _write_versions if access.schema.is_key_table else _rewrite
+    done = by_kind(access, head, rows, columns, when, commit, counts)
     return described(access, head, done, counts, started_ms)
 
 
@@ -184,19 +152,22 @@ def refuse_absent(on: Mapping[str, str], source: Sequence[str]) -> None:
         )
 
 
-def needs_target(clause: MergeClause) -> bool:
-    """Whether there must be a target row."""
-    return not isinstance(clause, NotMatchedInsert)
+def source_column(source: Sequence[str], name: str) -> str | None:
+    """The column of the source that is called ``name``, in any case if none is spelled so; None without.
 
-
-def needs_source(clause: MergeClause) -> bool:
-    """Whether there must be a source row."""
-    return not isinstance(clause, _ONLY_TARGET)
-
-
-def deletes(clause: MergeClause) -> bool:
-    """Whether the target row goes."""
-    return isinstance(clause, _DELETES)
+    Raises:
+        ArgumentError: several are.
+    """
+    if name in source:
+        return name
+    found = [each for each in source if each.lower() == name.lower()]
+    if len(found) > 1:
+        raise ArgumentError(
+            f"the source has {found}, and which of them is {name!r} nobody can tell; name it so",
+            argument="source",
+            value=found,
+        )
+    return found[0] if found else None
 
 
 def described(
@@ -220,31 +191,43 @@ def described(
 
 def _write_versions(
     access: TableAccess,
+    head: Snapshot | None,
     source: pa.Table,
     on: Mapping[str, str],
     when: tuple[MergeClause, ...],
     commit: CommitAs,
-    counts: dict[str, int],
+    counts: Counter[str],
 ) -> Commit:
     """Key table: what the clauses say is written as new versions of the rows."""
-    pairs = _Pairs.of(access, batch_scan(access).to_arrow(), source, on)
-    with open_writer(access, commit, None, MERGE) as writer:
-        for clause, chosen in pairs.through(when):
-            _count(counts, clause, chosen)
-            writer.write(pairs.rows(clause, chosen))
+    target, deleted = target_rows(access, head)
+    pairs = _Pairs.of(access, target, source, on)
+    touched = [np.zeros(0, np.int64)]
+    updated: list[pa.Table] = []
+    inserted: list[pa.Table] = []
+    for clause, chosen in pairs.through(when):
+        _count(counts, clause, chosen)
+        if needs_target(clause):
+            touched.append(pairs.target_at[chosen])
+        if not deletes(clause):
+            (updated if needs_target(clause) else inserted).append(pairs.rows(clause, chosen))
+    changes = changes_of(access, target, deleted, np.concatenate(touched), updated, inserted)
+    with open_writer(as_they_are(access), commit, None, Reads.of(MERGE, head)) as writer:
+        for rows in changes.written():
+            writer.write(rows)
         return writer.commit()
 
 
 def _rewrite(
     access: TableAccess,
+    head: Snapshot | None,
     source: pa.Table,
     on: Mapping[str, str],
     when: tuple[MergeClause, ...],
     commit: CommitAs,
-    counts: dict[str, int],
+    counts: Counter[str],
 ) -> Commit | None:
     """Table without key: files whose rows change are written anew, the new rows beside them."""
-    change = RowChanges(access, access.metadata.head())
+    change = RowChanges(as_they_are(access), head)
     places, tables = [], [arrow_schema(access.schema.fields).empty_table()]
     positions: list[Any] = [np.zeros(0, np.int64)]
     for bucket, file_name, rows in change.rows():
@@ -261,8 +244,8 @@ def _rewrite(
             for number in np.unique(place).tolist():
                 bucket, file_name, _ = places[number]
                 change.take_out(bucket, file_name, position[gone[place == number]])
-        if not isinstance(clause, _DELETES):
-            change.put_in(pairs.rows(clause, chosen).drop_columns([ROW_KIND_COLUMN]))
+        if not isinstance(clause, DELETES):
+            change.put_in(pairs.rows(clause, chosen))
     part = change.part()
     if part is None:
         return None
@@ -272,14 +255,13 @@ def _rewrite(
 
 def changed_rows(counts: Mapping[str, int]) -> ChangedRows:
     """What the clauses did, from the rows of each."""
-    deleted = sum(counts.get(clause.__name__, 0) for clause in _DELETES)
+    deleted = sum(counts.get(clause.__name__, 0) for clause in DELETES)
     added = counts.get(NotMatchedInsert.__name__, 0)
     return ChangedRows(added=added, deleted=deleted, updated=sum(counts.values()) - added - deleted)
 
 
-def _count(counts: dict[str, int], clause: MergeClause, chosen: Any) -> None:
-    name = type(clause).__name__
-    counts[name] = counts.get(name, 0) + len(chosen)
+def _count(counts: Counter[str], clause: MergeClause, chosen: Any) -> None:
+    counts[type(clause).__name__] += len(chosen)
 
 
 def _source_table(source: Any) -> pa.Table:
@@ -314,7 +296,9 @@ class _Pairs:
     def of(
         cls, access: TableAccess, target: pa.Table, source: pa.Table, on: Mapping[str, str]
     ) -> _Pairs:
-        refuse_absent(on, source.column_names)
+        names = source.column_names
+        on = {mine: source_column(names, theirs) or theirs for mine, theirs in on.items()}
+        refuse_absent(on, names)
         left = pa.table({n: target[n] for n in on})
         right = pa.table({n: cast_column(access.schema.field(n), source[s]) for n, s in on.items()})
         pairs = cls(access, target, source, *pairs_of(left, right, "full outer"))
@@ -362,30 +346,22 @@ class _Pairs:
         return both
 
     def rows(self, clause: MergeClause, chosen: Any) -> pa.Table:
-        """What ``clause`` writes for the pairs ``chosen``, with ``_ROW_KIND``."""
-        if deletes(clause):
-            rows = self.target.take(pa.array(self.target_at[chosen]))
-            return _with_kind(deletes_of(self.access.schema, rows), "-D")
+        """The rows that ``clause`` wants for the pairs ``chosen``, whole, in the table's types."""
         updates = needs_target(clause)
         both = self._both(chosen)
         columns: dict[str, Any] = {}
         for field in self.access.schema.fields:
-            column = _value(clause, field.name, both)
+            column = self._value(clause, field.name, both)
             if column is None and updates:
                 column = both["target"][field.name]
             if column is not None:
                 columns[field.name] = column
-        return _with_kind(pa.table(columns), "+U" if updates else "+I")
+        return wanted_rows(self.access, pa.table(columns), inserted=not updates)
 
-
-def _value(clause: MergeClause, column: str, both: Mapping[str, pa.Table]) -> Any:
-    """What ``clause`` writes into ``column``; None if it says nothing."""
-    values = getattr(clause, "values", None)
-    if values is not None:
-        return evaluate(values[column], both) if column in values else None
-    source = both["source"]
-    return source[column] if column in source.column_names else None
-
-
-def _with_kind(rows: pa.Table, kind: str) -> pa.Table:
-    return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar(kind), rows.num_rows))
+    def _value(self, clause: MergeClause, column: str, both: Mapping[str, pa.Table]) -> Any:
+        """What ``clause`` writes into ``column``; None if it says nothing."""
+        values = getattr(clause, "values", None)
+        if values is not None:
+            return evaluate(values[column], both) if column in values else None
+        name = source_column(self.source.column_names, column)
+        return None if name is None else both["source"][name]

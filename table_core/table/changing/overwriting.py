@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, CommitConflictError, UnsupportedFeatureError
@@ -19,17 +20,19 @@ from table_core.table.compacting.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.writing.assigning import crosses_partitions
-from table_core.table.writing.writer import TableWriter
+from table_core.table.writing.writer import TableWriter, WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.results import Commit
-    from table_core.table.writing.writer import BucketChange, WriteResult
+    from table_core.table.writing.writer import BucketChange
 
 __all__ = [
+    "Reads",
     "commit_replacing",
     "commit_results",
     "drop_partitions",
@@ -43,15 +46,30 @@ TRUNCATE: Final = "TRUNCATE"
 """The operation of a commit that only takes rows out, so that it wakes nobody."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """A statement that writes other versions of rows that it has read."""
+
+    operation: str
+    """Its name in the snapshot."""
+    as_of: AsOf
+    """The state that it has read."""
+
+    @classmethod
+    def of(cls, operation: str, head: Snapshot | None) -> Reads:
+        """A statement that has read ``head``."""
+        return cls(operation=operation, as_of=AsOf.of(head))
+
+
 def open_writer(
     access: TableAccess,
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
-    operation: str | None = None,
+    statement: Reads | None = None,
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``.
 
-    ``operation`` names the statement that writes, in the snapshot.
+    ``statement`` writes other versions of rows that it has read.
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
     commit = commit.asking("write", access.branch, overwrite=overwrite)
@@ -63,7 +81,7 @@ def open_writer(
         )
     return TableWriter(
         access,
-        lambda result: commit_results(access, (result,), commit, overwrite, operation),
+        lambda result: commit_results(access, (result,), commit, overwrite, statement),
         replaces=overwrite is not None,
         landed=lambda: _landed(access, commit),
     )
@@ -98,9 +116,9 @@ def commit_results(
     results: tuple[WriteResult, ...],
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
-    operation: str | None = None,
+    statement: Reads | None = None,
 ) -> Commit:
-    """Commit what writers prepared, here or in other processes."""
+    """Commit what writers prepared, here or in other processes; see ``open_writer``."""
     commit = commit.asking("write", access.branch, overwrite=overwrite)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
@@ -110,7 +128,10 @@ def commit_results(
     )
     selection = overwrite_selection(access, overwrite, entries)
     if selection is None:
-        return commit_writes(access, results, commit, operation=operation)
+        if statement is None:
+            return commit_writes(access, results, commit)
+        read = WriteResult(basis=Basis(rows=frozenset({statement.as_of})))
+        return commit_writes(access, (*results, read), commit, operation=statement.operation)
     return commit_replacing(access, results, commit, selection)
 
 
@@ -153,7 +174,7 @@ def overwrite_selection(
     if overwrite is None:
         return None
     if overwrite == "table":
-        return Selection.table(postponed=access.schema.bucket == -2)
+        return Selection.table()
     if overwrite == "partitions":
         if not access.schema.partition_keys:
             return Selection.table()
@@ -163,6 +184,12 @@ def overwrite_selection(
             f"overwrite={overwrite!r}: use None, 'partitions', 'table' or {{'column': value}}",
             argument="overwrite",
             value=overwrite,
+        )
+    if not overwrite:
+        raise ArgumentError(
+            "overwrite={} names no partition; name one by its columns, or say 'table' for all rows",
+            argument="overwrite",
+            value={},
         )
     return Selection.static(partition_matcher(access, [overwrite]))
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
 from table_core.errors import UnsupportedFeatureError
 from table_core.options import keys_merge
 
 if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["carried_by_deletes", "deletes_of", "refuse_deletes"]
+__all__ = ["refuse_deletes"]
 
 _REMOVES: Final = {
     "aggregation": keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE,
@@ -38,23 +36,3 @@ def refuse_deletes(schema: TableSchema) -> None:
     else:
         return
     raise UnsupportedFeatureError(f"rows cannot be deleted: {why}", feature=f"delete, {why}")
-
-
-def deletes_of(schema: TableSchema, rows: pa.Table) -> pa.Table:
-    """``rows`` as they are written to delete them."""
-    carried = carried_by_deletes(schema)
-    emptied = [
-        column if name in carried else pa.nulls(rows.num_rows, column.type)
-        for name, column in zip(rows.column_names, rows.columns, strict=True)
-    ]
-    return pa.table(emptied, names=rows.column_names)
-
-
-def carried_by_deletes(schema: TableSchema) -> frozenset[str]:
-    """The columns whose values a ``-D`` carries.
-
-    An engine that builds a row from several takes the values of a ``-D`` into the row that comes
-    after it (spec 8.5, 8.6): there a delete carries nothing but the key and what is NOT NULL.
-    """
-    every = schema.options.get(keys_merge.MERGE_ENGINE) not in {"aggregation", "partial-update"}
-    return frozenset(f.name for f in schema.fields if every or not f.type.nullable)

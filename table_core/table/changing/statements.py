@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from table_core.commit.request import ChangedRows
-from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.merge.versions import Versions
 from table_core.options import keys_merge
 from table_core.table.changing.expressions import evaluate
-from table_core.table.changing.overwriting import open_writer
+from table_core.table.changing.key_changes import as_they_are, wanted_rows, with_kind
+from table_core.table.changing.overwriting import Reads, open_writer
+from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
-from table_core.table.changing.row_deletes import deletes_of, refuse_deletes
+from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
-from table_core.table.reading.scan import batch_scan, bound_where
+from table_core.table.reading.scan import bound_where
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import Commit, ResultDocument
 from table_core.table.writing.coerce import cast_column
 
@@ -65,9 +68,10 @@ class Statement:
 
     def versions(self, rows: pa.Table) -> pa.Table:
         """What a key table is given for ``rows``."""
+        versions = Versions(self.access.schema)
         if self.values is None:
-            return _with_kind(deletes_of(self.access.schema, rows), "-D")
-        return _with_kind(_updated(self.access, rows, self.values), "+U")
+            return with_kind(versions.removed(rows), "-D")
+        return with_kind(versions.changed(rows, _updated(self.access, rows, self.values)), "+U")
 
     def apply(self, change: RowChanges, splits: Iterable[Split] | None = None) -> None:
         """Find the rows of an append table, in ``splits`` or anywhere, and change them."""
@@ -125,7 +129,7 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
             value=fixed,
         )
     engine = access.options.get(keys_merge.MERGE_ENGINE)
-    if engine in {"aggregation", "first-row"}:
+    if engine == "first-row":
         raise UnsupportedFeatureError(
             f"update on {access.name}: merge-engine {engine!r} does not take a row as it is",
             feature=f"update with merge-engine={engine}",
@@ -135,13 +139,18 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
 
 def run(statement: Statement, commit: CommitAs) -> ResultDocument:
     """Carry ``statement`` out in this process."""
-    access, commit = statement.access, statement.asking(commit)
+    commit = statement.asking(commit)
+    return done_again(statement.access, lambda: _once(statement, commit))
+
+
+def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
+    access = statement.access
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     done, rows = find_commit(access, commit), 0
     if done is None and access.schema.is_key_table:
         done, rows = _write_versions(statement, head, commit)
     elif done is None:
-        change = RowChanges(access, head)
+        change = RowChanges(as_they_are(access), head)
         statement.apply(change)
         part = change.part()
         rows = change.gone
@@ -166,15 +175,16 @@ def _updated(access: TableAccess, rows: pa.Table, values: Mapping[str, str]) -> 
         found = cast_column(field, pa.chunked_array([evaluate(sql, {"": rows, "target": rows})]))
         at = result.schema.get_field_index(name)
         result = result.set_column(at, result.schema.field(at), found)
-    return result
+    return wanted_rows(access, result, inserted=False)
 
 
 def _write_versions(
     statement: Statement, head: Snapshot | None, commit: CommitAs
 ) -> tuple[Commit | None, int]:
     rows = 0
-    scan = batch_scan(statement.access, where=statement.where, snapshot=head.id if head else None)
-    with open_writer(statement.access, commit, None, statement.operation) as writer:
+    scan = statement_scan(statement.access, head, statement.where)
+    access, reads = as_they_are(statement.access), Reads.of(statement.operation, head)
+    with open_writer(access, commit, None, reads) as writer:
         for batch in scan.to_batches():
             writer.write(statement.versions(pa.Table.from_batches([batch])))
             rows += batch.num_rows
@@ -196,7 +206,3 @@ def described(
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         details={"rows": rows, "replayed": bool(done and done.replayed)},
     )
-
-
-def _with_kind(rows: pa.Table, kind: str) -> pa.Table:
-    return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar(kind), rows.num_rows))

@@ -162,6 +162,7 @@ class Performer:
             found.append(
                 fx.Touched(
                     snapshot=snapshot,
+                    entries=tuple(delta),
                     partitions=frozenset(e.partition for e in delta),
                     fixed_buckets=any(e.total_buckets > 0 for e in delta),
                 )

@@ -21,6 +21,7 @@ from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
+from table_core.position.reader import require_position_name
 from table_core.table.committing.commit_effects import (
     Performer,
     carried_as_of,
@@ -300,6 +301,7 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
 
 def position(access: TableAccess, name: str) -> str | None:
     """See ``Table.position``."""
+    require_position_name("name", name)
     head = access.metadata.head()
     if head is None:
         return None

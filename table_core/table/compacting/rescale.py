@@ -150,7 +150,7 @@ def _written_anew(
     access: TableAccess, head: Snapshot | None, partitions: frozenset[bytes], commit: CommitAs
 ) -> Commit:
     access = guarded(access, head)
-    selection = Selection.static(partitions.__contains__)
+    selection = Selection.rescaled(partitions.__contains__)
 
     def replaced(result: WriteResult) -> Commit:
         return commit_replacing(access, (result,), commit, selection)

@@ -17,6 +17,7 @@ from table_core.errors import (
     error_from_document,
     error_to_document,
 )
+from table_core.options.spark_settings import require_printable, require_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +55,7 @@ ACTIONS: Final = (
     "delete-branch",
     "fast-forward",
     "rollback",
+    "set-position",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -102,6 +104,26 @@ class JobSpec:
     commit_user: str | None = None
     commit_identifier: int | None = None
     version: int = VERSION
+
+    def __post_init__(self) -> None:
+        """Refuse names and options that would be something else to who gets them.
+
+        They become names of applications, lines of files and parts of paths.
+
+        Raises:
+            ArgumentError: says which.
+        """
+        for what in ("table", "commit_user", "warehouse"):
+            if getattr(self, what) is not None:
+                require_printable(getattr(self, what), what)
+        if self.table is not None and ("/" in self.table or "\\" in self.table):
+            raise ArgumentError(
+                f"table={self.table!r} is a path, not a name", argument="table", value=self.table
+            )
+        for name, value in self.options.items():
+            require_printable(name, "the name of an option")
+            if name.startswith("spark."):
+                require_settings({name: value}, "options")
 
     def to_json(self) -> str:
         """Encode, in the order of the attributes."""

@@ -22,13 +22,13 @@ from table_core.scan.incremental import (
 from table_core.scan.plan import ScanPlan
 from table_core.scan.prune import Pruner
 from table_core.scan.split import change_splits
+from table_core.table.positions import read_by
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import Scan, bound_where, selected_fields
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import refuse_unreadable
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.states.tags import tag_names, tagged
-from table_core.table.upkeep.consumers import next_snapshot_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,13 +58,14 @@ def changes_scan(
     Raises:
         NotFoundError: a snapshot of the range is expired and its changelog too.
         ArgumentError: ``after`` lies behind ``to``, or an unknown mode.
+        PositionDivergedError: the table is not what ``consumer`` has read.
     """
     refuse_unreadable(access)
     chosen = change_mode(mode, access.options)
     head = access.metadata.head_id()
     if consumer is not None and after is None:
-        stored = next_snapshot_of(access, consumer)
-        after = None if stored is None else stored - 1
+        stored = read_by(access, consumer)
+        after = None if stored is None else stored.id
     last = (head or 0) if to is None else to
     first = after if after is not None else (access.metadata.earliest_id() or 1) - 1
     if last > (head or 0):

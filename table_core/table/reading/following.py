@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from table_core.errors import ArgumentError
+from table_core.position.place import SnapshotPlace
 from table_core.scan.follow import Deliver, Ended, Wait
+from table_core.table.positions import place_at
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import Scan
 from table_core.table.reading.split_reader import SplitReader
@@ -50,6 +52,7 @@ def follow(
         OptionError: ``scan.mode`` cannot be followed.
         ArgumentError: ``poll_seconds`` is negative or no number.
         NotFoundError: the next snapshot has expired.
+        PositionDivergedError: the table was rolled back, fast-forwarded or made anew under the reader.
     """
     planner = StreamPlanner.of(access, consumer)
     if not 0 <= poll_seconds < math.inf:
@@ -73,14 +76,16 @@ class _Following:
 
     def tables(self, begin: Start) -> Iterator[pa.Table]:
         planner = self.planner
+        read = self._before(begin)
+        birth = planner.access.metadata.birth()
         if begin.full is not None:
             yield from _joined(self._state(begin.full, begin))
-        planner.hold(begin.next_id)
+        planner.hold(begin.next_id, read, birth)
         if planner.follower.ends_after_full(begin):
             return
         next_id = begin.next_id
         while True:
-            step = planner.step(next_id)
+            step, place = planner.look(next_id, read, birth)
             if step is None or isinstance(step, Wait):
                 planner.access.clock.sleep_ms(self.poll_ms if step is None else step.milliseconds)
                 continue
@@ -88,8 +93,14 @@ class _Following:
                 return
             if isinstance(step, Deliver):
                 yield from _joined(self._changes(next_id, step))
-            next_id += 1
-            planner.hold(next_id)
+            read, next_id = place, next_id + 1
+            planner.hold(next_id, read, birth)
+
+    def _before(self, begin: Start) -> SnapshotPlace:
+        """What is taken where the stream begins."""
+        if begin.full is not None and begin.full.id == begin.next_id - 1:
+            return SnapshotPlace.of(begin.full)
+        return place_at(self.planner.access, begin.next_id - 1)
 
     def _state(self, full: Snapshot, begin: Start) -> Scan:
         """The first, full read, as ``+I``."""

@@ -31,7 +31,7 @@ from table_core.table.reading.timeline import TableTimeline
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
     from table_core.options.table import TableOptions
@@ -50,6 +50,7 @@ __all__ = [
     "bound_where",
     "refuse_negative",
     "selected_fields",
+    "state_scan",
 ]
 
 _BATCH_ROWS: Final = 1 << 17
@@ -196,11 +197,10 @@ class Scan:
     def to_arrow(self) -> pa.Table:
         """All rows as one table."""
         if self._limit is not None:
-            return pa.Table.from_batches(self.to_batches(), schema=self.schema)
+            return _whole(self.schema, map(_as_table, self.to_batches()))
         splits = self._plan.splits
         parts = [part for split in splits for part in self._reader.parts(split)]
-        tables = _read_parts(parts, self._reader.at_once(splits))
-        return pa.concat_tables(tables) if tables else self.schema.empty_table()
+        return _whole(self.schema, _read_parts(parts, self._reader.at_once(splits)))
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as an Arrow reader."""
@@ -208,6 +208,19 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _as_table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def _whole(schema: pa.Schema, tables: Iterable[pa.Table]) -> pa.Table:
+    """``tables`` as one; without columns Arrow forgets how many rows there are."""
+    if len(schema):
+        found = list(tables)
+        return pa.concat_tables(found) if found else schema.empty_table()
+    rows = sum(table.num_rows for table in tables)
+    return pa.table({"": pa.nulls(rows)}).select([])
 
 
 def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
@@ -275,7 +288,7 @@ def batch_scan(
     )
     if found.explicit and found.snapshot is not None:
         access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
-    return _state_scan(access, found, columns, where, limit)
+    return state_scan(access, found, columns, where, limit)
 
 
 def _asks_for_range(options: TableOptions) -> bool:
@@ -289,7 +302,7 @@ def _asks_for_range(options: TableOptions) -> bool:
     )
 
 
-def _state_scan(
+def state_scan(
     access: TableAccess,
     found: SnapshotRef,
     columns: Sequence[str] | None,

@@ -360,6 +360,8 @@ class SplitReader:
             else:
                 kinds = pa.repeat(pa.scalar("+I"), rows.num_rows)
             columns.insert(0, kinds)
+        if not columns:
+            return rows.select([])  # which knows how many rows there are; Arrow's makers do not
         return pa.Table.from_arrays(columns, schema=self.schema())
 
 

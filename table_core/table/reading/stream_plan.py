@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING
 from table_core.errors import ArgumentError, NotFoundError, SchemaError
 from table_core.ondisk.snapshot import FIRST_ID
 from table_core.options import keys_scan
+from table_core.position.document import Position
+from table_core.position.place import SnapshotPlace
+from table_core.position.reader import Reader, ReaderKind
+from table_core.position.source import TableId
 from table_core.scan.follow import Deliver, Follower, Skip, start
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset, taken
+from table_core.table.positions import came_to, read_by, table_now
 from table_core.table.reading.changes import ChangePlanner
 from table_core.table.reading.state_plan import StatePlanner, refuse_unreadable
-from table_core.table.reading.timeline import TableTimeline
-from table_core.table.upkeep.consumers import next_snapshot_of, set_consumer
+from table_core.table.reading.timeline import TableTimeline, find_snapshot
+from table_core.table.upkeep.consumers import set_consumer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,12 +67,16 @@ class StreamPlanner:
         Raises:
             OptionError: ``scan.mode`` cannot be followed.
             NotFoundError: the state to start from does not exist.
+            PositionDivergedError: the table is not what the consumer has read.
         """
         access = self.access
         stored = None
         if self.consumer is not None and after is None:
-            stored = next_snapshot_of(access, self.consumer)
-        return start(access.options, TableTimeline(access), after=after, consumer_next=stored)
+            stored = read_by(access, self.consumer)
+        consumer_next = None if stored is None else stored.id + 1
+        return start(
+            access.options, TableTimeline(access), after=after, consumer_next=consumer_next
+        )
 
     @property
     def follower(self) -> Follower:
@@ -80,16 +89,45 @@ class StreamPlanner:
         Raises:
             NotFoundError: it has expired, or the table was rolled back to before it.
         """
+        return self.look(next_id, None)[0]
+
+    def look(
+        self, next_id: int, read: SnapshotPlace | None, birth: str = ""
+    ) -> tuple[Step | None, SnapshotPlace]:
+        """What to do about snapshot ``next_id``, and the place behind it; None if it is not there yet.
+
+        ``read`` is the snapshot before it, which the reader has taken, in the table of that ``birth``.  It is
+        looked at after the next one: where it is still the same, so is what lies between.
+
+        Raises:
+            NotFoundError: it has expired, or the table was rolled back to before it.
+            PositionDivergedError: ``read`` is another snapshot by now.
+        """
         access = self.access
-        timeline = TableTimeline(access)
-        snapshot = _delivered(timeline, next_id)
+        snapshot = find_snapshot(access, next_id)
         earliest = None
+        stands = read is not None and self._stands(read, birth)
         if snapshot is None:
-            earliest = timeline.earliest_delivered()
+            if stands:
+                return None, SnapshotPlace(id=next_id)
+            earliest = TableTimeline(access).earliest_delivered()
             self._refuse_lost(next_id, access.metadata.head_id())
         now_ms = access.clock.now_ms()
         step = self.follower.step(next_id, snapshot, earliest=earliest, now_ms=now_ms)
-        return None if snapshot is None else step
+        return (None if snapshot is None else step), SnapshotPlace.of(snapshot)
+
+    def _stands(self, read: SnapshotPlace, birth: str) -> bool:
+        """Whether the snapshot ``read`` is there, and the same; False where it has only expired."""
+        if not read.id or not read.mark:
+            return False
+        access = self.access
+        found = find_snapshot(access, read.id)
+        if found is not None and read.is_at(SnapshotPlace.of(found)):
+            return True
+        source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
+        reader = Reader(ReaderKind.CONSUMER, self.consumer or "follow", given=True)
+        came_to(Position(reader, source, read), table_now(access, read))
+        return False
 
     def state(self, snapshot: Snapshot, levels: Levels, created_after_ms: int | None) -> ScanPlan:
         """The first, full read."""
@@ -106,10 +144,10 @@ class StreamPlanner:
         planner = ChangePlanner(self.access, self.where)
         return planner.one(id, step)
 
-    def hold(self, next_id: int) -> None:
-        """Let expiry keep what the stream reads from ``next_id`` on."""
+    def hold(self, next_id: int, read: SnapshotPlace | None = None, birth: str = "") -> None:
+        """Let expiry keep what the stream reads from ``next_id`` on, once it has taken ``read``."""
         if self.consumer is not None:
-            set_consumer(self.access, self.consumer, next_id)
+            set_consumer(self.access, self.consumer, next_id, read, birth)
 
     # ---------------------------------------------------------------------------- by positions
     def reached(
@@ -191,7 +229,7 @@ class StreamPlanner:
                 ) from error
             splits = self.state(state, at.full, at.created_after_ms).splits
             return [replace(split, inserts=True) for split in splits]
-        snapshot = _delivered(timeline, at.snapshot)
+        snapshot = find_snapshot(self.access, at.snapshot)
         if snapshot is None:
             self.step(at.snapshot)  # says why
             raise NotFoundError(
@@ -231,10 +269,3 @@ class StreamPlanner:
                 name=str(next_id),
                 available=[head],
             )
-
-
-def _delivered(timeline: TableTimeline, id: int) -> Snapshot | None:
-    try:
-        return timeline.delivered(id)
-    except NotFoundError:
-        return None

@@ -14,7 +14,7 @@ from table_core.table.states.tags import tag_names, tagged
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
-__all__ = ["TableTimeline"]
+__all__ = ["TableTimeline", "find_snapshot"]
 
 _CHANGELOG = "changelog-"
 
@@ -57,14 +57,8 @@ class TableTimeline:
         Raises:
             NotFoundError: both have expired.
         """
-        try:
-            return self.access.metadata.snapshot(id)
-        except NotFoundError as error:
-            path = layout.changelog_path(id, self.access.branch)
-            try:
-                return Snapshot.from_json(self.access.storage.read(path), path=path)
-            except NotFoundError:
-                raise error from None
+        found = find_snapshot(self.access, id)
+        return self.access.metadata.snapshot(id) if found is None else found
 
     def earliest_delivered(self) -> int | None:
         """Id of the oldest snapshot, or kept changelog, that is there."""
@@ -87,3 +81,16 @@ class TableTimeline:
                 return earliest
             kept = min(found)
         return kept if earliest is None else min(kept, earliest)
+
+
+def find_snapshot(access: TableAccess, id: int) -> Snapshot | None:
+    """Snapshot ``id``, or what is kept of it for its changes; None: neither is there."""
+    for path in (
+        layout.snapshot_path(id, access.branch),
+        layout.changelog_path(id, access.branch),
+    ):
+        try:
+            return Snapshot.from_json(access.storage.read(path), path=path)
+        except NotFoundError:
+            continue
+    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
+from table_core.options.spark_settings import require_printable
 from table_core.table.metadata import Metadata
 from table_core.table.results import unchanged
 from table_core.table.states.tags import Tags, state_of, tag_names, tagged
@@ -218,6 +219,7 @@ def _made_for(access: TableAccess, name: str) -> list[str]:
 
 
 def _check_name(name: str) -> None:
+    require_printable(name, "branch")
     if not re.fullmatch(r"[^/\\\s$][^/\\$]*", name) or name == layout.MAIN or name.isdigit():
         raise ArgumentError(
             f"{name!r} cannot name a branch: not 'main', no number, no '/' or '$'",

@@ -10,6 +10,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention, parse
+from table_core.options.spark_settings import require_printable
 from table_core.table.results import ResultDocument, unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
@@ -274,5 +275,6 @@ def check_tag_name(name: str) -> None:
     Raises:
         ArgumentError: blank, or with a slash.
     """
+    require_printable(name, "tag")
     if not name.strip() or "/" in name or "\\" in name:
         raise ArgumentError(f"{name!r} cannot name a tag", argument="name", value=name)

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.consumer import Consumer
+from table_core.options.spark_settings import require_printable
+from table_core.position.document import Position
+from table_core.position.place import SnapshotPlace
+from table_core.position.reader import Reader, ReaderKind
+from table_core.position.source import TableId
+from table_core.table.reading.timeline import find_snapshot
 from table_core.table.results import unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
@@ -25,11 +31,14 @@ __all__ = [
     "held",
     "idle_consumers",
     "next_snapshot_of",
+    "position_of",
     "set_consumer",
 ]
 
 _PREFIX: Final = "consumer-"
 _HOLDER: Final = "rollback"
+_MARK: Final = "table-core.read"
+"""Member of a consumer's document: the snapshot before the next one, and what tells it from others."""
 Names: TypeAlias = "list[str]"
 """``list`` is a verb here."""
 
@@ -80,7 +89,8 @@ class Consumers:
                 value=next_snapshot,
             )
         if not dry_run:
-            set_consumer(access, id, next_snapshot)
+            read = SnapshotPlace.of(find_snapshot(access, next_snapshot - 1))
+            set_consumer(access, id, next_snapshot, read, access.metadata.birth())
         # Written before the floor is read; expiry reads consumers after it raised the floor.
         earliest = _earliest_readable(access)
         if next_snapshot < earliest:
@@ -151,19 +161,59 @@ def consumers(access: TableAccess) -> dict[str, int]:
 
 def next_snapshot_of(access: TableAccess, id: str) -> int | None:
     """The next snapshot of consumer ``id``; None if there is no such consumer."""
+    found = _stored(access, id)
+    return None if found is None else found.next_snapshot
+
+
+def position_of(access: TableAccess, id: str) -> Position | None:
+    """What consumer ``id`` has read; None if there is no such consumer.
+
+    Other programs keep the number alone: then what would tell its snapshot from others is not there.
+    """
+    found = _stored(access, id)
+    if found is None:
+        return None
+    place = SnapshotPlace(id=max(found.next_snapshot - 1, 0))
+    birth = ""
+    mark = found.extra.get(_MARK)
+    if isinstance(mark, dict) and mark.get("id") == place.id:  # else somebody else moved it on
+        birth = str(mark.get("birth", ""))
+        place = SnapshotPlace(
+            id=place.id, mark=str(mark.get("mark", "")), time_ms=int(mark.get("time_ms", 0))
+        )
+    source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
+    return Position(Reader(ReaderKind.CONSUMER, id, given=True), source, place)
+
+
+def _stored(access: TableAccess, id: str) -> Consumer | None:
     path = layout.consumer_path(id, access.branch)
     try:
-        return Consumer.from_json(access.storage.read(path), path=path).next_snapshot
+        return Consumer.from_json(access.storage.read(path), path=path)
     except NotFoundError:
         return None
 
 
-def set_consumer(access: TableAccess, id: str, next_snapshot: int) -> None:
-    """Say that ``id`` has read everything before ``next_snapshot``."""
-    if not id or "/" in id:
+def set_consumer(
+    access: TableAccess,
+    id: str,
+    next_snapshot: int,
+    read: SnapshotPlace | None = None,
+    birth: str = "",
+) -> None:
+    """Say that ``id`` has read everything before ``next_snapshot``.
+
+    ``read`` is where that ends, in the table of that ``birth``: what tells it from others of its number is
+    kept beside it, in a member that Paimon does not look at.
+    """
+    require_printable(id, "consumer")
+    if not id.strip() or "/" in id or "\\" in id:
         raise ArgumentError(f"{id!r} cannot name a consumer", argument="consumer", value=id)
     path = layout.consumer_path(id, access.branch)
-    access.storage.write(path, Consumer(next_snapshot).to_json())
+    extra: dict[str, object] = {}
+    if read is not None and read.mark and read.id == next_snapshot - 1:
+        members = {"id": read.id, "mark": read.mark, "time_ms": read.time_ms, "birth": birth}
+        extra = {_MARK: members}
+    access.storage.write(path, Consumer(next_snapshot, extra).to_json())
 
 
 def idle_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from table_core.table.upkeep.consumers import Consumers
     from table_core.table.upkeep.health import Health
     from table_core.table.upkeep.partition_state import PartitionState
+    from table_core.table.upkeep.reader_positions import ReaderPositions
 
 __all__ = ["Upkeep"]
 
@@ -253,6 +254,13 @@ class Upkeep:
         from table_core.table.upkeep.consumers import Consumers
 
         return Consumers(self.access)
+
+    @property
+    def positions(self) -> ReaderPositions:
+        """How far what feeds this table has come, and its consumers: ``list``, ``show``, ``set``, ``reset``."""
+        from table_core.table.upkeep.reader_positions import ReaderPositions
+
+        return ReaderPositions(self.access)
 
     def mark_done(
         self,

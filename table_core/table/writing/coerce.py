@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.datatypes.arrow import arrow_schema, arrow_type
+from table_core.datatypes.default_value import default_value
 from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Field, Root
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
@@ -94,8 +95,7 @@ def _column(field: Field, rows: pa.Table, first_row: int) -> pa.ChunkedArray:
     else:
         column = pa.chunked_array([pa.nulls(rows.num_rows, want)])
     if field.default is not None and column.null_count:
-        default = pa.array([field.default], pa.string()).cast(want)[0]
-        column = column.fill_null(default)
+        column = column.fill_null(default_value(field))
     if not field.type.nullable and column.null_count:
         at = pc.index(column.is_null(), True).as_py()  # one row number, for the message
         raise DataError(

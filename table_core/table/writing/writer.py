@@ -19,6 +19,7 @@ import pyarrow as pa
 from table_core.commit.basis import Basis
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
+from table_core.merge.versions import Versions
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_commit
 from table_core.schema.validate import unsupported_feature
@@ -115,6 +116,7 @@ class TableWriter:
         self._buckets = BucketWriter.of(access, self._factory, numbering, replaces=replaces)
         self._limits = BufferLimits.of(access.options)
         self._local = LocalMerge.of(access.schema)
+        self._versions = Versions(access.schema) if access.schema.is_key_table else None
         self._spilled: SpilledRuns | None = None
         self._direct: RollingWriter | None = None
         inline = InlineCompaction(access, self._factory, replaces=replaces)
@@ -135,7 +137,8 @@ class TableWriter:
         writer takes nothing more: what came before it shall not be committed without the rest.
 
         Raises:
-            DataError: a value does not fit without loss; names column, row and value.
+            DataError: a value does not fit without loss; names column, row and value.  Or a row takes
+                back what the merge engine cannot take back.
         """
         self._refuse_done()
         if self._found is not None:
@@ -144,6 +147,8 @@ class TableWriter:
         with undone_by(self.abort):
             for given in self._limits.pieces(batches_of(data)):
                 rows = counted(schema, coerce(schema, given, first_row=self._rows))
+                if self._versions is not None:
+                    self._versions.refuse_retracts(rows)
                 self._rows += given.num_rows
                 self._take(rows if self._local is None else self._local.take(rows))
 

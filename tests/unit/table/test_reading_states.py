@@ -421,3 +421,59 @@ def test_a_partition_with_hidden_files_alone_is_read_from_the_fallback_branch() 
     falling = catalog.table("d.t", options={"scan.fallback-branch": "b"})
     found = {row["p"]: row["v"] for row in falling.read().to_arrow().to_pylist()}
     assert found == {"x": "main", "y": "branch"}
+
+
+@pytest.mark.parametrize("primary_key", [(), ("k",)], ids=["append", "key"])
+def test_a_read_without_columns_counts_the_rows(tmp_path, primary_key) -> None:
+    schema = pa.schema([pa.field("k", pa.int32(), nullable=False)])
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table(
+        "d.t",
+        schema,
+        primary_key=primary_key,
+        options={"bucket": "1", **({} if primary_key else {"bucket-key": "k"})},
+    )
+    for keys in ([0, 1], [2, 3, 4]):
+        with table.write() as writer:
+            writer.write(pa.table({"k": keys}, schema=schema))
+            writer.commit()
+    for scan, rows in (
+        (table.read(columns=[]), 5),
+        (table.read(columns=[], where="k > 2"), 2),
+        (table.read(columns=[], limit=4), 4),
+        (catalog.table("d.t$snapshots").read(columns=[]), 2),
+    ):
+        assert scan.to_arrow().num_rows == rows
+        assert sum(batch.num_rows for batch in scan.to_batches()) == rows
+
+
+@pytest.mark.parametrize(
+    ("between", "keys"),
+    [("1,3", [1, 2]), ("1,4", [1, 2, 3]), ("a,b", [1, 2, 3]), ("a,1", [1, 2]), ("1,b", [3])],
+)
+def test_two_numbers_are_snapshots_and_else_both_ends_are_tags(tmp_path, between, keys) -> None:
+    """Answers of Apache Paimon 2.0.0: a tag may be called ``1``."""
+    catalog = _four_snapshots(tmp_path)
+    ranged = catalog.table("d.t", options={"incremental-between": between})
+    assert sorted(ranged.read().to_arrow()["k"].to_pylist()) == keys
+
+
+def test_a_name_and_a_number_that_is_no_tag_are_refused(tmp_path) -> None:
+    catalog = _four_snapshots(tmp_path)
+    for between in ("a,3", "2,b"):
+        with pytest.raises(tc.errors.OptionError, match="two snapshot ids or two tags"):
+            catalog.table("d.t", options={"incremental-between": between}).read()
+
+
+def _four_snapshots(tmp_path) -> tc.Catalog:
+    catalog = tc.open_catalog(tmp_path.as_uri())
+    catalog.create_database("d")
+    table = catalog.create_table("d.t", pa.schema([("k", pa.int64())]))
+    for key in range(4):
+        with table.write() as writer:
+            writer.write(pa.table({"k": [key]}))
+            writer.commit()
+    for name, snapshot in (("1", 3), ("a", 1), ("b", 4)):
+        table.tags.create(name, snapshot=snapshot)
+    return catalog

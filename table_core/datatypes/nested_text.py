@@ -1,0 +1,105 @@
+"""Types with parts as SQL writes them: ``MAP<STRING, ROW<`x` INT 'how far', y ARRAY<DATE>>>``.
+
+``text`` parses what has no parts and joins the two.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from table_core.datatypes.kinds import Array, Field, Map, Multiset, Row, Vector
+from table_core.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from table_core.datatypes.kinds import DataType
+
+__all__ = ["parse_parts"]
+
+_DEPTH_MAX: Final = 32
+_OUTER: Final = re.compile(
+    r"\s*(?P<name>ARRAY|MULTISET|MAP|ROW|STRUCT|VECTOR)\s*<(?P<parts>.*)>(?P<rest>[^<>]*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUOTED: Final = re.compile(r"`[^`]*`|'(?:[^']|'')*'")
+_MEMBER: Final = re.compile(
+    r"\s*(?:`(?P<quoted>[^`]+)`|(?P<plain>[^\s:<>`',()]+))\s*:?\s*(?P<type>.+?)"
+    r"(?:\s*(?:COMMENT\s+)?'(?P<comment>(?:[^']|'')*)')?\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPENING, _CLOSING = "<(", ">)"
+
+
+def parse_parts(text: str, parse: Callable[[str], DataType]) -> tuple[DataType, str] | None:
+    """The type with parts in ``text`` and what follows it; None where ``text`` has no parts.
+
+    Raises:
+        SchemaError: something is wrong inside.
+    """
+    match = _OUTER.fullmatch(text)
+    if match is None:
+        return None
+    if text.count("<") > _DEPTH_MAX * 4 or _depth(text) > _DEPTH_MAX:
+        raise _no_type(text, f"more than {_DEPTH_MAX} types within each other")
+    name, parts = match["name"].upper(), list(_split(text, match["parts"]))
+    counts = {"ARRAY": 1, "MULTISET": 1, "MAP": 2, "VECTOR": 2}
+    if len(parts) != counts.get(name, len(parts)):
+        raise _no_type(text, f"{name} has {counts[name]} parts, this has {len(parts)}")
+    return _of_parts(text, name, parts, parse), match["rest"]
+
+
+def _of_parts(text: str, name: str, parts: list[str], parse: Callable[[str], DataType]) -> DataType:
+    if name == "MAP":
+        return Map(parse(parts[0]), parse(parts[1]))
+    if name == "VECTOR":
+        if not parts[1].strip().isdigit():
+            raise _no_type(text, "VECTOR<type, length>")
+        return Vector(parse(parts[0]), int(parts[1]))
+    if name in {"ARRAY", "MULTISET"}:
+        return (Array if name == "ARRAY" else Multiset)(parse(parts[0]))
+    members = [_member(text, part, parse) for part in parts]
+    names = [member.name for member in members]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise _no_type(text, f"member {twice[0]!r} is there twice")
+    return Row(tuple(members))
+
+
+def _member(text: str, part: str, parse: Callable[[str], DataType]) -> Field:
+    match = _MEMBER.fullmatch(part)
+    if match is None:
+        raise _no_type(text, f"{part.strip()!r} is no member: write a name and a type")
+    comment = match["comment"]
+    described = None if comment is None else comment.replace("''", "'")
+    return Field(0, match["quoted"] or match["plain"], parse(match["type"]), described)
+
+
+def _split(text: str, parts: str) -> Iterator[str]:
+    """At the commas that are not inside of brackets or quotes."""
+    hidden = _QUOTED.sub(lambda found: "q" * len(found[0]), parts)
+    depth, begin = 0, 0
+    for at, char in enumerate(hidden):
+        depth += (char in _OPENING) - (char in _CLOSING)
+        if depth < 0:
+            raise _no_type(text, "brackets do not match")
+        if char == "," and not depth:
+            yield parts[begin:at]
+            begin = at + 1
+    if depth:
+        raise _no_type(text, "brackets do not match")
+    yield parts[begin:]
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for char in _QUOTED.sub("", text):
+        depth += (char == "<") - (char == ">")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _no_type(text: str, why: str) -> SchemaError:
+    what = f"not a type: {text.strip()[:200]!r}: {why}"
+    return SchemaError(what, problems=[what])

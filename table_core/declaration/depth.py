@@ -1,0 +1,105 @@
+"""What ``validate`` looks at beyond the shape of a file: all that Dags and jobs would refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.datatypes.text import parse_type
+from table_core.declaration.change_sources import source_faults
+from table_core.declaration.columns import column_faults
+from table_core.declaration.cron import schedule_faults
+from table_core.declaration.document import read, schema_of
+from table_core.declaration.foreign_types import type_hint
+from table_core.declaration.located import Fault, place_of
+from table_core.declaration.parameters import parameter_faults
+from table_core.declaration.queries import query_faults
+from table_core.errors import SchemaError, TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.declaration.located import Located, Place
+    from table_core.declaration.model import Declaration, TableDeclaration
+
+__all__ = ["faults_of"]
+
+
+def faults_of(
+    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
+) -> list[Fault]:
+    """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
+    found = read(text, file, environment)
+    faults = list(found.faults)
+    if found.root is not None and found.sound is not None:
+        faults += schedule_faults(found.root, file)
+        faults += source_faults(found.sound, found.root, file)
+        for name, table in found.sound.tables.items():
+            faults += _table_faults(name, table, found.root, file)
+        told = (
+            *column_faults(found.sound),
+            *query_faults(found.sound),
+            *parameter_faults(found.sound),
+        )
+        faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
+        faults += _common_option_faults(found.sound, found.root, file)
+    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.line, fault.column))
+
+
+def _place(root: Located, path: tuple[str, ...]) -> Place:
+    """A step is looked for among the flows, then among the sources."""
+    if path[0] == "flows" and path[1] in _members(root, "sources"):
+        path = ("sources", *path[1:])
+    return place_of(root, path)
+
+
+def _members(root: Located, group: str) -> Mapping[str, Any]:
+    found = root.value.get(group)
+    return found.value if found is not None and isinstance(found.value, dict) else {}
+
+
+def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:
+    """What the rules of tables have against it."""
+    path = ("tables", name)
+    faults = []
+    columns = _members(_members(root, "tables")[name], "columns")
+    for column, kind in table.columns.items():
+        try:
+            parse_type(kind)
+        except TableError as error:
+            given = columns[column]
+            at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
+            told = f"column {column!r}: {error}{type_hint(kind)}"
+            faults.append(Fault(file, *at, told))
+    if faults:
+        return faults
+    try:
+        schema_of(table)
+    except SchemaError as error:
+        told_all = error.facts.get("problems")
+        problems = told_all if isinstance(told_all, list | tuple) else [str(error)]
+        return [Fault(file, *place_of(root, path), str(problem)) for problem in problems]
+    except TableError as error:
+        option = str(error.facts.get("option") or "")
+        given = _members(_members(root, "tables")[name], "options")
+        where = (*path, "options", option) if option in given else ("options", option)
+        if option not in given and option not in _members(root, "options"):
+            where = path
+        return [Fault(file, *place_of(root, where), str(error))]
+    return []
+
+
+def _common_option_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+    """Options of every table, where no table is there to try them."""
+    from table_core.options.table import TableOptions, refuse_unknown
+
+    given = root.value.get("options")
+    if found.tables or given is None or not isinstance(given.value, dict):
+        return []
+    faults = []
+    for key, item in given.value.items():
+        try:
+            refuse_unknown([key])
+            TableOptions.parse({key: str(item.text)})
+        except TableError as error:
+            faults.append(Fault(file, *place_of(root, ("options", key)), str(error)))
+    return faults

@@ -1,0 +1,50 @@
+"""Variables in the values of a declaration: ``${NAME}``, or ``${NAME:-what else}``.
+
+``$${NAME}`` stands for the text ``${NAME}``.  What looks like a secret is refused: a value of the file
+gets into Dags, logs and manifests, and secrets belong into connections.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["names_in", "replaced"]
+
+_VARIABLE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<other>[^{}]*))?\}")
+_MARK: Final = re.compile(r"\$\$\{|" + _VARIABLE.pattern)
+_SECRET: Final = re.compile(
+    r"secret|passw|token|(access|account|private|api).?key|credential|(^|_)sas(_|$)|(^|_)pwd(_|$)",
+    re.IGNORECASE,
+)
+
+
+def replaced(text: str, environment: Mapping[str, str]) -> tuple[str, list[str]]:
+    """``text`` with the values of variables, and what is wrong with them."""
+    faults: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        name, other = match["name"], match["other"]
+        if name is None:
+            return "${"
+        if _SECRET.search(name):
+            faults.append(
+                f"variable {name} looks like a secret: it belongs into the connection, not here"
+            )
+            return match[0]
+        if name in environment and (environment[name] or other is None):
+            return environment[name]
+        if other is None:
+            faults.append(f"variable {name} is not set: set it, or write ${{{name}:-…}}")
+            return match[0]
+        return other
+
+    return _MARK.sub(value, text), faults
+
+
+def names_in(text: str) -> list[str]:
+    """The variables that ``text`` speaks of, each once."""
+    return sorted({match["name"] for match in _VARIABLE.finditer(text)})

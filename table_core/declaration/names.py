@@ -1,0 +1,123 @@
+"""Names of a declaration, checked once: what two things would share, and what is taken already.
+
+A name becomes the id of a Dag or a task, a table or a view of SQL, and each of these has its own idea
+of what is the same name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.declaration.located import Fault, Located, place_of
+from table_core.declaration.verbs import VERBS, pending_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["APPLY_TASK", "CHECK_PREFIX", "UPKEEP_SUFFIX", "name_faults"]
+
+APPLY_TASK: Final = "apply_declaration"
+"""The first task of a pipeline."""
+CHECK_PREFIX: Final = "check_"
+UPKEEP_SUFFIX: Final = "upkeep"
+"""The upkeep's Dag is called ``<name>_upkeep``."""
+_ID_MAX: Final = 250
+_RESERVED_DATABASE: Final = "sys"
+
+
+def name_faults(root: Located, file: str) -> list[Fault]:
+    """Names that are there twice or taken, of Dags, tasks, tables, columns and views."""
+    found = [
+        *_tasks(root),
+        *_dags(root),
+        *_same_but_for_case(root, ("tables",)),
+        *_databases(root),
+        *_columns(root),
+        *_views(root),
+    ]
+    return [Fault(file, *place_of(root, path), told) for path, told in found]
+
+
+Told = tuple[tuple[str, ...], str]
+
+
+def _members(root: Located, *path: str) -> Mapping[str, Located]:
+    here: Any = root
+    for name in path:
+        if not isinstance(here.value, dict) or name not in here.value:
+            return {}
+        here = here.value[name]
+    return here.value if isinstance(here.value, dict) else {}
+
+
+def _tasks(root: Located) -> Iterator[Told]:
+    taken = {APPLY_TASK: "the task that makes tables as declared"}
+    for group in ("sources", "flows"):
+        for name in _members(root, group):
+            if name in taken:
+                other = taken[name]
+                both = f"{name!r} names a source and a flow"
+                told = both if other == "a source" else f"{name!r} is the name of {other}"
+                yield (group, name), told
+            taken[name] = f"a {group.removesuffix('s')}"
+    for name in _members(root, "checks"):
+        task = f"{CHECK_PREFIX}{name}"
+        if task in taken:
+            yield ("checks", name), f"its task is called {task!r}, as is {taken[task]}"
+
+
+def _dags(root: Located) -> Iterator[Told]:
+    given = root.value.get("name") if isinstance(root.value, dict) else None
+    name = str(given.text) if given is not None and given.text else ""
+    for trigger in _members(root, "triggers"):
+        if trigger == UPKEEP_SUFFIX:
+            told = f"{trigger!r} is taken: the Dag of the upkeep is called {name}_{trigger}"
+            yield ("triggers", trigger), told
+        elif len(name) + 1 + len(trigger) > _ID_MAX:
+            yield ("triggers", trigger), f"the id of its Dag is longer than {_ID_MAX} characters"
+
+
+def _same_but_for_case(root: Located, path: tuple[str, ...]) -> Iterator[Told]:
+    seen: dict[str, str] = {}
+    for name in _members(root, *path):
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            yield (*path, name), f"{name!r} and {other!r} differ in case alone"
+
+
+def _databases(root: Located) -> Iterator[Told]:
+    for name in _members(root, "tables"):
+        if name.partition(".")[0] == _RESERVED_DATABASE:
+            yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
+
+
+def _columns(root: Located) -> Iterator[Told]:
+    for table in _members(root, "tables"):
+        yield from _same_but_for_case(root, ("tables", table, "columns"))
+        for name in _members(root, "tables", table, "columns"):
+            if not name.strip():
+                yield ("tables", table, "columns", name), "a column has no name"
+
+
+def _views(root: Located) -> Iterator[Told]:
+    for group in ("sources", "flows"):
+        for name, step in _members(root, group).items():
+            verbs = [verb for verb in VERBS if isinstance(step.value, dict) and verb in step.value]
+            inner = ("merge", "source") if verbs == ["merge"] else ()
+            for reads in ("reads", "sources"):
+                path = (group, name, *inner, reads)
+                views = _members(root, *path)
+                yield from _same_but_for_case(root, path)
+                yield from _beside_pending(root, (group, name), views)
+
+
+def _beside_pending(root: Located, step: tuple[str, str], views: Iterable[str]) -> Iterator[Told]:
+    members = _members(root, *step, "pending")
+    given = {name: one.text for name, one in members.items() if one.text}
+    pending = pending_view(given) if "table" in given else ""
+    for view in views:
+        if pending and view.casefold() == pending.casefold():
+            told = (
+                f"view {view!r} is what the rows of the pending table are called: rename the view"
+            )
+            yield (*step, "reads", view), told

@@ -1,0 +1,115 @@
+"""Options and comment of a table, held against the declared ones by what they mean."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from table_core.declaration.difference import Difference, Safety
+from table_core.options import keys_identity, keys_merge
+from table_core.options.table import OPTIONS, TableOptions
+from table_core.schema import change
+from table_core.schema.validate_fields import COLUMN_OPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["option_differences"]
+
+_MERGING: Final = {
+    option.key
+    for option in (
+        keys_merge.SEQUENCE_FIELD,
+        keys_merge.SEQUENCE_FIELD_SORT_ORDER,
+        keys_merge.ROWKIND_FIELD,
+        keys_merge.IGNORE_DELETE,
+        keys_merge.IGNORE_UPDATE_BEFORE,
+        keys_merge.FIELDS_DEFAULT_AGGREGATE_FUNCTION,
+        keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+        keys_merge.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
+        keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE,
+    )
+}
+"""Options that say how rows of one key become one row, also rows that are there already."""
+_SPACES: Final = re.compile(r"\s*,\s*")
+
+
+def option_differences(
+    goal: TableSchema, found: TableSchema, *, given: frozenset[str], has_snapshots: bool
+) -> Iterator[Difference]:
+    """What the options of ``found`` are not as in ``goal``.
+
+    ``given`` are the canonical keys that the declaration says; what ``goal`` has besides follows from
+    its columns, as they were when the table was made.
+    """
+    wanted, there = goal.options, found.options
+    for key, value in wanted.raw.items():
+        if key not in given:
+            continue
+        has = there.raw.get(key)
+        if has is None or _meaning(key, has, there) != _meaning(key, value, wanted):
+            yield _set(key, value, has, found, has_snapshots=has_snapshots)
+    for key in there.raw:
+        derived = key == keys_identity.BUCKET_KEY.key and key in wanted.raw
+        if key not in given and not derived:
+            merges = has_snapshots and _merges(key, found)
+            yield Difference(
+                safety=Safety.KEPT,
+                told=f"option {key}",
+                changes=(change.RemoveOption(key),),
+                word="remerge" if merges else "unset",
+            )
+    yield from _comment(goal, found)
+
+
+def _meaning(key: str, text: str, options: TableOptions) -> object:
+    option = OPTIONS.get(key)
+    if option is not None:
+        return options.get(option)
+    return _SPACES.sub(",", text.strip())
+
+
+def _set(
+    key: str, value: str, has: str | None, found: TableSchema, *, has_snapshots: bool
+) -> Difference:
+    sign = "+" if has is None else "~"
+    was = "" if has is None else f"{has!r} -> "
+    told = f"{sign} option {key} = {was}{value!r}"
+    changes = (change.SetOption(key, value),)
+    word = None
+    if has_snapshots and key == keys_identity.BUCKET.key:
+        before = found.options.get(keys_identity.BUCKET)
+        after = TableOptions.parse({key: value}).get(keys_identity.BUCKET)
+        word = None if before == after else "rebucket"
+        told += "" if word is None else "; then rescale what is there"
+    elif has_snapshots and _merges(key, found):
+        word = "remerge"
+    safety = Safety.SAFE if word is None else Safety.GUARDED
+    return Difference(safety=safety, told=told, changes=changes, word=word)
+
+
+def _merges(key: str, found: TableSchema) -> bool:
+    """Whether the option has a say in rows of ``found`` that are there already."""
+    if not found.is_key_table:
+        return False
+    if key in _MERGING:
+        return True
+    match = COLUMN_OPTION.fullmatch(key)
+    return match is not None and any(c.strip() in found.by_name for c in match[1].split(","))
+
+
+def _comment(goal: TableSchema, found: TableSchema) -> Iterator[Difference]:
+    if goal.comment is None and found.comment:
+        yield Difference(
+            safety=Safety.KEPT,
+            told="comment",
+            changes=(change.UpdateComment(None),),
+            word="unset",
+        )
+    elif goal.comment is not None and goal.comment != (found.comment or ""):
+        told = f"~ comment = {goal.comment!r}"
+        yield Difference(
+            safety=Safety.SAFE, told=told, changes=(change.UpdateComment(goal.comment),)
+        )

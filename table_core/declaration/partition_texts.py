@@ -1,0 +1,70 @@
+"""Values of partitions as a file writes them, in the one spelling that the table has for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.text import parse_type
+from table_core.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.declaration.model import TableDeclaration
+
+__all__ = ["canonical", "partition_problem"]
+
+_INTEGERS: Final = (Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT)
+_FLAGS: Final = {
+    **dict.fromkeys(("true", "yes", "on"), "true"),
+    **dict.fromkeys(("false", "no", "off"), "false"),
+}
+
+
+def canonical(given: Mapping[str, str], table: TableDeclaration | None) -> dict[str, str]:
+    """``given`` with ``07`` as ``7`` where the column is a number, and ``NO`` as ``false`` of a flag.
+
+    The text of a text column stays as it is, and so does what does not parse.
+    """
+    found = {}
+    for name, text in given.items():
+        root = _root(table, name)
+        value = _value(text, root)
+        found[name] = text if value is None else value
+    return found
+
+
+def partition_problem(given: Mapping[str, str], table: TableDeclaration) -> str | None:
+    """What is wrong with a partition of ``table``; None if nothing is."""
+    for name, text in given.items():
+        if name not in table.partition_by:
+            known = ", ".join(table.partition_by) or "none"
+            return f"{name!r} is no partition column; there are: {known}"
+        if "{{" not in text and _value(text, _root(table, name)) is None:
+            return f"{name}: {text!r} is no {table.columns[name]}"
+    return None
+
+
+def _root(table: TableDeclaration | None, column: str) -> Root | None:
+    if table is None or column not in table.columns:
+        return None
+    try:
+        type_ = parse_type(table.columns[column])
+    except TableError:
+        return None
+    return type_.root if isinstance(type_, Atomic) else None
+
+
+def _value(text: str, root: Root | None) -> str | None:
+    """The spelling; None if ``text`` is no such value."""
+    if "{{" in text:
+        return text
+    if root in _INTEGERS:
+        try:
+            return str(int(text))
+        except ValueError:
+            return None
+    if root is Root.BOOLEAN:
+        return _FLAGS.get(text.lower())
+    return text

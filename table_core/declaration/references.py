@@ -1,0 +1,133 @@
+"""Names in a declaration that lead nowhere, and what goes round in circles."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from table_core.declaration.located import Fault, Located, place_of
+from table_core.declaration.order import cycle, tables_read, tables_written
+from table_core.declaration.shape import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from table_core.declaration.model import Declaration
+
+__all__ = ["reference_faults"]
+
+Told = tuple[tuple[str, ...], str]
+_CHANGES_NOTHING = {"compact"}
+"""Kinds of snapshots that no flow which makes rows gives."""
+
+
+def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+    """Names that lead nowhere.  ``found`` has what is sound, ``root`` all that is there."""
+    tables = list(_names(root, "tables"))
+    told = [
+        *_of_steps(found, root, tables),
+        *_of_others(found, root, tables),
+        *_of_triggers(found),
+        *_of_upkeep(root, tables),
+        *_of_moves(root, tables),
+    ]
+    return [Fault(file, *place_of(root, path), message) for path, message in told]
+
+
+def _names(root: Located, group: str) -> Mapping[str, Located]:
+    here = root.value.get(group)
+    return here.value if here is not None and isinstance(here.value, dict) else {}
+
+
+def _no_table(name: str, tables: list[str]) -> str:
+    near = hint(name, tables)
+    more = f"; {near}" if near.startswith("did") else ""
+    return f"table {name!r} is not declared{more}"
+
+
+def _no_step(name: str, steps: list[str]) -> str:
+    near = hint(name, steps)
+    more = f"; {near}" if near.startswith("did") else ""
+    return f"no source or flow {name!r}{more}"
+
+
+def _steps(root: Located) -> list[str]:
+    return [*_names(root, "sources"), *_names(root, "flows")]
+
+
+def _of_steps(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
+    names = _steps(root)
+    for step in found.steps:
+        group = "sources" if step.name in _names(root, "sources") else "flows"
+        path = (group, step.name)
+        for table in sorted(tables_written(step) | tables_read(step)):
+            if table not in tables:
+                yield path, _no_table(table, tables)
+        for name in step.after:
+            if name not in names:
+                yield (*path, "after"), _no_step(name, names)
+    round_trip = cycle(found.steps)
+    if round_trip:
+        yield ("flows",), f"these wait for each other: {', '.join(round_trip)}"
+
+
+def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
+    for group, entries in (("checks", found.checks), ("triggers", found.triggers)):
+        for entry in entries:
+            if entry.table not in tables:
+                yield (group, entry.name), _no_table(entry.table, tables)
+    names = _steps(root)
+    for trigger in found.triggers:
+        for name in trigger.flows:
+            if name not in names:
+                yield ("triggers", trigger.name, "flows"), _no_step(name, names)
+    schedule = found.pipeline.get("schedule")
+    for name in schedule["changes"] if isinstance(schedule, dict) else ():
+        if name not in tables:
+            yield ("pipeline", "schedule"), _no_table(name, tables)
+
+
+def _of_triggers(found: Declaration) -> Iterator[Told]:
+    """Triggers that would wake themselves: each run makes the next one, for ever."""
+    written = {step.name: tables_written(step) for step in found.steps if step.verb != "run"}
+    for trigger in found.triggers:
+        if trigger.watch.get("on") in _CHANGES_NOTHING:
+            continue
+        loops = [name for name in trigger.flows if trigger.table in written.get(name, ())]
+        if loops:
+            told = f"{', '.join(loops)} writes {trigger.table}, which wakes it again, for ever"
+            yield ("triggers", trigger.name, "flows"), told
+
+
+def _of_upkeep(root: Located, tables: list[str]) -> Iterator[Told]:
+    upkeep = root.value.get("upkeep")
+    if upkeep is None or not isinstance(upkeep.value, dict):
+        return
+    for name in _names(upkeep, "tables"):
+        if name not in tables:
+            yield ("upkeep", "tables", name), _no_table(name, tables)
+    databases = {name.partition(".")[0] for name in tables}
+    for name in _names(upkeep, "databases"):
+        if not fnmatch.filter(databases, name):
+            yield ("upkeep", "databases", name), f"no database of a table matches {name!r}"
+
+
+def _of_moves(root: Located, tables: list[str]) -> Iterator[Told]:
+    yield from _moves(root, ("moved",), tables, "table")
+    for name, table in _names(root, "tables").items():
+        if isinstance(table.value, dict):
+            columns = list(_names(table, "columns"))
+            yield from _moves(table, ("tables", name, "moved"), columns, "column")
+
+
+def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Told]:
+    moved = here.value.get("moved")
+    items = moved.value if moved is not None and isinstance(moved.value, list) else []
+    for item in items:
+        if not isinstance(item.value, dict) or not {"from", "to"} <= set(item.value):
+            continue
+        old, new = item.value["from"].text, item.value["to"].text
+        if old in known:
+            yield path, f"moved from {old!r}, which is declared still"
+        if new not in known:
+            yield path, f"moved to {new!r}, which is no declared {what}"

@@ -1,0 +1,332 @@
+"""What a source or flow does, one record for each verb: what it takes, what it reads and makes.
+
+The order of steps, what is refused, the JSON Schema, the reference and the operator with its arguments
+all come from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.declaration.located import Fault
+from table_core.declaration.shape import (
+    AnyValue,
+    ListOf,
+    MapOf,
+    OneOf,
+    Record,
+    Shape,
+    Text,
+    hint,
+)
+from table_core.declaration.step_arguments import (
+    ACTIONS,
+    MERGE_ARGUMENTS,
+    SQL_ARGUMENTS,
+    SYNC_ARGUMENTS,
+    with_shape,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.declaration.located import Located
+    from table_core.declaration.shape import Defs
+
+__all__ = [
+    "CLAUSES",
+    "COMMON",
+    "NAME",
+    "STEP",
+    "VERBS",
+    "VIEW",
+    "Verb",
+    "changes_rows",
+    "pending_view",
+    "sources_of",
+    "views_of_step",
+]
+
+NAME: Final = "[A-Za-z0-9_-]{1,200}"
+"""Of what becomes a task or a Dag."""
+_OF_AIRFLOW: Final = with_shape({})
+VIEW: Final = r"[^\W\d]\w*"
+"""Of a view: what SQL takes without quotes."""
+_POSITION: Final = Text(
+    about="The property that keeps how far was read; begins with tc.",
+    pattern=r"tc\..+",
+    what="a property that begins with tc., e.g. tc.flow.orders",
+)
+_SOURCE: Final = OneOf(
+    what="a table or {table, mode}",
+    shapes=[
+        Text(),
+        Record(
+            members={
+                "table": Text(),
+                "mode": Text(one_of=("snapshot", "changes")),
+                "position": _POSITION,
+            },
+            required=["table"],
+        ),
+    ],
+)
+_READS: Final = MapOf(
+    about="View name to the table that it shows, or to {table, mode: snapshot|changes}.",
+    names=VIEW,
+    names_are="no name of a view: letters, digits and _, no digit first",
+    item=_SOURCE,
+    named="reads",
+)
+_PARTITION: Final = MapOf(item=Text(), least=1)
+_OVERWRITE: Final = OneOf(
+    about="What the rows take the place of: table, partitions, or one partition.",
+    what="table, partitions or a partition",
+    shapes=[
+        Text(
+            pattern=r"table|partitions|(.|\n)*\{\{(.|\n)*", what="table, partitions or a partition"
+        ),
+        _PARTITION,
+    ],
+)
+CLAUSES: Final = (
+    "matched-upsert",
+    "matched-delete",
+    "not-matched-insert",
+    "not-matched-by-source-upsert",
+    "not-matched-by-source-delete",
+)
+_MERGE_SOURCE: Final = OneOf(
+    what="{table} or {sql, reads}",
+    shapes=[
+        Record(members={"sql": Text(), "reads": _READS, "sources": _READS}, required=["sql"]),
+        Record(members={"table": Text()}, required=["table"]),
+        Record(members={"path": Text()}, required=["path"]),
+    ],
+)
+_MERGE: Final = Record(
+    about="Rows of a table or query, merged row by row.",
+    members={
+        "source": _MERGE_SOURCE,
+        "on": ListOf(item=Text(), least=1),
+        "when": ListOf(
+            least=1,
+            item=Record(
+                members={
+                    "action": Text(one_of=CLAUSES),
+                    "values": MapOf(item=Text()),
+                    "condition": Text(),
+                },
+                required=["action"],
+            ),
+        ),
+    },
+    required=["source", "on", "when"],
+)
+COMMON: Final[Mapping[str, Shape]] = {
+    "table": Text(about="The table that it writes."),
+    "after": ListOf(item=Text(), about="Sources and flows that must be done first."),
+    "engine": Text(one_of=("spark", "local")),
+    "events": Text(
+        about="Which commits announce the table to other Dags.", one_of=("changes", "any", "none")
+    ),
+    "spark_conf": MapOf(item=Text()),
+}
+"""What every source and flow may say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """One way in which a source or flow works on its table."""
+
+    about: str
+    operator: str
+    """Module and class below ``paimon_provider.operators``; of ``run`` its action says."""
+    takes: Mapping[str, Shape]
+    """Its members, its own name first."""
+    arguments: Record = _OF_AIRFLOW
+    """What may stand under ``with``."""
+
+    @property
+    def record(self) -> Record:
+        """A whole step of this verb."""
+        name = next(iter(self.takes))
+        members = {**self.takes, "with": self.arguments, **COMMON}
+        return Record(
+            about=self.about, members=members, required=("table", name), named=f"step_{name}"
+        )
+
+
+VERBS: Final[Mapping[str, Verb]] = {
+    "sync": Verb(
+        about="Follows a source of change events: kind, uri, format …",
+        operator="sync.PaimonSyncTableOperator",
+        takes={
+            "sync": MapOf(item=AnyValue(), least=1),
+            "source_connection": Text(about="Airflow connection: address and secrets."),
+        },
+        arguments=SYNC_ARGUMENTS,
+    ),
+    "sql": Verb(
+        about="Writes the rows of a query.",
+        operator="write.PaimonWriteOperator",
+        takes={
+            "sql": Text(about="Spark SQL over the views in reads."),
+            "reads": _READS,
+            "pending": Record(
+                about="Rows that cannot be used yet: they replace what is in that table.",
+                members={
+                    "table": Text(),
+                    "sql": Text(),
+                    "view": Text(
+                        about="What SQL calls them; by default as the table, without its database.",
+                        pattern=VIEW,
+                        what="a name of letters, digits and _",
+                    ),
+                },
+                required=["table", "sql"],
+            ),
+            "overwrite": _OVERWRITE,
+        },
+        arguments=SQL_ARGUMENTS,
+    ),
+    "rows_uri": Verb(
+        about="Appends files.",
+        operator="write.PaimonWriteOperator",
+        takes={
+            "rows_uri": Text(about="Files to append: a glob of Parquet or JSON lines."),
+            "rows_position": Text(
+                about="The property that keeps which files were taken; begins with tc.",
+                pattern=r"tc\..+",
+                what="a property that begins with tc., e.g. tc.files.orders",
+            ),
+            "overwrite": _OVERWRITE,
+        },
+    ),
+    "merge": Verb(
+        about="Merges rows into the table.",
+        operator="write.PaimonMergeIntoOperator",
+        takes={"merge": _MERGE},
+        arguments=MERGE_ARGUMENTS,
+    ),
+    "run": Verb(
+        about="Does something else to the table; arguments stand in with.",
+        operator="",
+        takes={"run": Text(one_of=tuple(ACTIONS))},
+    ),
+}
+"""By the member that says what is done; each step has exactly one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step(Shape):
+    """A step: the record of the one verb that it has."""
+
+    def check(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """Which verb it is, and then what that verb takes."""
+        if not isinstance(given.value, dict):
+            self._expect(given, "a mapping", file, faults)
+            return
+        chosen = [name for name in VERBS if name in given.value]
+        if len(chosen) != 1:
+            found = ", ".join(chosen) or "none"
+            told = f"give one of {', '.join(VERBS)}; found {found}"
+            faults.append(Fault(file, *given.place, told))
+            if not chosen:
+                self._unknown(given, file, faults)
+            return
+        record = _record_of(chosen[0], given)
+        left = {name: item for name, item in given.value.items() if not _elsewhere(name, record)}
+        for name in given.value.keys() - left.keys():
+            others = [verb for verb, one in VERBS.items() if name in one.takes]
+            told = f"{name!r} goes with {' or '.join(others)}, not with {chosen[0]}"
+            faults.append(Fault(file, *(given.keys or {}).get(name, given.place), told))
+        action = ACTIONS.get(str(given.value[chosen[0]].text)) if chosen[0] == "run" else None
+        if action is not None and action.required and "with" not in left:
+            needed = f"'with' must have {', '.join(action.required)}"
+            told = f"run: {given.value['run'].text}: {needed}"
+            faults.append(Fault(file, *given.place, told))
+            record = _RECORDS["run"]
+        record.check(_replaced(given, left), file, faults)
+
+    def _unknown(self, given: Located, file: str, faults: list[Fault]) -> None:
+        """Names that nobody knows: perhaps a verb that is misspelt."""
+        known = [*VERBS, *(n for one in _RECORDS.values() for n in one.members)]
+        for name in given.value:
+            if name not in known:
+                told = f"unknown member {name!r}; {hint(name, known)}"
+                faults.append(Fault(file, *(given.keys or {})[name], told))
+
+    def plain(self, given: Located) -> dict[str, Any]:
+        """Its members, as the verb has them."""
+        verb = next(name for name in VERBS if name in given.value)
+        return _record_of(verb, given).plain(given)
+
+    def _schema(self, defs: Defs) -> dict[str, Any]:
+        rules = []
+        for name in VERBS:
+            then = _run_schema(defs) if name == "run" else _RECORDS[name].schema(defs)
+            rules.append({"if": {"required": [name]}, "then": then})
+        one = [{"required": [name]} for name in VERBS]
+        return {"type": "object", "oneOf": one, "allOf": rules}
+
+
+def _elsewhere(name: str, record: Record) -> bool:
+    return name not in record.members and any(name in verb.takes for verb in VERBS.values())
+
+
+def _replaced(given: Located, value: dict[str, Located]) -> Located:
+    return replace(given, value=value)
+
+
+def _record_of(verb: str, given: Located) -> Record:
+    named = given.value["run"].value if verb == "run" else None
+    return (_RUNS.get(named) if isinstance(named, str) else None) or _RECORDS[verb]
+
+
+def _run_record(name: str) -> Record:
+    record, action = _RECORDS["run"], ACTIONS[name]
+    members = {**record.members, "with": action.arguments}
+    needed = (*record.required, "with") if action.required else record.required
+    return replace(record, members=members, required=needed, named=f"run_{name}")
+
+
+def _run_schema(defs: Defs) -> dict[str, Any]:
+    rules = [
+        {
+            "if": {"properties": {"run": {"const": name}}},
+            "then": record.schema(defs),
+        }
+        for name, record in _RUNS.items()
+    ]
+    return {"properties": {"run": VERBS["run"].takes["run"].schema(defs)}, "allOf": rules}
+
+
+_RECORDS: Final = {name: verb.record for name, verb in VERBS.items()}
+_RUNS: Final = {name: _run_record(name) for name in ACTIONS}
+STEP: Final[Shape] = _Step(named="step")
+
+
+def views_of_step(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The views that the SQL of a step sees, each with its source as it is declared."""
+    given = (arguments.get("merge") or {}).get("source") or {} if verb == "merge" else arguments
+    return dict(given.get("reads") or given.get("sources") or {})
+
+
+def pending_view(pending: Mapping[str, Any]) -> str:
+    """Under which name SQL sees the rows that wait."""
+    return str(pending.get("view") or str(pending["table"]).partition(".")[2])
+
+
+def changes_rows(verb: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a step makes, changes or takes away rows of its table."""
+    return verb != "run" or ACTIONS[arguments["run"]].changes_rows
+
+
+def sources_of(verb: str, arguments: Mapping[str, Any]) -> Sequence[str]:
+    """The tables that a step reads rows of."""
+    views = views_of_step(verb, arguments).values()
+    found = [one["table"] if isinstance(one, dict) else str(one) for one in views]
+    merged = (arguments.get("merge") or {}).get("source") or {}
+    return [*found, *([merged["table"]] if isinstance(merged.get("table"), str) else [])]

@@ -1,0 +1,101 @@
+"""Which of two types holds every value of the other, unchanged: what an apply may do unasked.
+
+A type is *wider* where each value of the other one is a value of it and means the same.  What only
+looks alike does not count: a longer CHAR pads its values, a DOUBLE rounds large numbers.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from table_core.datatypes.kinds import MAX_LENGTH, Atomic, DataType, Root, with_nullability
+
+__all__ = ["Width", "union", "width"]
+
+_DIGITS: Final = {Root.TINYINT: 3, Root.SMALLINT: 5, Root.INT: 10, Root.BIGINT: 19}
+_INTEGERS: Final = tuple(_DIGITS)
+_EXACT_IN: Final = {
+    Root.FLOAT: (Root.TINYINT, Root.SMALLINT),
+    Root.DOUBLE: (Root.TINYINT, Root.SMALLINT, Root.INT, Root.FLOAT),
+}
+"""Numbers that a floating type holds without rounding."""
+_NUMBERS: Final = frozenset({*_INTEGERS, Root.FLOAT, Root.DOUBLE, Root.DECIMAL})
+_OF_LENGTH: Final = {
+    Root.VARCHAR: (Root.CHAR, Root.VARCHAR),
+    Root.VARBINARY: (Root.BINARY, Root.VARBINARY),
+}
+_OF_PRECISION: Final = (Root.TIME, Root.TIMESTAMP, Root.TIMESTAMP_LTZ)
+_DECIMAL_DIGITS_MAX: Final = 38
+
+
+class Width(StrEnum):
+    """How the type of a column stands to the one that is declared; nullability is not looked at."""
+
+    SAME = "same"
+    NARROWER = "narrower"
+    """The declared type holds all that is there: the column may be widened."""
+    WIDER = "wider"
+    """The column holds more than declared, as after a sync: it may stay."""
+    OTHER = "other"
+    """Neither holds the other: a change would give values another meaning."""
+
+
+def width(found: DataType, declared: DataType) -> Width:
+    """How ``found`` stands to ``declared``, both without parts."""
+    found, declared = (with_nullability(t, nullable=True) for t in (found, declared))
+    if found == declared:
+        return Width.SAME
+    if not isinstance(found, Atomic) or not isinstance(declared, Atomic):
+        return Width.OTHER
+    if _holds(declared, found):
+        return Width.NARROWER
+    if _holds(found, declared) or _a_sync_makes(found, declared):
+        return Width.WIDER
+    return Width.OTHER
+
+
+def union(found: DataType, declared: DataType) -> Atomic | None:
+    """The narrowest DECIMAL that holds both, to propose it; None if there is none."""
+    if not isinstance(found, Atomic) or not isinstance(declared, Atomic):
+        return None
+    sizes = [_decimal(found), _decimal(declared)]
+    if None in sizes:
+        return None
+    whole, scale = (max(size[at] for size in sizes if size) for at in (0, 1))
+    if whole + scale > _DECIMAL_DIGITS_MAX:
+        return None
+    return Atomic(Root.DECIMAL, precision=whole + scale, scale=scale)
+
+
+def _holds(wide: Atomic, narrow: Atomic) -> bool:
+    """Whether each value of ``narrow`` is one of ``wide``, and reads the same."""
+    if wide.root in _INTEGERS and narrow.root in _INTEGERS:
+        return _DIGITS[wide.root] >= _DIGITS[narrow.root]
+    if wide.root is Root.DECIMAL and (size := _decimal(narrow)) is not None:
+        return wide.precision - wide.scale >= size[0] and wide.scale >= size[1]
+    if narrow.root in _EXACT_IN.get(wide.root, ()):
+        return True
+    if narrow.root in _OF_LENGTH.get(wide.root, ()):
+        return wide.length >= narrow.length
+    return (
+        wide.root is narrow.root
+        and wide.root in _OF_PRECISION
+        and wide.precision >= narrow.precision
+    )
+
+
+def _decimal(type_: Atomic) -> tuple[int, int] | None:
+    """Digits before and after the point of an exact number."""
+    if type_.root is Root.DECIMAL:
+        return type_.precision - type_.scale, type_.scale
+    return (_DIGITS[type_.root], 0) if type_.root in _DIGITS else None
+
+
+def _a_sync_makes(found: Atomic, declared: Atomic) -> bool:
+    """Whether a source of changes could have made ``found`` of ``declared``, see ``cdc.evolution``."""
+    if found.root is Root.DOUBLE:
+        return declared.root in _NUMBERS
+    if found.root is Root.TIMESTAMP:
+        return declared.root is Root.DATE
+    return found.root is Root.VARCHAR and found.length == MAX_LENGTH

@@ -1,0 +1,268 @@
+"""Attack: whoever is between us and a server.  Goal: a password in clear, or to be taken for the server."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
+from table_core.options.tls import default_mode, is_loopback, mode_of, mysql_source_tls, mysql_tls
+from table_core.sources import registry
+from table_core.sources.registry import SchemaRegistry
+from table_core.storage.jdbc import JdbcDatabase
+from table_core.storage.jdbc_tls import mysql_settings, postgres_settings
+
+SECRET = "hunter2-hunter2"
+
+
+class Plain:
+    """A server that offers no TLS, and keeps what it hears."""
+
+    def __init__(self, talk: Callable[[socket.socket], bytes]) -> None:
+        self.heard = b""
+        self.talk = talk
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client:
+                client.settimeout(5)
+                try:
+                    self.heard += self.talk(client)
+                except OSError:
+                    continue
+
+
+def mysql(client: socket.socket) -> bytes:
+    flags = 0x81BFF7FF & ~0x800  # everything but TLS
+    hello = (
+        b"\x0a8.0.0\0" + struct.pack("<I", 1) + b"A" * 8 + b"\0" + struct.pack("<H", flags & 0xFFFF)
+        + b"\x2d" + struct.pack("<HH", 2, flags >> 16) + b"\x15" + b"\0" * 10 + b"B" * 12 + b"\0"
+        + b"mysql_clear_password\0"
+    )  # fmt: skip
+    client.sendall(struct.pack("<I", len(hello))[:3] + b"\0" + hello)
+    return client.recv(4096)
+
+
+def postgres(client: socket.socket) -> bytes:
+    heard = client.recv(8)
+    while heard[-4:] in (struct.pack(">I", 80877103), struct.pack(">I", 80877104)):
+        client.sendall(b"N")
+        heard = client.recv(4096)
+    if heard:
+        client.sendall(b"R" + struct.pack(">II", 8, 3))  # a password in clear, please
+        heard += client.recv(4096)
+    return heard
+
+
+@pytest.fixture(params=["mysql", "postgres"])
+def plain(request: pytest.FixtureRequest) -> Iterator[tuple[str, Plain]]:
+    server = Plain({"mysql": mysql, "postgres": postgres}[request.param])
+    yield request.param, server
+    server.listener.close()
+
+
+WANTED = {
+    "mysql": [
+        *("useSSL=true", "useSSL=TRUE", "requireSSL=true", "ssl=true", "useSsl=true"),
+        *("sslMode=REQUIRED", "sslMode=VERIFY_CA", "sslMode=VERIFY_IDENTITY", "sslMode=verify-full"),
+        *("sslMode=trust", "verifyServerCertificate=true", "useSSL=false&sslMode=REQUIRED"),
+    ],
+    "postgres": ["ssl=true", "ssl=", "sslmode=require", "sslmode=verify-full", "ssl=true&sslmode=require"],
+}  # fmt: skip
+
+
+def test_tls_that_is_asked_for_of_a_catalog_is_had_or_no_password_goes_out(
+    plain: tuple[str, Plain],
+) -> None:
+    kind, server = plain
+    name = {"mysql": "mysql", "postgres": "postgresql"}[kind]
+    for query in WANTED[kind]:
+        database = JdbcDatabase(
+            f"jdbc:{name}://127.0.0.1:{server.port}/x?{query}", {"user": "ada", "password": SECRET}
+        )
+        with pytest.raises(TableError):
+            database.rows("SELECT 1")
+        assert b"ada" not in server.heard, query
+        assert SECRET.encode() not in server.heard, query
+
+
+@pytest.mark.parametrize(
+    ("kind", "query"),
+    [
+        *(("mysql", q) for q in ("sslMode=maybe", "useSSL=perhaps", "enabledTLSProtocols=TLSv1.3")),
+        *(
+            ("mysql", q)
+            for q in ("trustCertificateKeyStoreUrl=file:/x.jks", "serverSslCert=/not/there")
+        ),
+        *(("postgresql", q) for q in ("sslmode=maybe", "ssl=perhaps", "sslfactory=a.B")),
+        *(("postgresql", q) for q in ("ssl=true&sslmode=disable", "ssl=true&sslmode=prefer")),
+        ("postgresql", "sslNegotiation=direct"),
+    ],
+)
+def test_what_is_said_of_tls_and_cannot_be_done_is_refused(kind: str, query: str) -> None:
+    with pytest.raises(OptionError):
+        JdbcDatabase(f"jdbc:{kind}://127.0.0.1:9/x?{query}", {"user": "a"}).rows("SELECT 1")
+
+
+def test_java_names_become_the_modes_that_they_are() -> None:
+    def of(**given: str) -> tuple[bool, int] | str:
+        found = mysql_settings(dict(given), "x")
+        if "ssl_disabled" in found:
+            return "disable"
+        context = found["ssl"]
+        return (context.check_hostname, context.verify_mode) if context else "prefer"
+
+    assert of() == of(sslMode="PREFERRED") == "prefer"
+    assert of(useSSL="false") == of(sslMode="DISABLED") == "disable"
+    assert of(useSSL="true") == of(sslMode="REQUIRED") == (False, ssl.CERT_NONE)
+    assert of(sslMode="VERIFY_CA") == of(useSSL="true", verifyServerCertificate="true")
+    assert of(sslMode="VERIFY_CA") == (False, ssl.CERT_REQUIRED)
+    assert of(sslMode="VERIFY_IDENTITY") == of(sslMode="verify-full") == (True, ssl.CERT_REQUIRED)
+    assert postgres_settings({}, "x") == {}
+    assert postgres_settings({"ssl": "true"}, "x") == {
+        "sslmode": "verify-full",
+        "sslrootcert": "system",
+    }
+    own = {"ssl": "true", "sslmode": "require", "sslrootcert": "/ca"}
+    assert postgres_settings(own, "x") == {"sslmode": "require", "sslrootcert": "/ca"}
+
+
+def test_a_source_on_another_machine_has_to_prove_who_it_is(
+    plain: tuple[str, Plain], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, server = plain
+    real = socket.create_connection
+    monkeypatch.setattr(  # "db.example.com" is the server on this machine
+        socket, "create_connection", lambda at, *a, **k: real(("127.0.0.1", at[1]), *a, **k)
+    )
+    source: Any
+    if kind == "mysql":
+        source = tc.MySqlSource("db.example.com", "ada", SECRET, port=server.port)
+    else:
+        where = {"hostaddr": "127.0.0.1", "sslmode": "verify-full", "sslrootcert": "system"}
+        source = tc.PostgresSource(
+            "db.example.com", "x", "ada", SECRET, port=server.port, options=where
+        )
+    with pytest.raises(TableError):
+        source.connect()
+    assert b"ada" not in server.heard
+    assert SECRET.encode() not in server.heard
+
+
+def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
+    def of(given: dict[str, Any] | None, host: str = "db.example.com") -> Any:
+        found = mysql_source_tls(given, host)
+        if found.get("ssl") is None:
+            return found
+        return found["ssl"].check_hostname, found["ssl"].verify_mode
+
+    assert of(None) == of({}) == (True, ssl.CERT_REQUIRED)
+    assert of(None, "127.0.0.1") == {"ssl": None}
+    assert of({"mode": "disable"}) == {"ssl_disabled": True}
+    assert of({"mode": "require"}) == (False, ssl.CERT_NONE)
+    assert of({"mode": "VERIFY_CA"}) == of({"check_hostname": False}) == (False, ssl.CERT_REQUIRED)
+    for wrong in ({"mode": "maybe"}, {"verify": True}, {"ca": "/not/there"}):
+        with pytest.raises(ArgumentError, match="ssl: "):
+            of(wrong)
+    asked: list[dict[str, Any]] = []
+
+    class Driver:
+        @staticmethod
+        def connect(**given: Any) -> None:
+            asked.append(given)
+
+    import table_core.sources.postgres as module
+
+    before, module._driver = module._driver, lambda: Driver  # type: ignore[assignment]
+    try:
+        for host, options in (
+            ("db", {}), ("db", {"sslmode": "disable"}), ("localhost", {}), ("/run/pg", {}),
+            ("localhost,db", {}), ("db", {"sslrootcert": "/ca"}), ("localhost", {"hostaddr": "10.0.0.1"}),
+        ):  # fmt: skip
+            tc.PostgresSource(host, "x", "u", options=options).connect()
+    finally:
+        module._driver = before
+    assert [(a.get("sslmode"), a.get("sslrootcert")) for a in asked] == [
+        ("verify-full", "system"), ("disable", None), (None, None), (None, None),
+        ("verify-full", "system"), ("verify-full", "/ca"), ("verify-full", "system"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "/tmp", None, ""]
+)
+def test_these_hosts_are_this_machine(host: str | None) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost.evil.com", "127.0.0.1.evil.com", "10.0.0.1", "db", "0.0.0.0", "::"]
+)
+def test_these_hosts_are_not(host: str) -> None:
+    assert not is_loopback(host)
+    assert default_mode(f"localhost,{host}") == "verify-full"
+    assert mysql_tls(mode_of("verify_identity"))["ssl"].check_hostname
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    to = ""
+    seen: list[Any] = []  # noqa: RUF012
+
+    def do_GET(self) -> None:
+        self.seen.append((self.server.server_port, self.headers.get("Authorization")))  # type: ignore[attr-defined]
+        if self.path.startswith("/schemas") and self.to:
+            self.send_response(302)
+            self.send_header("Location", self.to)
+            self.end_headers()
+        else:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"schema": "\\"int\\""}' + b" " * 2000)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("options", [{"token": SECRET}, {"user": "u", "password": SECRET}])
+def test_a_token_does_not_go_along_to_another_host(options: dict[str, str]) -> None:
+    servers = [HTTPServer(("127.0.0.1", 0), Redirecting) for _ in range(2)]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        here, other = (server.server_port for server in servers)
+        asked = SchemaRegistry(f"http://127.0.0.1:{here}", options)
+        for to in (f"http://127.0.0.1:{other}/x", f"http://localhost:{here}/x", "file:///etc/hostname",
+                   f"//127.0.0.1:{other}/x", "ftp://127.0.0.1/x"):  # fmt: skip
+            Redirecting.to, Redirecting.seen[:] = to, []
+            with pytest.raises(StorageUnavailableError):
+                asked.schema(1)
+            assert [port for port, _ in Redirecting.seen] == [here], to
+        Redirecting.to, Redirecting.seen[:] = f"http://127.0.0.1:{here}/moved", []
+        assert asked.schema(1) == '"int"'
+        Redirecting.to = ""
+        before, registry._SCHEMA_BYTES = registry._SCHEMA_BYTES, 1000  # type: ignore[misc]
+        try:
+            with pytest.raises(StorageUnavailableError, match="more than 1000 bytes"):
+                asked.schema(1)
+        finally:
+            registry._SCHEMA_BYTES = before  # type: ignore[misc]
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()

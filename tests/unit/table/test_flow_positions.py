@@ -1,0 +1,319 @@
+"""Flows: whose position it is, of which table, and what happens where that is no longer so."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError
+from table_core.position.document import Positions
+from table_core.table.jobs.embedded import EmbeddedEngine
+from table_core.table.jobs.flow import run_flow
+from table_core.table.results import ResultDocument
+
+SCHEMA = pa.schema([("id", pa.int64())])
+SHORT = {"snapshot.num-retained.min": "1"}
+
+
+class House:
+    """Tables of ids; flows that take them."""
+
+    def __init__(self) -> None:
+        self.catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+        for database in ("d", "wait"):
+            self.catalog.create_database(database)
+        for name in ("d.src", "d.other", "d.out", "wait.src", "wait.rest"):
+            self.make(name)
+
+    def make(self, name: str) -> None:
+        self.catalog.create_table(name, SCHEMA, options=SHORT)
+
+    def put(self, *ids: int, name: str = "d.src", overwrite: Any = None) -> None:
+        with self.catalog.table(name).write(overwrite=overwrite) as writer:
+            writer.write(pa.table({"id": ids}, schema=SCHEMA))
+            writer.commit()
+
+    def ids(self, name: str = "d.out") -> list[int]:
+        return sorted(self.catalog.table(name).read().to_arrow()["id"].to_pylist())
+
+    def run(
+        self, sql: str = "SELECT id FROM src", commit: tc.CommitAs | None = None, **args: Any
+    ) -> ResultDocument:
+        sources = args.pop("sources", {"src": {"table": "d.src", "mode": "changes"}})
+        target = self.catalog.table(args.pop("target", "d.out"))
+        engine = args.pop("engine", None) or EmbeddedEngine()
+        given = {"sql": sql, "sources": sources, **args}
+        return run_flow(self.catalog, target, given, commit or tc.CommitAs(), engine)
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+def back_and_on(house: House) -> None:
+    house.catalog.table("d.src").rollback_to(snapshot=1)
+    house.put(20)
+    house.put(21)
+    house.put(22)
+
+
+def fast_forwarded(house: House) -> None:
+    table = house.catalog.table("d.src")
+    table.branches.create("b", snapshot=1)
+    for id in (20, 21, 22):
+        house.put(id, name="d.src$branch_b")
+    table.branches.fast_forward("b")
+
+
+def made_anew(house: House) -> None:
+    house.catalog.drop_table("d.src")
+    house.make("d.src")
+    for id in (20, 21, 22, 23):
+        house.put(id)
+
+
+def renamed_onto(house: House) -> None:
+    house.catalog.drop_table("d.other")
+    house.make("d.other")  # later than the one that it takes the place of
+    for id in (20, 21, 22, 23):
+        house.put(id, name="d.other")
+    house.catalog.rename_table("d.src", "d.gone")
+    house.catalog.rename_table("d.other", "d.src")
+
+
+@pytest.mark.parametrize("done", [back_and_on, fast_forwarded, made_anew, renamed_onto])
+@pytest.mark.parametrize("expired", [False, True])
+def test_a_source_that_is_no_longer_what_was_read_is_said_before_anything_is_skipped(
+    house: House, done: Callable[[House], None], expired: bool
+) -> None:
+    for id in (1, 2, 3):
+        house.put(id)
+    house.run()
+    done(house)
+    if expired:
+        house.catalog.table("d.src").expire_snapshots(retain_max=1, retain_min=1)
+    with pytest.raises(PositionDivergedError) as caught:
+        house.run()
+    assert caught.value.facts["reason"] in {"rolled-back", "made-anew"}
+    assert house.ids() == [1, 2, 3]
+
+
+def test_a_source_that_was_renamed_with_its_flow_is_read_on(house: House) -> None:
+    house.put(1)
+    house.run(name="f")
+    house.catalog.rename_table("d.src", "d.moved")
+    house.put(2, name="d.moved")
+    house.run(name="f", sources={"src": {"table": "d.moved", "mode": "changes"}})
+    assert house.ids() == [1, 2]
+
+
+def test_a_view_may_get_another_name(house: House) -> None:
+    house.put(1)
+    house.run(task="dag.t")
+    house.put(2)
+    house.run(
+        "SELECT id FROM s", task="dag.t", sources={"s": {"table": "d.src", "mode": "changes"}}
+    )
+    house.put(3)
+    house.run(task="dag.t")
+    assert house.ids() == [1, 2, 3]
+
+
+def test_rows_that_an_overwrite_brought_are_not_passed_over(house: House) -> None:
+    house.put(1)
+    house.run()
+    house.put(2)
+    house.put(5, overwrite="table")
+    with pytest.raises(PositionDivergedError, match="overwritten"):
+        house.run()
+    assert house.ids() == [1]
+
+
+def test_rows_that_are_only_taken_away_do_not_stop_a_flow(house: House) -> None:
+    house.put(1)
+    house.run()
+    house.catalog.table("d.src").truncate()
+    house.put(2)
+    house.run()
+    assert house.ids() == [1, 2]
+
+
+# ------------------------------------------------------------------------------------- names
+def test_two_flows_into_one_table_with_one_view_name_take_all_of_their_sources(
+    house: House,
+) -> None:
+    house.put(1, 2)
+    house.put(7, name="d.other")
+    other = {"src": {"table": "d.other", "mode": "changes"}}
+    for _ in range(2):
+        house.run()
+        house.run(sources=other)
+    assert house.ids() == [1, 2, 7]
+    house.put(3)
+    house.put(8, name="d.other")
+    house.run(sources=other)
+    house.run()
+    assert house.ids() == [1, 2, 3, 7, 8]
+
+
+@pytest.mark.parametrize("how", ["name", "task"])
+def test_two_flows_that_filter_one_source_each_take_their_rows_once(house: House, how: str) -> None:
+    flows = [
+        ("SELECT id FROM src WHERE id % 2 = 0", "even"),
+        ("SELECT id FROM src WHERE id % 2 = 1", "odd"),
+    ]
+    house.put(1, 2)
+    if how == "task":  # nobody said which is which: the second is not guessed about
+        house.run(flows[0][0], task="even")
+        with pytest.raises(PositionDivergedError, match="another name"):
+            house.run(flows[1][0], task="odd")
+        return
+    for id in (3, 4):
+        for sql, name in flows:
+            house.run(sql, name=name)
+        house.put(id)
+    for sql, name in flows:
+        house.run(sql, name=name)
+    assert house.ids() == [1, 2, 3, 4]
+    held = house.catalog.table("d.src").consumers.list()
+    assert len(held) == 2
+
+
+def test_a_flow_is_known_again_under_another_task_name_or_with_other_sql_or_once_it_is_named(
+    house: House,
+) -> None:
+    house.put(1)
+    house.run(task="dag.old")
+    house.put(2)
+    house.run(task="dag.new")
+    house.put(3)
+    house.run("SELECT id + 0 AS id FROM src", task="dag.new")
+    house.put(4)
+    house.run("SELECT id + 0 AS id FROM src", task="dag.new", name="f")
+    house.put(5)
+    house.run("SELECT id FROM src", task="dag.third", name="f")
+    assert house.ids() == [1, 2, 3, 4, 5]
+    with pytest.raises(PositionDivergedError):
+        house.run("SELECT id - 0 AS id FROM src", task="dag.fourth")
+
+
+def test_a_number_that_an_earlier_release_kept_is_read_once_and_written_anew(house: House) -> None:
+    for id in (1, 2):
+        house.put(id)
+    with house.catalog.table("d.out").write(
+        commit=tc.CommitAs(properties={"tc.flow.src": "1"})
+    ) as writer:
+        writer.write(pa.table({"id": [1]}))
+        writer.commit()
+    house.run(task="dag.t")
+    assert house.ids() == [1, 2]
+    house.put(3)
+    house.run(task="dag.t")
+    assert house.ids() == [1, 2, 3]
+    assert Positions.parse(house.catalog.table("d.out").position("tc.flow.src")) == Positions()
+
+
+def test_flows_of_targets_whose_names_join_to_one_text_hold_their_own_consumers(
+    house: House,
+) -> None:
+    house.make("d.a-b")
+    house.make("d.a")
+    house.put(1)
+    for target, view in (("d.a-b", "c"), ("d.a", "b-c"), ("d.a$branch_x", "b-c")):
+        if "$" in target:
+            house.catalog.table("d.a").branches.create("x")
+        house.run(
+            f'SELECT id FROM "{view}"',
+            target=target,
+            sources={view: {"table": "d.src", "mode": "changes"}},
+        )
+    assert len(house.catalog.table("d.src").consumers.list()) == 3
+
+
+@pytest.mark.parametrize("name", ["orders.pos", "pos"])
+def test_a_position_that_nobody_would_carry_on_is_refused(house: House, name: str) -> None:
+    house.put(1)
+    sources = {"src": {"table": "d.src", "mode": "changes", "position": name}}
+    with pytest.raises(ArgumentError, match="cannot name a position"):
+        house.run(sources=sources)
+    assert house.ids() == []
+
+
+def test_views_that_sql_does_not_tell_apart_are_refused(house: House) -> None:
+    both = {"src": {"table": "d.src", "mode": "changes"}, "Src": {"table": "d.other"}}
+    with pytest.raises(ArgumentError, match="apart"):
+        house.run(sources=both)
+    wait = {"table": "wait.src", "sql": "SELECT id FROM src WHERE id > 5"}
+    with pytest.raises(ArgumentError, match="view"):
+        house.run(pending=wait)
+    house.put(1, 9)
+    pending = {**wait, "view": "waiting"}
+    house.run("SELECT id FROM src WHERE id <= 5", pending=pending)
+    assert (house.ids(), house.ids("wait.src")) == ([1], [9])
+
+
+# -------------------------------------------------------------------------------- first runs
+def test_a_first_run_computes_though_its_sources_are_empty(house: House) -> None:
+    count = "SELECT count(*) AS id FROM src"
+    house.run(count)
+    house.run(count)
+    assert house.ids() == [0]
+    house.put(5, name="d.other")
+    house.put(9)
+    house.run("SELECT id FROM o", sources={"o": {"table": "wait.rest"}}, overwrite="table")
+    assert house.ids() == []
+
+
+class Beside(EmbeddedEngine):
+    """Something else goes on between what is pinned and what is committed."""
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        super().__init__()
+        self.what: Callable[[], object] | None = what
+        self.writes = 0
+
+    def write(self, table: tc.Table, rows: Any, commit: Any, overwrite: Any) -> Any:
+        self.writes += 1
+        if self.writes == 2 and self.what is not None:  # the rows that wait are there
+            what, self.what = self.what, None
+            what()
+        return super().write(table, rows, commit, overwrite)
+
+
+PENDING = {"table": "wait.rest", "sql": "SELECT id FROM src UNION ALL SELECT id FROM rest"}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_beside_another_leaves_what_the_next_one_reads(
+    house: House, first: bool, named: bool
+) -> None:
+    """The one that loses, or is a replay, holds nothing forward."""
+    house.put(1)
+    name = tc.CommitAs(user="u", identifier=7) if named else tc.CommitAs()
+    query = "SELECT id FROM src WHERE false"
+    if not first:
+        house.run(query, pending=PENDING)
+        house.put(2)
+
+    def other() -> None:
+        house.run(query, pending=PENDING, commit=name)
+
+    if named:
+        house.run(query, pending=PENDING, commit=name, engine=Beside(other))
+    else:
+        with pytest.raises(CommitConflictError):
+            house.run(query, pending=PENDING, commit=name, engine=Beside(other))
+    for table in ("wait.rest", "d.src", "d.out"):
+        house.catalog.table(table).expire_snapshots(retain_max=1, retain_min=1)
+    house.put(3)
+    house.run(query, pending=PENDING)
+    for table in ("wait.rest", "d.src", "d.out"):
+        house.catalog.table(table).expire_snapshots(retain_max=1, retain_min=1)
+    assert house.ids("wait.rest") == ([1, 3] if first else [1, 2, 3])
