@@ -90,12 +90,20 @@ class NewSnapshots:
         require_known(self.on)
 
     def found(self, snapshots: Sequence[SnapshotFacts], producer: str) -> list[SnapshotFacts]:
-        """The snapshots that satisfy this, oldest first; none while it is not satisfied."""
-        new = sorted(
-            (s for s in snapshots if s.id > self.after and counts(s, producer, self.on)),
-            key=lambda s: s.id,
-        )
-        return new if sum(map(rows_of, new)) >= self.min_rows else []
+        """The snapshots that satisfy this, oldest first; none while it is not satisfied.
+
+        Some that expired after ``after`` satisfy it: the first then stands for them, of no kind.
+        Without ``after``, the rows of those that expired are counted as far as the table has them.
+        """
+        ordered = sorted(snapshots, key=lambda s: s.id)
+        new = [s for s in ordered if s.id > self.after and counts(s, producer, self.on)]
+        earliest = ordered[0] if ordered else None
+        if earliest is not None and self.after and earliest.id > self.after + 1:
+            return [SnapshotFacts.expired(self.after + 1, earliest.id - 1), *new]
+        before = 0
+        if earliest is not None and not self.after and earliest.id > 1:
+            before = max(0, earliest.total_rows - earliest.delta_rows)
+        return new if before + sum(map(rows_of, new)) >= self.min_rows else []
 
 
 def matching_partitions(

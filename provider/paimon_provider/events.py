@@ -5,6 +5,7 @@ Its size is bounded: it tells of many snapshots as of one, and names partitions 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -14,11 +15,19 @@ from paimon_provider.snapshot_facts import SnapshotFacts, delivers_changes, rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["EVENT_VERSION", "PARTITIONS_MAX", "Gathered", "event_document", "gathered"]
+__all__ = [
+    "EVENT_VERSION",
+    "PARTITIONS_MAX",
+    "Gathered",
+    "bounded_result",
+    "event_document",
+    "gathered",
+]
 
 EVENT_VERSION: Final = 1
 PARTITIONS_MAX: Final = 100
 """More are not named, but counted: whoever is told asks the table."""
+_DETAILS_MAX: Final = 4_096
 _Partitions = tuple[dict[str, str | None], ...]
 
 
@@ -71,7 +80,7 @@ class Gathered:
             watermark=snapshot.watermark,
             partitions=few,
             partitions_total=total,
-            gap=None if snapshot.kind is not None else (snapshot.id, snapshot.id),
+            gap=None if snapshot.kind is not None else (snapshot.first or snapshot.id, snapshot.id),
         )
 
     def and_then(self, later: Gathered) -> Gathered:
@@ -143,6 +152,18 @@ class Gathered:
         if self.reset is not None:
             document["reset"] = self.reset
         return document
+
+
+def bounded_result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A job's result as an event carries it.
+
+    Its commits are what the event tells, and details that are long are left to the task's XCom.
+    """
+    kept = {key: value for key, value in result.items() if key != "commits"}
+    details = kept.get("details")
+    if details and len(json.dumps(details, default=str)) > _DETAILS_MAX:
+        kept["details"] = {"left_out": True}
+    return kept
 
 
 def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

@@ -80,7 +80,15 @@ class Seen:
         """Whether both are one snapshot, as far as their marks tell."""
         if self.mark and other.mark:
             return (self.snapshot_id, self.mark) == (other.snapshot_id, other.mark)
-        return (self.snapshot_id, self.time_millis) == (other.snapshot_id, other.time_millis)
+        timeless = not (self.time_millis and other.time_millis)  # kept as a number alone
+        return self.snapshot_id == other.snapshot_id and (
+            timeless or self.time_millis == other.time_millis
+        )
+
+    @classmethod
+    def stored(cls, kept: Any) -> Seen:
+        """Read what ``to_json`` made, or the number that earlier releases kept."""
+        return cls.from_json(kept) if isinstance(kept, dict) else cls(snapshot_id=int(kept))
 
     def moved(self, to: SnapshotFacts, over: Sequence[SnapshotFacts], birth: str = "") -> Seen:
         """This place, moved to ``to`` over what lies between; nothing is pending there."""

@@ -111,6 +111,21 @@ class SnapshotFacts:
     """Those whose rows changed; None where nobody can tell, or where they are many."""
     partitions_total: int | None = None
 
+    @classmethod
+    def expired(cls, first: int, last: int) -> SnapshotFacts:
+        """Snapshots that are gone before anybody has seen what they were."""
+        return cls(
+            id=last,
+            first=first,
+            kind=None,
+            operation=None,
+            user="",
+            time_millis=0,
+            total_rows=0,
+            delta_rows=0,
+            changelog_rows=0,
+        )
+
     @property
     def is_known(self) -> bool:
         """Whether its writer has said what it delivers."""

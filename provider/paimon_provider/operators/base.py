@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
-from paimon_provider.conditions import delivers_changes, event_document
+from paimon_provider.conditions import SnapshotFacts, delivers_changes, event_document
+from paimon_provider.events import bounded_result
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.run_identity import RunIdentity, commit_user
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.column_lineage import Derivation
-    from paimon_provider.conditions import SnapshotFacts
     from paimon_provider.hooks.paimon import PaimonHook
 
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
@@ -279,16 +279,15 @@ class PaimonTableOperator(BaseOperator):
         asset = self._own_outlet()
         if asset is None:
             return
-        snapshots, producer = self._own_snapshots(result, user)
+        again = int(getattr(context["ti"], "try_number", 1) or 1) > 1
+        snapshots, producer = self._own_snapshots(result, user, again=again)
         if self.events == "changes":
             snapshots = [s for s in snapshots if delivers_changes(s, producer)]
         if not snapshots or self.events == "none":
             self._keep_silent(asset)
             return
-        touched = self.hook.touched_partitions(self.table, snapshots)
-        extra = event_document(self.table, snapshots, producer, touched)
-        extra |= {"result": dict(result)}
-        context["outlet_events"][asset].extra = extra
+        extra = event_document(self.table, snapshots, producer)
+        context["outlet_events"][asset].extra = extra | {"result": bounded_result(result)}
 
     def _own_outlet(self) -> Any:
         """The outlet that stands for the table; None if there is none."""
@@ -300,13 +299,24 @@ class PaimonTableOperator(BaseOperator):
         self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
 
     def _own_snapshots(
-        self, result: Mapping[str, Any], user: str
+        self, result: Mapping[str, Any], user: str, *, again: bool
     ) -> tuple[list[SnapshotFacts], str]:
-        """What this task run has committed, in whichever attempt."""
+        """What this task run has committed, in whichever attempt.
+
+        The job says it, for its snapshots may be gone by now.  The table is asked only for what
+        earlier attempts did, or where the job committed nothing of its own.
+        """
         if result.get("dry_run") or self.events == "none":
             return [], "none"
+        notes = result.get("commits") or []
+        told, producer = [SnapshotFacts.told(note) for note in notes], "none"
+        if told and not again:
+            return told, str(notes[-1]["producer"])
         snapshots, producer = self.hook.snapshots(self.table)
-        return [s for s in snapshots if self._is_own(s, result, user)], producer
+        known = {id for one in told for id in range(one.first or one.id, one.id + 1)}
+        read = [s for s in snapshots if s.id not in known and self._is_own(s, result, user)]
+        read = self.hook.completed(self.table, read)
+        return sorted([*told, *read], key=lambda s: s.id), producer
 
     def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
         """Whether the task run brought ``snapshot`` about."""
