@@ -7,13 +7,12 @@ import hashlib
 import re
 from typing import Any, Final
 
+from table_core.options.shown import shown
+
 __all__ = ["cell_text", "number_text", "security_headers"]
 
 _CELL_MAX: Final = 120
 _NUMBER_MAX: Final = 10**18
-_SHOWN_BY_NUMBER: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
 _STYLE: Final = re.compile("<style>(.*?)</style>", re.DOTALL)
 
 
@@ -32,7 +31,7 @@ def cell_text(value: object, most: int = _CELL_MAX) -> str:
     else:
         text = str(value)
     text = text if len(text) <= most else f"{text[:most]}…"
-    return _SHOWN_BY_NUMBER.sub(lambda found: ascii(found[0])[1:-1], text)
+    return shown(text, one_line=True)
 
 
 def _nested(value: Any, room: int, depth: int) -> str:

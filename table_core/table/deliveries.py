@@ -27,7 +27,7 @@ from table_core.ondisk.partition_key import partition_key, values_of_key
 from table_core.options import keys_files, keys_scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from table_core.commit.outcome import Outcome
     from table_core.ondisk.snapshot import Snapshot
@@ -41,6 +41,7 @@ __all__ = [
     "partitions_of",
     "recorded_delivery",
     "tell",
+    "tell_of",
     "told",
 ]
 
@@ -185,6 +186,14 @@ def tell(access: TableAccess, outcome: Outcome, user: str) -> None:
                 partitions=None,
             )
         )
+
+
+def tell_of(access: TableAccess, snapshots: Iterable[Snapshot]) -> None:
+    """Note ``snapshots`` that became the table's by another way than a commit."""
+    notes = _TOLD.get()
+    if notes is not None:
+        for snapshot in snapshots:
+            notes.add(note_of(access, snapshot, read=True))
 
 
 def note_of(access: TableAccess, snapshot: Snapshot, *, read: bool = False) -> CommitNote:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
-from paimon_provider.job_log import ProgressLine, Redaction, progress_of, shown
+from paimon_provider.job_log import ProgressLine, Redaction, log_text, progress_of
 from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
@@ -204,7 +204,7 @@ class PaimonHook(BaseHook):
         """Put a line of a job into the task's log: without secrets, progress as a sentence."""
         text = self._redaction().text(line)
         progress = progress_of(text) if isinstance(line, ProgressLine) else None
-        self.log.info("%s", shown(text if progress is None else progress))
+        self.log.info("%s", log_text(text if progress is None else progress))
         if self.on_progress is not None and progress is not None:
             self.on_progress(json.loads(text))
 

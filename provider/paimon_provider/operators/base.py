@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
-from paimon_provider.conditions import SnapshotFacts, delivers_changes, event_document
+from paimon_provider.commit_events import event_of_commits, note_delivers, own_commits
 from paimon_provider.events import bounded_result
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
@@ -165,7 +165,7 @@ class PaimonTableOperator(BaseOperator):
                     engine=self.engine,
                     spark_conf=self.task_conf(),
                 )
-            self._announce(context, result, user)
+            self._announce(context, result)
         return self.finished(context, result)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class PaimonTableOperator(BaseOperator):
             self.hook.hide(self.arguments())
             with self.hook.no_secret_told():
                 result = jobs.result(event)
-            self._announce(context, result, user)
+            self._announce(context, result)
         return self.finished(context, result)
 
     def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
@@ -274,20 +274,24 @@ class PaimonTableOperator(BaseOperator):
     def _asset_uri(self) -> str:
         return TableIdentity.of(self.table, catalog=self.hook.warehouse.catalog_name).uri
 
-    def _announce(self, context: Context, result: Mapping[str, Any], user: str) -> None:
-        """Describe our commits in the outlet's event, or take the event back."""
+    def _announce(self, context: Context, result: Mapping[str, Any]) -> None:
+        """Describe our commits in the outlet's event, or take the event back.
+
+        The result says what was committed: the table may know it no more.
+        """
         asset = self._own_outlet()
         if asset is None:
             return
-        again = int(getattr(context["ti"], "try_number", 1) or 1) > 1
-        snapshots, producer = self._own_snapshots(result, user, again=again)
+        notes = [] if result.get("dry_run") else own_commits(result, self.table)
         if self.events == "changes":
-            snapshots = [s for s in snapshots if delivers_changes(s, producer)]
-        if not snapshots or self.events == "none":
+            notes = [note for note in notes if note_delivers(note)]
+        if not notes or self.events == "none":
             self._keep_silent(asset)
             return
-        extra = event_document(self.table, snapshots, producer)
-        context["outlet_events"][asset].extra = extra | {"result": bounded_result(result)}
+        context["outlet_events"][asset].extra = {
+            **event_of_commits(self.table, notes),
+            "result": bounded_result(result),
+        }
 
     def _own_outlet(self) -> Any:
         """The outlet that stands for the table; None if there is none."""
@@ -297,30 +301,6 @@ class PaimonTableOperator(BaseOperator):
     def _keep_silent(self, asset: Any) -> None:
         """Take the event of ``asset`` back."""
         self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
-
-    def _own_snapshots(
-        self, result: Mapping[str, Any], user: str, *, again: bool
-    ) -> tuple[list[SnapshotFacts], str]:
-        """What this task run has committed, in whichever attempt.
-
-        The job says it, for its snapshots may be gone by now.  The table is asked only for what
-        earlier attempts did, or where the job committed nothing of its own.
-        """
-        if result.get("dry_run") or self.events == "none":
-            return [], "none"
-        notes = result.get("commits") or []
-        told, producer = [SnapshotFacts.told(note) for note in notes], "none"
-        if told and not again:
-            return told, str(notes[-1]["producer"])
-        snapshots, producer = self.hook.snapshots(self.table)
-        known = {id for one in told for id in range(one.first or one.id, one.id + 1)}
-        read = [s for s in snapshots if s.id not in known and self._is_own(s, result, user)]
-        read = self.hook.completed(self.table, read)
-        return sorted([*told, *read], key=lambda s: s.id), producer
-
-    def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
-        """Whether the task run brought ``snapshot`` about."""
-        return snapshot.user == user
 
 
 def _literal(conf: object, *, mapped: bool) -> dict[str, str]:

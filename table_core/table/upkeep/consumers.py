@@ -36,7 +36,9 @@ __all__ = [
 ]
 
 _PREFIX: Final = "consumer-"
-_HOLDER: Final = "rollback"
+_HELD: Final = re.compile(r"rollback(-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?")
+_HELD_MAX_MS: Final = 3_600_000
+"""A hold that is older was left by a process that was killed."""
 _MARK: Final = "table-core.read"
 """Member of a consumer's document: the snapshot before the next one, and what tells it from others."""
 Names: TypeAlias = "list[str]"
@@ -227,11 +229,15 @@ def idle_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
 @contextmanager
 def held(access: TableAccess, id: int) -> Iterator[None]:
     """Nothing from snapshot ``id`` on expires meanwhile, unless that was promised before."""
-    set_consumer(access, _HOLDER, id)
+    for name in idle_consumers(access, older_than_ms=access.clock.now_ms() - _HELD_MAX_MS):
+        if _HELD.fullmatch(name):
+            delete_consumer(access, name)
+    mine = f"rollback-{access.ids.uuid()}"
+    set_consumer(access, mine, id)
     try:
         yield
     finally:
-        delete_consumer(access, _HOLDER)
+        delete_consumer(access, mine)
 
 
 def delete_consumer(access: TableAccess, id: str) -> None:
