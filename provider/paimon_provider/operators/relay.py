@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.assets import table_asset
+from paimon_provider.assets import require_named_so, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.operators.partitions import asset_partitions, digest, partitions_extra
@@ -97,6 +97,7 @@ class PaimonRelayPartitionsOperator(BaseOperator):
                 position.begin(start)
         with airflow_failures():
             hook = PaimonHook(self.paimon_conn_id)
+            require_named_so([self.asset.uri], self.table, catalog=hook.warehouse.catalog_name)
             find = self._done if self.ready == "done" else self._changed
             found, start, to = find(hook, start)
             table = hook.table(self.table) if found else None
