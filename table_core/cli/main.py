@@ -42,6 +42,7 @@ from table_core.cli.arguments import (
 from table_core.cli.positions import positions
 from table_core.cli.sync import sync
 from table_core.errors import ArgumentError, TableError, error_to_document
+from table_core.options.shown import shown
 from table_core.storage.os_errors import table_error
 
 __all__ = ["app", "main"]
@@ -324,9 +325,9 @@ def main() -> None:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
         else:
             console = Console(stderr=True, highlight=False, emoji=False)
-            console.print(f"[bold red]{error.kind}[/]: {escape(str(error))}", soft_wrap=True)
+            console.print(f"[bold red]{error.kind}[/]: {escape(shown(str(error)))}", soft_wrap=True)
             for key, value in error.facts.items():
-                console.print(f"  {key}: {value}", markup=False, soft_wrap=True)
+                console.print(shown(f"  {key}: {value}"), markup=False, soft_wrap=True)
         sys.exit(1)
 
 

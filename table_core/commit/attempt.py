@@ -21,7 +21,7 @@ from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
 from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
-from table_core.commit.stale import stale_homes, stale_index, stale_merges
+from table_core.commit.stale import stale_homes, stale_idle, stale_index, stale_merges, stale_rows
 from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
@@ -267,6 +267,7 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
     if bounds is not None:
         conflicts += stale_merges(live, part.basis.merged, bounds)
     conflicts += yield from _keys_moved(attempt, part, live)
+    conflicts += yield from _rows_changed(attempt, part, bounds)
     attempt.refuse(conflicts)
     index = None
     if part.index_added or index_deleted:
@@ -311,6 +312,28 @@ def _keys_moved(attempt: Attempt, part: CommitPart, live: fx.Live) -> Steps[list
         found += (
             stale_homes(since) if since is not None else [Conflict(ConflictKind.KEYS_MOVED, gone)]
         )
+    return found
+
+
+def _rows_changed(
+    attempt: Attempt, part: CommitPart, bounds: Bounds | None
+) -> Steps[list[Conflict]]:
+    """Whether the rows that a statement read are still the newest of their keys."""
+    found: list[Conflict] = []
+    for then in sorted(part.basis.rows, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        if since is None:
+            what = "what came since the statement read its rows cannot be told any more"
+            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+        elif bounds is not None:
+            found += stale_rows(part, since, bounds)
+    for then in sorted(part.basis.idle, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        if since is None:
+            what = "what came since partitions were found idle cannot be told any more"
+            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+        else:
+            found += stale_idle(part, since)
     return found
 
 

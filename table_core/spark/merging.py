@@ -31,7 +31,7 @@ from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared_by_share, shared_out
 from table_core.table.changing import merge_into as clauses
-from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
     PreparedChange,
     RowChanges,
@@ -80,6 +80,8 @@ def merge_into(
     """
     access, commit, when = table.access, commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     clauses.refuse_clauses(access, when)
     columns = clauses.columns_of(access, on)
     commit = clauses.asking(commit, access, source, on, when)
@@ -123,7 +125,7 @@ def _write_versions(
     _count(counts, pairs.when, [decided for _, decided in found])
     results = [result for result, _ in found]
     results.append(compacted_along(session, access, results))
-    return commit_results(access, tuple(results), commit, None, clauses.MERGE)
+    return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
 
 
 def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) -> Iterator[pa.Table]:
