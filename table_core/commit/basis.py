@@ -106,6 +106,8 @@ class Basis:
     rows: frozenset[AsOf] = field(default=frozenset())
     """States of the table whose rows were read, by a statement that writes other versions of them: of the
     keys that are written, none may have another version since."""
+    idle: frozenset[AsOf] = field(default=frozenset())
+    """States of the table in which partitions that are taken out were idle: nothing may have come since."""
     opened: frozenset[Opened] = field(default=frozenset())
     """The table, as the writers opened it."""
 
@@ -119,5 +121,6 @@ class Basis:
             merged=tuple(m for basis in all_of_them for m in basis.merged),
             homes=frozenset(as_of for basis in all_of_them for as_of in basis.homes),
             rows=frozenset(as_of for basis in all_of_them for as_of in basis.rows),
+            idle=frozenset(as_of for basis in all_of_them for as_of in basis.idle),
             opened=frozenset(opened for basis in all_of_them for opened in basis.opened),
         )

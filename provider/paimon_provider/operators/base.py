@@ -11,6 +11,7 @@ from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.commit_events import event_of_commits, note_delivers, own_commits
+from paimon_provider.events import bounded_result
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.run_identity import RunIdentity, commit_user
@@ -287,10 +288,9 @@ class PaimonTableOperator(BaseOperator):
         if not notes or self.events == "none":
             self._keep_silent(asset)
             return
-        told = {name: value for name, value in result.items() if name != "commits"}
         context["outlet_events"][asset].extra = {
             **event_of_commits(self.table, notes),
-            "result": told,
+            "result": bounded_result(result),
         }
 
     def _own_outlet(self) -> Any:
