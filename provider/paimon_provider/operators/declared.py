@@ -69,8 +69,10 @@ class PaimonApplyOperator(BaseOperator):
         from table_core.declaration import applying
 
         with airflow_failures():
-            catalog = PaimonHook(self.paimon_conn_id).catalog()
+            hook = PaimonHook(self.paimon_conn_id)
+            catalog = hook.catalog()
             declaration = read_whole(self.file)
+            _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
             differ = [one for one in plans if one.told or one.refused or one.drift]
@@ -92,6 +94,17 @@ class PaimonApplyOperator(BaseOperator):
         told += [f"kept: {what}" for what in one.kept]
         if told:
             self.log.info("%s %s: %s", one.action, one.table, "; ".join(told))
+
+
+def _require_catalog(declared: str | None, known: str) -> None:
+    """Refuse a declaration whose Dags would announce its tables under another catalog's name."""
+    if declared is not None and declared.lower() != known:
+        raise ArgumentError(
+            f"the declaration names its tables after catalog {declared!r}, the connection's "
+            f"catalog_name is {known!r}: make them one",
+            argument="catalog",
+            value=declared,
+        )
 
 
 class PaimonDueTablesOperator(BaseOperator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -9,8 +10,13 @@ from typing import TYPE_CHECKING, Final
 from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
-from table_core.errors import ArgumentError, CommitConflictError, UnsupportedFeatureError
-from table_core.lsm.triggers import number_of_levels
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    TableError,
+    UnsupportedFeatureError,
+)
+from table_core.lsm.triggers import needs_lookup, number_of_levels
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
@@ -42,6 +48,8 @@ __all__ = [
 ]
 
 
+_log = logging.getLogger(__name__)
+_TRIES: Final = 3
 TRUNCATE: Final = "TRUNCATE"
 """The operation of a commit that only takes rows out, so that it wakes nobody."""
 
@@ -81,7 +89,9 @@ def open_writer(
         )
     return TableWriter(
         access,
-        lambda result: commit_results(access, (result,), commit, overwrite, statement),
+        lambda result: _compacted(
+            access, commit_results(access, (result,), commit, overwrite, statement), result
+        ),
         replaces=overwrite is not None,
         landed=lambda: _landed(access, commit),
     )
@@ -93,22 +103,41 @@ def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
     Where readers wait for level 0 to be compacted, and that run died before it had, this one does.
     """
     found = find_commit(access, commit)
-    waits = hides_level0(access.schema, access.options)
-    if found is None or not waits or access.options.get(keys_commit.WRITE_ONLY):
-        return found
+    if found is not None and hides_level0(access.schema, access.options):
+        _compact_now(access, None)
+    return found
+
+
+def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commit:
+    """``done``; where its compaction was dropped, and readers or changes wait for it, with another one.
+
+    The rows are in, so a fault is logged and no more.
+    """
+    if done.compact_conflicts and needs_lookup(access.options):
+        try:
+            _compact_now(access, frozenset(change.partition for change in written.changes))
+        except TableError as error:
+            _log.warning("%s: rows wait for the next compaction: %s", access.name, error)
+    return done
+
+
+def _compact_now(access: TableAccess, rows: frozenset[bytes] | None) -> None:
+    """Compact what level 0 of ``rows`` (None: all partitions) keeps back, unless others do all the time."""
     from table_core.table.compacting.compact import compact
 
-    with suppress(CommitConflictError):  # another writer compacts
-        compact(
-            access,
-            strategy="minor",
-            partitions=None,
-            where=None,
-            order_by=None,
-            dry_run=False,
-            commit=CommitAs(),
-        )
-    return found
+    for _ in range(0 if access.options.get(keys_commit.WRITE_ONLY) else _TRIES):
+        with suppress(CommitConflictError):  # another writer compacts
+            compact(
+                access,
+                strategy="minor",
+                partitions=None,
+                where=None,
+                order_by=None,
+                dry_run=False,
+                commit=CommitAs(),
+                rows=rows,
+            )
+            return
 
 
 def commit_results(
@@ -229,6 +258,8 @@ def _take_out(
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
+    if head is None:
+        access.require_there()
     live = access.live_entries(head)
     commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)

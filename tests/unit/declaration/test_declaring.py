@@ -223,7 +223,7 @@ def test_what_is_nearer_wins_in_upkeep() -> None:
     }
     fewer = {"expire-snapshots": {"retain_max": 3, "retain_min": 2}}
     assert policies["raw_a.y"] == fewer
-    assert policies["raw_b.z"] == {"compact": {}, **fewer}
+    assert policies["raw_b.z"] == {"compact": {"strategy": "minor"}, **fewer}
 
 
 @pytest.mark.parametrize(
