@@ -53,7 +53,7 @@ def rescale(
         planner = StatePlanner(access=access, keeps_partition=old.__contains__)
         reader = SplitReader(access=access, fields=access.schema.fields)
         rows = frame_of(started(spark), Scan(reader, lambda: planner.plan(head)))
-        results = written(rows, access, replaces=True)
+        results = written(rows, access.for_stored_rows(), replaces=True)
         selection = Selection.rescaled(old.__contains__)
         return commit_replacing(access, tuple(results), commit, selection)
 

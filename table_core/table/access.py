@@ -62,6 +62,11 @@ class TableAccess:
         """
         return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
 
+    def for_stored_rows(self) -> TableAccess:
+        """The same table, to write rows anew that it holds: no default fills a NULL that is stored."""
+        fields = tuple(replace(field, default=None) for field in self.schema.fields)
+        return replace(self, schema=replace(self.schema, fields=fields))
+
     def live_entries(
         self,
         snapshot: Snapshot | None,
