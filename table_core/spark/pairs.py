@@ -51,7 +51,9 @@ class MergePairs:
     ) -> None:
         if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
             source = source.toDF(*spelled(source.columns, access))
-            on = dict(zip(on, spelled(on.values(), access), strict=True))
+            lower = {name.lower(): name for name in source.columns}
+            given = zip(on, spelled(on.values(), access), strict=True)
+            on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
