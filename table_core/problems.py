@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from table_core.errors import CorruptFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Problems", "json_object"]
+__all__ = ["Problems", "json_object", "too_large", "unreadable", "unreadable_why"]
 
 T = TypeVar("T")
 _LONG: Final = range(-(2**63), 2**63)
@@ -87,3 +87,27 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
         problems.raise_if_any()
     found: dict[str, object] = decoded
     return found
+
+
+_UNREADABLE: Final = "table_core.unreadable"
+_BODY: Final = "body"
+_BODY_BYTES: Final = 2000
+
+
+def unreadable(why: str, body: bytes | None = None) -> bytes:
+    """JSON that stands for an event that could not be read, with how it began."""
+    told = {_UNREADABLE: why}
+    if body is not None:
+        told[_BODY] = body[:_BODY_BYTES].decode(errors="replace")
+    return json.dumps(told).encode()
+
+
+def unreadable_why(value: Mapping[str, Any]) -> str | None:
+    """Why an event could not be read, if ``unreadable`` made the value."""
+    is_one = _UNREADABLE in value and value.keys() <= {_UNREADABLE, _BODY}
+    return str(value[_UNREADABLE]) if is_one else None
+
+
+def too_large(size: int, limit: int) -> str:
+    """Why an event is not read that is larger than it may be."""
+    return f"it has {size} bytes, more than max_event_bytes={limit}"

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+_MARKDOWN: Final = {
+    **{mark: f"&#{ord(mark)};" for mark in "&<>|`*_[]()!#\\~"},
+    **dict.fromkeys("\n\r\t\x1b", " "),
+}
+_AS_TEXT: Final = " ".join(
+    f"| replace({mark!r}, {entity!r})"
+    for mark, entity in sorted(_MARKDOWN.items(), key=lambda pair: pair[0] not in "&#")
+)
+"""Airflow shows the body as Markdown, and names of files in it are anybody's: no mark of one is one."""
 
 if TYPE_CHECKING:
     from paimon_provider._compat import BaseOperator
@@ -28,7 +38,7 @@ def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) 
 
     pulled = f"ti.xcom_pull(task_ids={dry_run.task_id!r})"
     numbers = "\n".join(
-        f"| {text} | {{{{ {pulled}[{name!r}] }}}} |"
+        f"| {text} | {{{{ {pulled}[{name!r}] | string {_AS_TEXT} }}}} |"
         for name, text in (
             ("files_deleted", "files to delete"),
             ("bytes_deleted", "bytes to delete"),

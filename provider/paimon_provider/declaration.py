@@ -19,7 +19,7 @@ from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
 from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX
-from table_core.declaration.order import among, tables_written
+from table_core.declaration.order import among, gated, tables_written
 from table_core.declaration.parameters import has_default
 from table_core.declaration.shape import hint
 from table_core.declaration.step_arguments import ACTIONS
@@ -217,12 +217,18 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
             task_id=f"{CHECK_PREFIX}{check.name}",
             table=check.table,
             rules=check.rules,
+            against=check.against,
+            fail=check.severity == "error",
             paimon_conn_id=declaration.connection,
             catalog=declaration.catalog,
             **_pooled(declaration),
         )
         for writer in writers or [apply]:
             writer >> task
+        waiting = gated(declaration.steps, check.table) if check.gate else ()
+        for step, reader in made:
+            if step.name in waiting:
+                task >> reader
 
 
 def _steps(
@@ -260,6 +266,8 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
     if step.spark_conf is not None:
         arguments["spark_conf"] = step.spark_conf
     arguments |= _pooled(declaration)
+    if step.verb == "sql":  # its positions are its own, whatever its views and its SQL are called
+        arguments["flow_name"] = f"{declaration.name}.{step.name}"
     name, more = _operator_of(step)
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:

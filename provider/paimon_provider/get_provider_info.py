@@ -203,7 +203,15 @@ def _config() -> dict[str, Any]:
                     "type": "string",
                     "example": "/opt/airflow/paimon-reports",
                     "default": "",
-                }
+                },
+                "reports_kept": {
+                    "description": "How long a change report is kept. Older ones go when a report is "
+                    "written, and with the upkeep of a declaration.",
+                    "version_added": "0.1.0",
+                    "type": "string",
+                    "example": "7 d",
+                    "default": "30 d",
+                },
             },
         }
     }

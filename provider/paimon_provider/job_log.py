@@ -8,15 +8,15 @@ takes: a file of its own, or lines that begin with a word that only this job was
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import TableError, error_from_document, error_to_document
+from table_core.options.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Listener", "ProgressLine", "Redaction", "progress_of", "shown"]
+__all__ = ["Listener", "ProgressLine", "Redaction", "log_text", "progress_of"]
 
 _MARK: Final = "***"
 _PROGRESS: Final = '{"event": "progress"'
@@ -24,9 +24,6 @@ _PROGRESS: Final = '{"event": "progress"'
 
 _LINE_MAX: Final = 64 * 1024
 """Characters of one line that the log shows."""
-_SHOWN_BY_NUMBER: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
-)
 
 
 class ProgressLine(str):
@@ -48,9 +45,9 @@ class Listener:
         self._log(line if progress == line else ProgressLine(progress))
 
 
-def shown(text: str) -> str:
+def log_text(text: str) -> str:
     """``text`` with control characters, such as terminal escapes, by number; cut if it is huge."""
-    text = _SHOWN_BY_NUMBER.sub(lambda found: ascii(found[0])[1:-1], text)
+    text = shown(text)
     return text if len(text) <= _LINE_MAX else f"{text[:_LINE_MAX]} … ({len(text):,} characters)"
 
 

@@ -6,23 +6,24 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 from airflow.api_fastapi.common.db.common import SessionDep
-from airflow.api_fastapi.core_api.security import requires_access_asset
+from airflow.api_fastapi.core_api.security import (
+    GetUserDep,
+    requires_access_asset,
+    requires_access_dag,
+)
 from airflow.models.asset import AssetEvent, AssetModel
-from fastapi import Depends, FastAPI, HTTPException
+from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from paimon_provider.assets import SCHEME
-from paimon_provider.reports_folder import report_path
+from paimon_provider.page_text import security_headers
+from paimon_provider.reports_folder import dag_of_report, report_text
 from paimon_provider.tables_page import LIMIT, TableEvents, render
 from table_core.errors import ArgumentError
 
 __all__ = ["app"]
 
-_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
-    "Cache-Control": "private, no-store",
-    "X-Content-Type-Options": "nosniff",
-}
+_SEARCH_MAX: Final = 200
 
 app = FastAPI(
     dependencies=[Depends(requires_access_asset(method="GET"))],
@@ -34,19 +35,20 @@ app = FastAPI(
 
 
 @app.get("/reports/{name}")
-def report(name: str) -> HTMLResponse:
-    """A change report that a task has rendered."""
+def report(name: str, request: Request, user: GetUserDep) -> HTMLResponse:
+    """A change report that a task has rendered, for those who may read its Dag."""
     try:
-        path = report_path(name)
-        text = path.read_text(encoding="utf-8")
-    except (ArgumentError, FileNotFoundError) as error:
+        dag_id = dag_of_report(name)
+        requires_access_dag(method="GET", param_dag_id=dag_id)(request, user)
+        return _page(report_text(name))
+    except ArgumentError as error:
         raise HTTPException(404, "no such report") from error
-    return HTMLResponse(text, headers=_HEADERS)
 
 
 @app.get("/tables")
 def tables(session: SessionDep, search: str = "") -> HTMLResponse:
     """Every table that Airflow knows, with the newest event of each."""
+    search = search[:_SEARCH_MAX].replace("\0", "")
     newest = (
         sa.select(AssetEvent.asset_id, sa.func.max(AssetEvent.id).label("event_id"))
         .group_by(AssetEvent.asset_id)
@@ -63,7 +65,11 @@ def tables(session: SessionDep, search: str = "") -> HTMLResponse:
     total = session.scalar(sa.select(sa.func.count()).select_from(known.subquery()))
     rows: Any = session.execute(known.limit(LIMIT))
     found = [_events(uri, event) for uri, event in rows]
-    return HTMLResponse(render(found, search=search, total=total), headers=_HEADERS)
+    return _page(render(found, search=search, total=total))
+
+
+def _page(text: str) -> HTMLResponse:
+    return HTMLResponse(text, headers=security_headers(text))
 
 
 def _events(uri: str, event: AssetEvent | None) -> TableEvents:
@@ -75,4 +81,6 @@ def _events(uri: str, event: AssetEvent | None) -> TableEvents:
 def _source(event: AssetEvent) -> str:
     if event.source_task_id:
         return f"{event.source_dag_id}.{event.source_task_id}"
-    return "watcher" if (event.extra or {}).get("from_trigger") else "REST"
+    extra: object = event.extra  # may be any JSON
+    told = isinstance(extra, dict) and extra.get("from_trigger")
+    return "watcher" if told else "REST"

@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from paimon_provider.page_text import cell_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["KINDS", "ChangeReport", "SnapshotChanges", "render"]
+__all__ = ["COLUMNS_MAX", "KINDS", "ChangeReport", "SnapshotChanges", "render"]
 
 KINDS: Final[Mapping[str, str]] = {
     "+I": "inserted",
@@ -25,6 +27,9 @@ _DRAWN: Final = ("+I", "+U", "-D")  # -U is the other half of +U
 _ROW: Final = 26
 _WIDTH: Final = 720
 _LABEL: Final = 150
+_LABEL_MAX: Final = 60
+COLUMNS_MAX: Final = 60
+"""So many columns of a row on the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +98,8 @@ def _bars(report: ChangeReport) -> str:
         return "<p>The table is empty.</p>"
     top = max(abs(value) for _, value in report.values) or 1.0
     lines = []
-    for index, (label, value) in enumerate(report.values):
+    for index, (full, value) in enumerate(report.values):
+        label = cell_text(full, _LABEL_MAX)
         y = index * _ROW
         length = round((_WIDTH - _LABEL - 130) * abs(value) / top, 1)
         lines.append(
@@ -149,11 +155,17 @@ def _changes(report: ChangeReport) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    shown = list(columns)[:COLUMNS_MAX]
+    head = "".join(f'<th scope="col">{escape(cell_text(column))}</th>' for column in shown)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_text(cell))}</td>" for cell in row) + "</tr>"
+        "<tr>"
+        + "".join(f"<td>{escape(cell_text(cell))}</td>" for cell in row[:COLUMNS_MAX])
+        + "</tr>"
         for row in rows
     )
+    left = len(columns) - len(shown)
+    if left > 0:
+        body += f"<tr><td>and {left:,} more columns</td></tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -170,10 +182,6 @@ def _number(value: float) -> str:
 
 def _moment(time_millis: int) -> str:
     return datetime.fromtimestamp(time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else str(cell)
 
 
 _STYLE: Final = """

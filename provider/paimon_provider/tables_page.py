@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.page_text import cell_text, number_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -14,6 +16,8 @@ __all__ = ["LIMIT", "TableEvents", "render"]
 
 LIMIT: Final = 500
 """So many tables on one page; the search finds the others."""
+_PAIRS_MAX: Final = 20
+_URI_MAX: Final = 600
 _COLUMNS: Final = (
     "table",
     "last event",
@@ -51,41 +55,47 @@ def render(tables: Sequence[TableEvents], *, search: str = "", total: int | None
         f"<title>Paimon tables</title><style>{_STYLE}</style></head><body><main>"
         "<h1>Paimon tables</h1>"
         '<form method="get" role="search"><label>Search <input type="search" name="search" '
-        f'value="{escape(search, quote=True)}"></label></form>'
+        f'value="{escape(cell_text(search, _URI_MAX), quote=True)}"></label></form>'
         f"<p>{shown}</p>{table if tables else '<p>No table has been announced or watched yet.</p>'}"
         "</main></body></html>\n"
     )
 
 
 def _row(table: TableEvents) -> str:
-    extra = table.extra or {}
-    document = extra.get("payload") or extra
-    result = document.get("result") or {}
+    extra = _members(table.extra)
+    document = _members(extra.get("payload")) or extra
+    result = _members(document.get("result"))
     when = "" if table.at is None else table.at.strftime("%Y-%m-%d %H:%M:%S UTC")
     cells = (
-        table.uri.removeprefix("paimon://"),
+        cell_text(table.uri.removeprefix("paimon://"), _URI_MAX),
         when,
-        table.by,
-        document.get("snapshot_id", ""),
+        cell_text(table.by, _URI_MAX),
+        cell_text(document.get("snapshot_id")),
         _pairs(document.get("kinds")),
         _pairs(document.get("rows")),
-        result.get("action", ""),
+        cell_text(result.get("action")),
         _result(result),
     )
-    return "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
-def _pairs(given: Any) -> str:
-    if not isinstance(given, dict):
-        return ""
-    return ", ".join(f"{name.lower()} {value:,}" for name, value in given.items() if value)
+def _members(given: object) -> Mapping[str, Any]:
+    """``given`` if it is what an event has there: it may be from anybody."""
+    return given if isinstance(given, dict) else {}
+
+
+def _pairs(given: object) -> str:
+    shown = [(name, value) for name, value in list(_members(given).items())[:_PAIRS_MAX] if value]
+    return ", ".join(f"{cell_text(name).lower()} {number_text(value)}" for name, value in shown)
 
 
 def _result(result: Mapping[str, Any]) -> str:
     if not result:
         return ""
-    files = f"files {result.get('files_before', 0):,} → {result.get('files_after', 0):,}"
-    return f"{result.get('rows_written', 0):,} rows, {files}, {result.get('seconds', 0)} s"
+    before, after, rows = (
+        number_text(result.get(name, 0)) for name in ("files_before", "files_after", "rows_written")
+    )
+    return f"{rows} rows, files {before} → {after}, {cell_text(result.get('seconds', 0))} s"
 
 
 _STYLE: Final = """

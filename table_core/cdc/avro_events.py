@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
 
-from table_core.cdc.envelope import unreadable
+from table_core.cdc.bad import UNFORESEEN
+from table_core.problems import too_large, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +65,10 @@ class AvroEvents:
     """The text of the Avro schema with a number."""
     other_key: Callable[[bytes | None], bytes]
     """JSON of a key that is no Avro."""
-    _forms: dict[int, _Form] = field(default_factory=dict)
+    max_bytes: int = 16 << 20
+    """Of a record."""
+    _forms: dict[int, _Form | str] = field(default_factory=dict)
+    """By number; text says why a schema cannot be used."""
 
     def value(self, body: bytes | None) -> bytes:
         """``{"schema":…,"payload":…}``; a body that is no Avro says why where it is read."""
@@ -84,21 +88,59 @@ class AvroEvents:
     def _decoded(self, body: bytes) -> tuple[_Form, Any] | str:
         if len(body) < _HEAD_BYTES or body[0] != _MAGIC:
             return f"no Avro of a registry: it begins with {body[:_HEAD_BYTES].hex()}, not with 00"
+        if len(body) > self.max_bytes:
+            return too_large(len(body), self.max_bytes)
         number = int.from_bytes(body[1:_HEAD_BYTES], "big")
         form = self._forms.get(number)
         if form is None:
-            form = self._forms[number] = _form(json.loads(self.schema_of(number)))
+            text = self.schema_of(number)
+            try:
+                form = _form(json.loads(text))
+            except UNFORESEEN as error:
+                form = f"schema {number} cannot be used: {error}"[:400]
+            self._forms[number] = form
+        if isinstance(form, str):
+            return form
         try:
             return form, fastavro.schemaless_reader(
                 io.BytesIO(memoryview(body)[_HEAD_BYTES:]), form.schema, None
             )
-        except (EOFError, ValueError, IndexError, TypeError, OverflowError) as error:
+        except (EOFError, AssertionError, *UNFORESEEN) as error:
             return f"no Avro of schema {number}: {type(error).__name__}: {error}"
 
 
 def _form(schema: Any) -> _Form:
+    _refuse_bombs(schema, {})
     text = json.dumps(connect_schema(schema), separators=(",", ":"))
     return _Form(fastavro.parse_schema(_travelling(schema)), text.encode())
+
+
+def _refuse_bombs(schema: Any, known: dict[str, bool]) -> bool:
+    """Whether a value takes at least a byte.
+
+    Raises:
+        ValueError: arrays or maps of values that take none: ten bytes could say a billion of them.
+    """
+    if isinstance(schema, list):
+        for one in schema:
+            _refuse_bombs(one, known)
+        return True
+    if isinstance(schema, str):
+        return schema != "null" and known.get(schema, True)
+    kind = schema.get("type")
+    if kind == "array" and not _refuse_bombs(schema["items"], known):
+        raise ValueError("an array of values without bytes has no bound")
+    if kind == "map":
+        _refuse_bombs(schema["values"], known)
+    if kind == "record":
+        known[schema["name"]] = True
+        taking = [_refuse_bombs(member["type"], known) for member in schema["fields"]]
+        known[schema["name"]] = any(taking)
+        return any(taking)
+    if kind == "fixed":
+        known[schema["name"]] = bool(schema["size"] > 0)
+        return known[schema["name"]]
+    return kind in {"array", "map"} or _refuse_bombs(kind, known)
 
 
 def _travelling(schema: Any) -> Any:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from table_core.cdc.changes import Changes
-    from table_core.cdc.record import SourceTable
+    from table_core.cdc.record import Place, SourceTable
     from table_core.cdc.table_news import TableNews
 
 __all__ = ["Position", "SourceBatch"]
@@ -44,11 +44,15 @@ class SourceBatch:
     """How many there were, of whatever kind and table."""
     consumed: Callable[[Any, Ints], Flags]
     """(position, numbers): which events a position covers."""
+    before: Callable[[int], Position] | None = None
+    """The position once the events with smaller numbers are applied; None: nothing can be told."""
     news: Sequence[TableNews] = ()
     key_of: Callable[[SourceTable], tuple[str, ...] | None] = lambda _: None
     """The primary key of a source table as its events tell it; () for none, None for unknown."""
     old_key: Callable[[int], Mapping[str, Any] | None] = lambda _: None
     """The key that an event moved its row from, if the source tells it beside the row."""
+    place: Callable[[int], Place] | None = None
+    """Where the event with a number stands."""
     text_of: Callable[[int], bytes | str] = lambda _: ""
     """The event with a number as it came, for people to read."""
     may_commit: bool = True

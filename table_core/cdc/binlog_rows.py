@@ -232,9 +232,9 @@ class BinlogRows:
         elif (match := _DROP.match(text)) is not None:
             for part in match[1].split(","):
                 if (name := _QUALIFIED.match(part)) is not None:
-                    self._dropped(_table(name, database))
+                    self._dropped(_table(name, database), where)
         elif (match := _REPLACED.match(text)) is not None:
-            self._dropped(_table(match, database))
+            self._dropped(_table(match, database), where)
         elif (match := _WRITTEN.match(text)) is not None and self.wants(_table(match, database)):
             raise EventError(
                 f"{where}: rows of {_table(match, database)} were written by a statement: run SET "
@@ -246,11 +246,11 @@ class BinlogRows:
             table = SourceTable(added[0] or database, added[1])
             self.defaults.setdefault(table, {}).update(added[2])
 
-    def _dropped(self, table: SourceTable) -> None:
+    def _dropped(self, table: SourceTable, where: str) -> None:
         if self.wants(table):
-            news = TableNews(
-                self.rows.count, table, dropped=True, in_snapshot=False, columns={}, key=()
-            )
+            number = self.rows.number(self.transaction, self.ordinal, 1, where)
+            self.ordinal += 1
+            news = TableNews(number, table, dropped=True, in_snapshot=False, columns={}, key=())
             self.rows.news.append(news)
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from table_core.cdc.bad import UNFORESEEN, refuse, unusable
 from table_core.cdc.changes import Changes, RowImages
 from table_core.cdc.embedded_schema import Declared, declared_columns
 from table_core.cdc.envelope import bad_line, read_event, read_line
 from table_core.cdc.geometry import shape_text
-from table_core.cdc.wire import unscaled
+from table_core.cdc.single_values import plain_text, unscaled
+from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,41 +29,150 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_by_line", "decode_events"]
 
-_HUGE = 2**63
+_HUGE: Final = 2**63
+_TEXT: Final = "text"
+_GROUPS_TRIED: Final = 32
+_COLUMNS_APART: Final = 64
 
 
-def decode_by_line(block: EventLines, wants: Callable[[SourceTable], bool]) -> list[Changes]:
+def decode_by_line(
+    block: EventLines, wants: Callable[[SourceTable], bool], *, together: bool = False
+) -> list[Changes]:
     """The row changes of ``block``, by table and embedded schema.
 
     Raises:
         EventError: the first line that cannot be read.
+        BadEvents: with ``together``: all of them.
     """
+    bad: list[EventError] = []
 
     def events() -> Iterator[tuple[int, Event]]:
         for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
             place = block.place(number)
-            event = read_event(read_line(line.as_py(), place), place)
+            try:
+                event = read_event(read_line(line.as_py(), place), place)
+            except (EventError, *UNFORESEEN) as error:
+                bad.append(unusable(place, error))
+                if not together:
+                    raise bad[0] from error
+                continue
             if event is not None and wants(event.table):
                 yield number, event
 
-    return decode_events(events(), block.place, declared_columns)
+    return decode_events(events(), block.place, declared_columns, bad, together=together)
 
 
 def decode_events(
     events: Iterable[tuple[int, Event]],
     place: Callable[[int], Place],
     declared: Callable[[Mapping[str, Any]], Mapping[str, Declared]],
+    bad: list[EventError],
+    *,
+    together: bool = False,
 ) -> list[Changes]:
-    """Numbered events in columns, by table and schema; ``declared`` reads a schema."""
+    """Numbered events in columns, by table and schema; ``declared`` reads a schema.
+
+    The events are also apart by the JSON types of their values: what a value means does not depend on
+    its neighbours.
+
+    Raises:
+        EventError: ``bad`` holds one, or another one cannot be used.
+        BadEvents: with ``together``: all of them.
+    """
     groups: dict[tuple[SourceTable, str], list[tuple[int, Event]]] = {}
     for number, event in events:
-        schema = json.dumps(event.row_schema, sort_keys=True, default=str)
+        try:
+            _check_names(event)
+            schema = json.dumps(event.row_schema, sort_keys=True, default=str)
+        except UNFORESEEN as error:
+            bad.append(unusable(place(number), error))
+            continue
         groups.setdefault((event.table, schema), []).append((number, event))
     found = []
     for those in groups.values():
         row_schema = those[0][1].row_schema
-        found.append(_changes(place, those, None if row_schema is None else declared(row_schema)))
+        try:
+            columns = None if row_schema is None else declared(row_schema)
+        except UNFORESEEN as error:
+            bad += [unusable(place(number), error) for number, _ in those]
+            continue
+        whole = [one for one in those if not _has_half_a_character(one, place, bad)]
+        found += [_changes(place, part, columns) for part in _alike(whole)]
+    refuse(bad, together=together)
     return found
+
+
+def _check_names(event: Event) -> None:
+    """Names have to be text that can be written."""
+    event.table.database.encode()
+    event.table.name.encode()
+    for row in (event.before, event.after):
+        for name in row or ():
+            name.encode()
+
+
+def _has_half_a_character(
+    numbered: tuple[int, Event], place: Callable[[int], Place], bad: list[EventError]
+) -> bool:
+    """Whether a text of the event cannot be written, which is told in ``bad``."""
+    number, event = numbered
+    for row in (event.before, event.after):
+        for name, value in (row or {}).items():
+            try:
+                if not isinstance(value, int | None):
+                    (_text(value) or "").encode()
+            except UnicodeEncodeError:
+                why = f"column {name!r} has half a character"
+                bad.append(bad_line(place(number), why, column=name))
+                return True
+            except UNFORESEEN as error:
+                bad.append(unusable(place(number), error))
+                return True
+    return False
+
+
+def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]:
+    """The events in groups within which each column has values of one JSON type.
+
+    Groups are made of events with about the same columns: each row has room for all of its group.
+    """
+    groups: list[tuple[dict[str, str], list[tuple[int, Event]]]] = []
+    for numbered in events:
+        kinds = _kinds(numbered[1])
+        if kinds is None:
+            groups.append(({}, [numbered]))
+            continue
+        for known, members in groups[:_GROUPS_TRIED]:
+            more = kinds.keys() - known.keys()
+            roomy = len(known) + len(more) <= 2 * len(kinds) + _COLUMNS_APART
+            if roomy and all(known.get(name, kind) == kind for name, kind in kinds.items()):
+                known.update(kinds)
+                members.append(numbered)
+                break
+        else:
+            groups.append((kinds, [numbered]))
+    return [members for _, members in groups]
+
+
+def _kinds(event: Event) -> dict[str, str] | None:
+    """The JSON types of its columns; None where the two rows differ in one."""
+    found: dict[str, str] = {}
+    for row in (event.before, event.after):
+        for name, value in (row or {}).items():
+            if value is not None and found.setdefault(name, _kind(value)) != _kind(value):
+                return None
+    return found
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int() if -_HUGE <= value < _HUGE:
+            return "whole"
+        case int() | Decimal() if _is_double(value):
+            return "double"
+    return _TEXT
 
 
 def _changes(
@@ -80,12 +191,7 @@ def _changes(
         columns = [
             [None if row is None else row.get(name) for row in rows] for rows in (befores, afters)
         ]
-        try:
-            before[name], after[name] = _typed(columns, expected)
-        except UnicodeEncodeError as error:
-            line = _line_of_surrogate(columns, numbers)
-            why = f"column {name!r} has half a character"
-            raise bad_line(place(line), why, column=name) from error
+        before[name], after[name] = _typed(columns, expected)
     times = [event.time_ms for _, event in events if event.time_ms is not None]
     return Changes(
         events[0][1].table,
@@ -123,7 +229,10 @@ def _typed(columns: Sequence[list[Any]], expected: Declared | None) -> list[pa.A
 
 def _is_double(value: Any) -> bool:
     """Whether the shortest text of the double is the number, so nothing is lost."""
-    return bool(Decimal(repr(float(value))) == value)
+    try:
+        return bool(Decimal(repr(float(value))) == value)
+    except OverflowError:
+        return False
 
 
 def _double(value: Any) -> float | None:
@@ -134,7 +243,7 @@ def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, dict) and _is_variable_decimal(value):
-        return format(unscaled(value["value"], value["scale"]), "f")
+        return plain_text(unscaled(value["value"], value["scale"]))
     if isinstance(value, dict) and (geometry := shape_text(value)) is not None:
         return geometry
     if isinstance(value, list):
@@ -148,14 +257,6 @@ def _is_variable_decimal(value: Mapping[str, Any]) -> bool:
     """PostgreSQL's numeric without precision: ``{"scale": 2, "value": "BNI="}``."""
     return (
         value.keys() == {"scale", "value"}
-        and isinstance(value["scale"], int)
+        and type(value["scale"]) is int
         and isinstance(value["value"], str)
     )
-
-
-def _line_of_surrogate(columns: Sequence[list[Any]], numbers: Sequence[int]) -> int:
-    for column in columns:
-        for value, number in zip(column, numbers, strict=True):
-            if any("\ud800" <= letter <= "\udfff" for letter in _text(value) or ""):
-                return number
-    return numbers[0]

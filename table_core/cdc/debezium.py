@@ -18,20 +18,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.bad import UNFORESEEN
 from table_core.cdc.by_line import decode_by_line
 from table_core.cdc.changes import Changes, RowImages
 from table_core.cdc.embedded_schema import declared_columns
-from table_core.cdc.envelope import OPS, read_event, read_line, unwrap
+from table_core.cdc.envelope import OPS, TIME_MAX_MS, read_event, read_line, unwrap
 from table_core.cdc.event_members import (
     SOURCE,
     NotColumnar,
     absent_members,
     event_members,
+    has_many_names,
     members_of,
 )
 from table_core.cdc.record import UNNAMED, SourceTable
 from table_core.cdc.source_block import cut_source
 from table_core.cdc.wire import PlainSettings, json_type
+from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,6 +49,8 @@ __all__ = ["DebeziumDecoder"]
 _EXACT_DOUBLE: Final = float(2**53)
 _TOMBSTONE: Final = b"null\n"
 _SCHEMA_MEMBER: Final = '"schema":'
+_SCHEMAS_MAX: Final = 200
+"""With more of them in one block it is quicker to read line by line."""
 
 
 @dataclass(slots=True)
@@ -66,7 +71,7 @@ class DebeziumDecoder:
     _several: bool = False
     """Whether there was a block with events of several tables."""
 
-    def decode(self, block: EventLines) -> list[Changes]:
+    def decode(self, block: EventLines, *, together: bool = False) -> list[Changes]:
         """The row changes in ``block``, grouped by table and embedded schema.
 
         The order of lines is kept inside a group; ``Changes.lines`` puts groups together again.
@@ -74,16 +79,19 @@ class DebeziumDecoder:
         Raises:
             EventError: a line is no Debezium event; ``file``, ``line`` and, where it helps,
                 ``column`` say where.
+            BadEvents: with ``together``: all lines that cannot be read.
         """
         block = _without_tombstones(block)
-        first = _first_event(block)
-        if first is None:
-            return []
         try:
+            first = _first_event(block)
+            if first is None:
+                return []
             block.lines.cast(pa.large_string())  # refuses what is no UTF-8
+            if has_many_names(block.lines):
+                raise NotColumnar
             return list(self._columnar(block, first))
-        except (pa.ArrowInvalid, UnicodeDecodeError, NotColumnar):
-            found = decode_by_line(block, self.wants)
+        except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
+            found = decode_by_line(block, self.wants, together=together)
             for changes in found:
                 self._learn(changes)
             return found
@@ -148,7 +156,9 @@ class DebeziumDecoder:
     def _with_schema(self, block: EventLines, path: tuple[str, ...]) -> Iterator[Changes]:
         """Cut each schema out of every line that has it, and read what is left."""
         lines, numbers = block.lines, block.numbers
-        while len(lines):
+        for _ in range(_SCHEMAS_MAX):
+            if not len(lines):
+                return
             text = lines[0].as_py()
             number = int(numbers[0])
             event = read_event(read_line(text, block.place(number)), block.place(number))
@@ -171,6 +181,7 @@ class DebeziumDecoder:
                     raise NotColumnar
                 yield from found
             lines, numbers = lines.filter(pc.invert(hit)), numbers[~mask]
+        raise NotColumnar
 
     def _read(
         self,
@@ -206,6 +217,8 @@ class DebeziumDecoder:
         times = _times(events, cut)
         times = times if len(kept) == kept.sum() else times.filter(changed)
         latest = pc.max(times).as_py()
+        if latest is not None and latest > TIME_MAX_MS:
+            raise NotColumnar
         found = Changes(
             table, block.place, numbers[kept], ops, before, after, declared, latest, times
         )
@@ -358,7 +371,7 @@ def _mistaken(
     for side in ("before", "after"):
         rows = events.get(side)
         for member in rows.type if isinstance(rows, pa.StructArray) else ():
-            if member.name in known:
+            if member.name in known and not pa.types.is_floating(known[member.name]):
                 continue
             if pa.types.is_timestamp(member.type):
                 wrong[member.name] = pa.string()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.record import UNNAMED, SourceTable, shortened
 from table_core.errors import EventError
+from table_core.problems import unreadable_why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,19 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OPS",
+    "TIME_MAX_MS",
     "Event",
     "bad_line",
+    "checked_time",
     "read_event",
     "read_line",
     "source_table",
-    "unreadable",
     "unwrap",
 ]
 
 OPS: Final = ("c", "r", "u", "d", "t")
 """Create, read (snapshot), update, delete, truncate."""
 _MESSAGE: Final = "m"
-_UNREADABLE: Final = "table_core.unreadable"
+TIME_MAX_MS: Final = 253_402_300_799_999
+"""The end of the year 9999."""
 _FLATTENED: Final = frozenset({"__deleted", "__op"})
 _OF_ROUTER: Final = "__dbz__physicalTableIdentifier"
 """What Debezium's ``ByLogicalTableRouter`` adds to keys; no column."""
@@ -58,9 +61,16 @@ def bad_line(place: Place, why: str, **facts: object) -> EventError:
     return EventError(f"{place.text}: {why}", **place.facts, row=place.number, **facts)
 
 
-def unreadable(why: str) -> bytes:
-    """What stands for the value of a record that could not be made JSON."""
-    return json.dumps({_UNREADABLE: why}).encode()
+def checked_time(event: Event, place: Place) -> Event:
+    """``event``, if its time is one.
+
+    Raises:
+        EventError: it is none of years with four digits.
+    """
+    time_ms: Any = event.time_ms
+    if time_ms is None or (type(time_ms) is int and abs(time_ms) <= TIME_MAX_MS):
+        return event
+    raise bad_line(place, f"its time is none: {shortened(time_ms)}")
 
 
 def read_line(text: bytes, place: Place) -> Any:
@@ -77,7 +87,9 @@ def read_line(text: bytes, place: Place) -> Any:
         shown = shortened(text.decode(errors="replace").strip())
         why = f"no JSON: {error.msg} at column {error.colno}: {shown}"
         raise bad_line(place, why, column=error.colno) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise bad_line(place, "it is nested too deep") from error
+    except ValueError as error:
         raise bad_line(place, f"no JSON: {error}") from error
 
 
@@ -113,20 +125,22 @@ def read_event(value: Any, place: Place) -> Event | None:
     """
     try:
         event, schema, key = unwrap(value)
+    except RecursionError as error:
+        raise bad_line(place, "its value is nested too deep") from error
     except ValueError as error:
         raise bad_line(place, f"its value is text, but no JSON: {error}") from error
     if event is None:
         return None
     if not isinstance(event, dict):
         raise bad_line(place, f"expected an event, found {shortened(event)}")
-    if _UNREADABLE in event:
-        raise bad_line(place, event[_UNREADABLE])
+    if (why := unreadable_why(event)) is not None:
+        raise bad_line(place, why)
     op = event.get("op")
     if op is None and _is_control(event):
         return None
     if op == _MESSAGE:
         return None
-    if op not in OPS:
+    if not isinstance(op, str) or op not in OPS:
         why = f"no member 'op' with one of {', '.join(OPS)}: {shortened(json.dumps(event, default=str))}"
         if event.keys() & _FLATTENED:
             why = "a row that ExtractNewRecordState flattened: read it with format='json'"
@@ -134,9 +148,8 @@ def read_event(value: Any, place: Place) -> Event | None:
     before, after = _row(event, "before", place), _row(event, "after", place)
     if op == "d" and before is None and isinstance(key, dict):
         before = key
-    return Event(
-        source_table(event.get("source")), op, before, after, _row_schema(schema), _time_ms(event)
-    )
+    table, row_schema = source_table(event.get("source")), _row_schema(schema)
+    return checked_time(Event(table, op, before, after, row_schema, _time_ms(event)), place)
 
 
 def source_table(source: Any) -> SourceTable:
@@ -158,7 +171,7 @@ def _is_control(event: Mapping[str, Any]) -> bool:
     """Schema changes, BEGIN and END, and heartbeats have no operation."""
     return (
         "tableChanges" in event
-        or (event.get("status") in {"BEGIN", "END"} and "id" in event)
+        or (str(event.get("status")) in {"BEGIN", "END"} and "id" in event)
         or event.keys() <= {"ts_ms", "ts_us", "ts_ns"}
     )
 
@@ -166,8 +179,13 @@ def _is_control(event: Mapping[str, Any]) -> bool:
 def _row_schema(schema: Any) -> Mapping[str, Any] | None:
     if not isinstance(schema, dict):
         return None
-    for node in schema.get("fields", ()):
-        if node.get("field") == "after" and isinstance(node.get("fields"), list):
+    nodes = schema.get("fields", ())
+    for node in nodes if isinstance(nodes, list) else ():
+        if (
+            isinstance(node, dict)
+            and node.get("field") == "after"
+            and isinstance(node.get("fields"), list)
+        ):
             found: Mapping[str, Any] = node
             return found
     return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SOURCE", "NotColumnar", "absent_members", "event_members", "members_of"]
 
+_NAME: Final = re.compile(rb'"([^"\\]{1,200})":')
+_LINES_LOOKED_AT: Final = 256
+_BYTES_LOOKED_AT: Final = 1 << 14
+_MORE_MEMBERS: Final = 32
+_MANY_MEMBERS: Final = 20_000
+_MORE_NAMES: Final = 256
 SOURCE: Final = pa.struct(
     [("db", pa.string()), ("schema", pa.string()), ("table", pa.string()), ("ts_ms", pa.int64())]
 )
@@ -50,6 +58,22 @@ def event_members(
     if found.keys() & {"before", "after"}:
         return found
     raise NotColumnar
+
+
+def has_many_names(lines: pa.LargeBinaryArray) -> bool:
+    """Whether lines may have so many columns, each in few of them, that columns cost too much room.
+
+    Each column takes room for every line.  Lines with more members than usual are counted, and of
+    some lines the names.
+    """
+    members = np.asarray(pc.count_substring(lines, b'":'))
+    usual = int(np.median(members))
+    if int(members[members > usual + _MORE_MEMBERS].sum()) > _MANY_MEMBERS:
+        return True
+    names: set[bytes] = set()
+    for n in np.linspace(0, len(lines) - 1, min(len(lines), _LINES_LOOKED_AT)).astype(int).tolist():
+        names.update(_NAME.findall(lines[n].as_py()[:_BYTES_LOOKED_AT]))
+    return len(names) > 2 * usual + _MORE_NAMES
 
 
 def absent_members(lines: pa.LargeBinaryArray, cut: CutSource | None) -> frozenset[str]:

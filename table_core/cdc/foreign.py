@@ -10,15 +10,24 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from table_core.cdc.bad import UNFORESEEN, unusable
 from table_core.cdc.by_line import decode_events
 from table_core.cdc.embedded_schema import Declared
-from table_core.cdc.envelope import Event, bad_line, read_line, unwrap
+from table_core.cdc.envelope import (
+    Event,
+    bad_line,
+    checked_time,
+    read_line,
+    unwrap,
+)
 from table_core.cdc.mysql_types import is_bytes, mysql_column, mysql_type
 from table_core.cdc.record import UNNAMED, SourceTable, shortened
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import STRING
+from table_core.errors import EventError
+from table_core.problems import unreadable_why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +35,8 @@ if TYPE_CHECKING:
     from table_core.cdc.changes import Changes
     from table_core.cdc.record import EventLines, Place
     from table_core.cdc.type_mapping import TypeMapping
+
+    _Read: TypeAlias = Callable[[Mapping[str, Any], Place], Iterator[Event]]
 
 __all__ = ["decode_foreign"]
 
@@ -48,6 +59,7 @@ def decode_foreign(
     keys: dict[SourceTable, tuple[str, ...]],
     *,
     by_topic: bool = False,
+    together: bool = False,
 ) -> list[Changes]:
     """The row changes of ``lines``, by table.
 
@@ -58,37 +70,58 @@ def decode_foreign(
         mapping: how Canal's types of columns become types of the table.
         keys: takes the primary keys that the events name, or the records of plain rows.
         by_topic: whether rows that do not name their table are of the one that their topic names.
+        together: tell all lines that cannot be read, not the first alone.
 
     Raises:
         EventError: the first line that cannot be read.
+        BadEvents: with ``together``: all of them.
     """
     read = _FORMATS[format]
+    bad: list[EventError] = []
+
+    def of_line(text: bytes, place: Place) -> Iterator[Event]:
+        record = read_line(text, place)
+        value, _, key = unwrap(record)
+        unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
+        if unnamed != UNNAMED and _is_no_row(record["topic"], value):
+            return
+        for found in _of_value(read, value, key, place, is_plain=format == "json"):
+            event = replace(found, table=unnamed) if found.table == UNNAMED else found
+            if wants(event.table):
+                if (names := _key_names(value, key, format)) is not None:
+                    keys[event.table] = names
+                yield checked_time(event, place)
 
     def events() -> Iterator[tuple[int, Event]]:
         for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
             place = lines.place(number)
-            record = read_line(line.as_py(), place)
-            value, _, key = unwrap(record)
-            unnamed = _of_topic(record, place) if by_topic and format == "json" else UNNAMED
-            if unnamed != UNNAMED and _is_no_row(record["topic"], value):
+            try:
+                found = list(of_line(line.as_py(), place))
+            except (EventError, *UNFORESEEN) as error:
+                bad.append(unusable(place, error))
+                if not together:
+                    raise bad[0] from error
                 continue
-            if value is None:
-                if format == "json" and isinstance(key, dict) and wants(unnamed):
-                    yield number, Event(unnamed, "d", key, None, None, None)
-                continue
-            if not isinstance(value, dict):
-                raise bad_line(place, f"expected an event, found {shortened(value)}")
-            for found in read(value, place):
-                event = replace(found, table=unnamed) if found.table == UNNAMED else found
-                if wants(event.table):
-                    names = _key_names(value)
-                    if names is None and format == "json" and isinstance(key, dict):
-                        names = tuple(key)
-                    if names is not None:
-                        keys[event.table] = names
-                    yield number, event
+            yield from ((number, event) for event in found)
 
-    return decode_events(events(), lines.place, lambda types: _declared(types, mapping))
+    return decode_events(
+        events(), lines.place, lambda types: _declared(types, mapping), bad, together=together
+    )
+
+
+def _of_value(
+    read: _Read, value: Any, key: Any, place: Place, *, is_plain: bool
+) -> Iterator[Event]:
+    """The events in a value; a plain row without one is gone, if its key says which."""
+    if value is None:
+        if is_plain and isinstance(key, dict):
+            yield Event(UNNAMED, "d", key, None, None, None)
+        return
+    if not isinstance(value, dict):
+        raise bad_line(place, f"expected an event, found {shortened(value)}")
+    if (why := unreadable_why(value)) is not None:
+        raise bad_line(place, why)
+    yield from read(value, place)
 
 
 def _of_topic(record: Any, place: Place) -> SourceTable:
@@ -112,12 +145,17 @@ def _is_no_row(topic: str, value: Any) -> bool:
     )
 
 
-def _key_names(value: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Canal's ``pkNames``, Maxwell's ``primary_key_columns``, GoldenGate's ``primary_keys``."""
+def _key_names(value: Any, key: Any, format: str) -> tuple[str, ...] | None:
+    """Canal's ``pkNames``, Maxwell's ``primary_key_columns``, GoldenGate's ``primary_keys``.
+
+    Of plain rows the names in the key of their record.
+    """
+    if value is None:
+        return None
     for member in _KEY_MEMBERS:
         if isinstance(names := value.get(member), list):
             return tuple(map(str, names))
-    return None
+    return tuple(key) if format == "json" and isinstance(key, dict) else None
 
 
 def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Declared]:
@@ -213,7 +251,7 @@ def _refused(place: Place, form: str, value: Mapping[str, Any]) -> Exception:
     return bad_line(place, f"no event of {form}: {shortened(json.dumps(value, default=str))}")
 
 
-_FORMATS: Final[dict[str, Callable[[Mapping[str, Any], Place], Iterator[Event]]]] = {
+_FORMATS: Final[dict[str, _Read]] = {
     "canal-json": _canal,
     "maxwell-json": _maxwell,
     "ogg-json": _ogg,

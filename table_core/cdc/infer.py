@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 
 from table_core.cdc.envelope import bad_line
@@ -60,15 +61,28 @@ def table_fields(changes: Sequence[Changes], key: Sequence[str]) -> tuple[Field,
 
 
 def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
-    found: dict[str, DataType] = {}
+    """Columns in the order of the events that tell them first, with the types that all of them need.
+
+    It is that of one event after the other: of a column without schema the first value decides, and
+    whole numbers make room for others.
+    """
+    seen: list[tuple[int, int, str, DataType, bool]] = []
     for one in changes:
         told = one.declared or {}
         for images in (one.after, one.before):
-            for name, column in images.columns.items():
+            for at, (name, column) in enumerate(images.columns.items()):
                 if name not in told and column.null_count < len(column):
-                    found[name] = _wider(found.get(name), _of_json(column.type))
-        for name, declared in told.items():
-            found[name] = _newer(found.get(name), declared.type)
+                    first = int(one.lines[np.argmax(np.asarray(column.is_valid()))])
+                    seen.append((first, at, name, _of_json(column.type), False))
+        first = int(one.lines[0])
+        seen += [(first, at, name, d.type, True) for at, (name, d) in enumerate(told.items())]
+    found: dict[str, DataType] = {}
+    for *_, name, type_, is_told in sorted(seen, key=lambda s: s[:2]):
+        known = found.get(name)
+        if known is None:
+            found[name] = type_
+        else:
+            found[name] = _newer(known, type_) if is_told else _wider(known, type_)
     return found
 
 
@@ -80,17 +94,15 @@ def _of_json(type_: pa.DataType) -> DataType:
     return _NUMBER if pa.types.is_floating(type_) else STRING
 
 
-def _wider(known: DataType | None, other: DataType) -> DataType:
-    """A type for the values of both."""
-    if known is None or known == other:
-        return other
-    return _NUMBER if {known, other} == {_INTEGER, _NUMBER} else STRING
+def _wider(known: DataType, other: DataType) -> DataType:
+    """A type for the values of both, if the first one has room for the second or can make it."""
+    return _NUMBER if (known, other) == (_INTEGER, _NUMBER) else known
 
 
-def _newer(known: DataType | None, declared: DataType) -> DataType:
-    """A type for two versions of a source column: the newer one, but no narrower integer."""
+def _newer(known: DataType, declared: DataType) -> DataType:
+    """A type for two versions of a source column; what else differs, ``evolution`` makes room for."""
     if isinstance(known, Atomic) and isinstance(declared, Atomic):
         both = [known.root, declared.root]
         if all(root in _WIDTH for root in both):
             return Atomic(max(both, key=_WIDTH.__getitem__))
-    return declared
+    return known

@@ -71,6 +71,20 @@ class LogPosition:
         """Whether everything that ``other`` consumed is consumed here too."""
         return (*self.order, self.skip) >= (*other.order, other.skip) and not self.snapshots
 
+    def within(self, order: tuple[int, int], skip: int) -> Self:
+        """An earlier position of the same batch: so many rows of the transaction at ``order``."""
+        if (order, skip) == (self.order, self.skip):
+            return self
+        # which transactions came before it is known at its end only
+        return replace(self, order=order, skip=skip, gtid="", name=self._name_of(order))
+
+    def _name_of(self, order: tuple[int, int]) -> str:
+        """The file with another number, of MySQL's logs."""
+        front, point, digits = self.name.rpartition(".")
+        if self.kind != "mysql" or not digits.isdigit():
+            return self.name
+        return f"{front}{point}{order[0]:0{len(digits)}}"
+
     def snapshotted(self, table: str, after: list[Any] | None) -> Self:
         """This position with a table read up to a key."""
         return replace(self, snapshots={**self.snapshots, table: after})

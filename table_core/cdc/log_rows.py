@@ -125,12 +125,18 @@ class LogRows:
 
     def _new(self, part: TableRows, starts: Ints, place: Callable[[int], Place]) -> Changes | None:
         found = part.changes(place)
-        since = self.since.get(part.table)
+        return chosen(found, ~self._older(part.table, starts, found.lines))
+
+    def _older(self, table: SourceTable, starts: Ints, numbers: Ints) -> Flags:
+        """Which of the events are in the snapshot of their table."""
+        since = self.since.get(table)
         if since is None:
-            return found
-        mine = starts[found.lines]
-        older = (mine[:, 0] < since[0]) | ((mine[:, 0] == since[0]) & (mine[:, 1] < since[1]))
-        return chosen(found, ~older)
+            return np.zeros(len(numbers), bool)
+        mine = starts[numbers]
+        found: Flags = (mine[:, 0] < since[0]) | (
+            (mine[:, 0] == since[0]) & (mine[:, 1] < since[1])
+        )
+        return found
 
     def batch(
         self, position: LogPosition, keys: Callable[[SourceTable], tuple[str, ...] | None]
@@ -139,6 +145,11 @@ class LogRows:
         starts = np.array(self.starts, np.int64).reshape(-1, 2)
         ordinals = np.array(self.ordinals, np.int64)
         places = self.places
+        news = [
+            one
+            for one in self.news
+            if not self._older(one.table, starts, np.array([one.number], np.int64))[0]
+        ]
 
         def place(number: int) -> Place:
             return Place(places[number], {"position": places[number]}, number)
@@ -152,11 +163,17 @@ class LogRows:
             found: Flags = before | (same & (ordinals[numbers] < at.skip))
             return found
 
+        def before(number: int) -> LogPosition:
+            order = (int(starts[number, 0]), int(starts[number, 1]))
+            return position.within(order, int(ordinals[number]))
+
         return SourceBatch(
             changes=[c for part in self.parts.values() if (c := self._new(part, starts, place))],
             position=position,
             events=self.count,
             consumed=consumed,
-            news=self.news,
+            before=before,
+            news=news,
             key_of=keys,
+            place=place,
         )

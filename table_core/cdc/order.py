@@ -44,10 +44,11 @@ _RECORD: Final = pa.schema(
         ),
     ]
 )
-_FIRST_LETTERS: Final = 64
+_LOOKED_AT: Final = 100
 _SEQUENCE: Final = re.compile(r'\[(?:"(\d+)"|null),(?:"(\d+)"|null)\]')
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
@@ -57,11 +58,10 @@ def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
     position in the log, or if the log's order contradicts that of a partition (several servers
     in one topic, say).
     """
-    if len(lines) < 2 or b'"partition"' not in lines[0].as_py():
+    some = range(min(len(lines), _LOOKED_AT))
+    if len(lines) < 2 or not any(b'"partition"' in lines[n].as_py() for n in some):
         return None
     table = _records(lines)
-    if table is None:
-        return None
     partition = pc.binary_join_element_wise(
         table["topic"], table["partition"].cast(pa.string()), "\0", null_handling="replace"
     )
@@ -71,6 +71,7 @@ def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
     keys, is_change = _keys(table["value"].combine_chunks())
     if keys is None:
         return None
+    keys = _behind(keys, is_change, codes)
     order: Ints = np.lexsort((np.arange(len(lines)), *reversed(keys)))
     kept = order[is_change[order]]
     by_partition = np.argsort(codes[kept], kind="stable")
@@ -78,6 +79,17 @@ def source_order(lines: pa.LargeBinaryArray) -> Ints | None:
     if np.any((np.diff(ordinal) < 0) & (np.diff(code) == 0)):
         return None
     return None if np.array_equal(order, np.arange(len(lines))) else order
+
+
+def _behind(keys: list[Ints], known: Flags, codes: Ints) -> list[Ints]:
+    """With the keys of the line before in its partition, for lines that tell none."""
+    by_partition = np.argsort(codes, kind="stable")
+    first = np.r_[True, np.diff(codes[by_partition]) != 0]
+    place = np.arange(len(codes))
+    told = np.maximum.accumulate(np.where(known[by_partition] | first, place, 0))
+    source = np.empty_like(place)
+    source[by_partition] = by_partition[told]
+    return [np.where(known, key, key[source]) for key in keys]
 
 
 def source_position(source: Mapping[str, Any]) -> tuple[int, int, int] | None:
@@ -92,37 +104,52 @@ def source_position(source: Mapping[str, Any]) -> tuple[int, int, int] | None:
     return None
 
 
-def _records(lines: pa.LargeBinaryArray) -> pa.Table | None:
+def _records(lines: pa.LargeBinaryArray) -> pa.Table:
     try:
-        return read_lines(lines, _RECORD, "ignore")
+        found = read_lines(lines, _RECORD, "ignore")
     except pa.ArrowInvalid:
-        return _records_by_line(lines)
+        found = None
+    return _records_by_line(lines) if found is None else found
 
 
-def _records_by_line(lines: pa.LargeBinaryArray) -> pa.Table | None:
-    """The same for lines that Arrow cannot read at once; None if one is no JSON."""
-    rows = []
-    for line in lines:
-        try:
-            record = json.loads(line.as_py())
-            value = record.get("value")
-            value = json.loads(value) if isinstance(value, str) else value
-        except (ValueError, AttributeError):
-            return None
-        inner = value.get("payload", value) if isinstance(value, dict) else None
-        source = inner.get("source") if isinstance(inner, dict) else None
-        known = {k: v for k, v in source.items() if k in _NAMES} if source else None
-        rows.append(
-            {
-                "topic": record.get("topic"),
-                "partition": record.get("partition"),
-                "value": {"source": known},
-            }
-        )
+def _records_by_line(lines: pa.LargeBinaryArray) -> pa.Table:
+    """The same for lines that Arrow cannot read at once; nothing of one that cannot be read."""
+    rows = [_record(line.as_py()) for line in lines]
     return pa.Table.from_pylist(rows, schema=_RECORD)
 
 
+def _record(line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+        value = record.get("value")
+        value = json.loads(value) if isinstance(value, str) else value
+        inner = value.get("payload", value) if isinstance(value, dict) else None
+        source = inner.get("source") if isinstance(inner, dict) else None
+        known = {n: source.get(n) for n in _NAMES} if isinstance(source, dict) else {}
+        return {
+            "topic": _text(record.get("topic")),
+            "partition": _whole(record.get("partition")),
+            "value": {
+                "source": {n: (_whole if n in _NUMBERS else _text)(v) for n, v in known.items()}
+            },
+        }
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return value if isinstance(value, str) and value.encode() is not None else None
+    except UnicodeEncodeError:
+        return None
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int and -(2**63) <= value < 2**63 else None
+
+
 _NAMES: Final = frozenset(member.name for member in _SOURCE)
+_NUMBERS: Final = frozenset(m.name for m in _SOURCE if pa.types.is_integer(m.type))
 
 
 def _keys(value: pa.StructArray) -> tuple[list[Ints] | None, np.ndarray[Any, np.dtype[np.bool_]]]:
@@ -139,13 +166,14 @@ def _keys(value: pa.StructArray) -> tuple[list[Ints] | None, np.ndarray[Any, np.
     by_lsn = pc.is_valid(parts["lsn"])
     sequence = pc.extract_regex(
         pc.fill_null(pc.replace_substring(parts["sequence"], " ", ""), ""),
-        r'^\["?(?P<commit>\d+|null)"?,',
+        r'^\["?(?P<commit>\d{1,18}|null)"?,',
     )
     commit = pc.fill_null(pc.struct_field(sequence, "commit"), "0")
     commit = pc.if_else(pc.equal(commit, "null"), "0", commit).cast(pa.int64())
     known = np.asarray(pc.or_(by_lsn, pc.is_valid(parts["pos"])))
-    if np.any(is_change & ~known):
+    if not np.any(is_change & known):
         return None, is_change
+    is_change &= known
     first = pc.if_else(by_lsn, commit, file)
     second = pc.if_else(by_lsn, parts["lsn"], parts["pos"])
     third = pc.if_else(by_lsn, 0, parts["row"])

@@ -65,6 +65,11 @@ class DatabaseRoute:
         name = table.name if whole else f"{table.database}_{table.name}"
         return f"{self.prefix}{name}{self.suffix}"
 
+    def is_alone(self, table: SourceTable) -> bool:
+        """Whether no other source table may feed the table that ``table`` feeds."""
+        is_mapped = str(table) in self.mapping or table.name in self.mapping
+        return not self.merge_shards and not is_mapped
+
     @property
     def signature(self) -> list[object]:
         """What tells this route from others, for JSON."""

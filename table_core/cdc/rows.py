@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.bad import UNFORESEEN, refuse
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import EventBatch, shortened
 from table_core.cdc.truncates import first_truncate
@@ -21,17 +22,19 @@ from table_core.cdc.wire import convert, resolved
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
-from table_core.errors import DataError
+from table_core.errors import DataError, EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from table_core.cdc.bad import BadEvent
     from table_core.cdc.changes import Changes, RowImages
+    from table_core.cdc.record import Place
     from table_core.cdc.wire import PlainSettings, Wire
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
 
-__all__ = ["Target", "event_batch", "typed"]
+__all__ = ["Target", "event_batch", "null_keys", "typed"]
 
 _FLOAT: Final = Atomic(Root.FLOAT)
 
@@ -56,6 +59,8 @@ def event_batch(
     target: Target,
     settings: PlainSettings,
     schema_changes: tuple[SchemaChange, ...] = (),
+    *,
+    together: bool = False,
 ) -> EventBatch:
     """All events of one block that go into one table, in the order of their lines.
 
@@ -65,12 +70,16 @@ def event_batch(
         target: the table after ``schema_changes``.
         settings: how to read values without embedded schema.
         schema_changes: handed on.
+        together: tell all events that do not fit, not the first alone.
 
     Raises:
         DataError: a value does not fit, or a key is null.
         EventError: an event lacks the row that it is about.
+        BadEvents: with ``together``: all of them.
     """
-    parts = [_rows(one, target, settings) for one in changes]
+    bad: list[BadEvent] = []
+    parts = [_rows(one, target, settings, bad) for one in changes]
+    refuse(bad, together=together)
     rows = pa.concat_tables([part for part, _, _ in parts])
     moments = np.concatenate([moment for _, moment, _ in parts])
     lacking = _joined([lacks for _, _, lacks in parts], [len(moment) for _, moment, _ in parts])
@@ -100,19 +109,20 @@ def _joined(parts: Sequence[Mapping[str, Flags]], sizes: Sequence[int]) -> dict[
 
 
 def _rows(
-    changes: Changes, target: Target, settings: PlainSettings
+    changes: Changes, target: Target, settings: PlainSettings, bad: list[BadEvent]
 ) -> tuple[pa.Table, Ints, dict[str, Flags]]:
     """Typed rows, the moment of each, and what was not sent of them.
 
-    A moment is twice the number of its event, and one more for the row after.
+    A moment is twice the number of its event, and one more for the row after.  Where an event is
+    ``bad`` its values are null.
     """
     ops, moved = changes.ops, _moved(changes, target.key)
     is_update, is_delete = pc.equal(ops, "u"), pc.equal(ops, "d")
     puts = pc.is_in(ops, value_set=pa.array(["c", "r", "u"]))
-    _require(changes, puts, changes.after, "after")
-    _require(changes, is_delete, changes.before, "before")
+    bad += _lacking(changes, puts, changes.after, "after")
+    bad += _lacking(changes, is_delete, changes.before, "before")
     if not target.key:  # nothing else tells which row it was
-        _require(changes, is_update, changes.before, "before")
+        bad += _lacking(changes, is_update, changes.before, "before")
     old = pc.and_(is_update, changes.before.there)
     if not target.keep_before:
         old = pc.and_(old, moved)
@@ -132,8 +142,8 @@ def _rows(
     columns, lacking = [], {}
     for field in target.fields:
         pieces = [
-            _column(changes, changes.before, before, field, settings),
-            _column(changes, changes.after, after, field, settings),
+            _column(changes, changes.before, before, field, settings, bad),
+            _column(changes, changes.after, after, field, settings, bad),
         ]
         columns.append(_ordered([piece for piece, _ in pieces], order))
         if any(lacks is not None for _, lacks in pieces):
@@ -143,7 +153,7 @@ def _rows(
             mask = np.concatenate(flags)
             lacking[field.name] = mask if order is None else mask[order]
         elif field.name in target.key and columns[-1].null_count:
-            _refuse_null_key(changes, field, columns[-1], moments)
+            bad += null_keys(field.name, columns[-1], moments // 2, changes.place)
     kind = pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int8)), pa.array(KIND_TEXTS))
     columns.append(_ordered([kind.cast(pa.string())], order))
     schema = arrow_schema(target.fields).append(
@@ -170,18 +180,25 @@ def _moved(changes: Changes, key: Iterable[str]) -> pa.BooleanArray:
     return pc.and_(moved, pc.equal(changes.ops, "u"))
 
 
-def _require(changes: Changes, which: pa.BooleanArray, rows: RowImages, side: str) -> None:
-    lacking = np.flatnonzero(np.asarray(pc.and_(which, pc.invert(rows.there))))
-    if len(lacking):
-        op = changes.ops[int(lacking[0])].as_py()
+def _lacking(
+    changes: Changes, which: pa.BooleanArray, rows: RowImages, side: str
+) -> Iterator[EventError]:
+    """Errors for events that should have a row."""
+    for at in np.flatnonzero(np.asarray(pc.and_(which, pc.invert(rows.there)))).tolist():
+        op = changes.ops[at].as_py()
         why = f"an event with op {op!r} has no row {side!r}"
         if op == "u" and side == "before":
             why += ", and the table has no primary key to find it by: give primary_key"
-        raise bad_line(changes.place(int(changes.lines[lacking[0]])), why)
+        yield bad_line(changes.place(int(changes.lines[at])), why)
 
 
 def _column(
-    changes: Changes, rows: RowImages, chosen: Ints, field: Field, settings: PlainSettings
+    changes: Changes,
+    rows: RowImages,
+    chosen: Ints,
+    field: Field,
+    settings: PlainSettings,
+    bad: list[BadEvent],
 ) -> tuple[pa.Array, Flags | None]:
     found = rows.columns.get(field.name)
     if found is None or not len(chosen):
@@ -197,17 +214,21 @@ def _column(
         values = values.cast(pa.float32()).cast(pa.float64())  # as exact as the source holds it
     try:
         return typed(values, wire, field, settings), lacking
-    except (pa.ArrowException, ValueError, ArithmeticError) as error:
-        row, why = _first_unfit(values, wire, field, settings)
+    except UNFORESEEN:
+        unfit = _unfit(values, wire, field, settings)
+    for row, why in unfit.items():
         place = changes.place(int(lines[row]))
         value = shortened(values[row].as_py())
-        raise DataError(
-            f"{place.text}: column {field.name!r} cannot take {value}: {why}",
-            column=field.name,
-            value=value,
-            row=int(lines[row]),
-            **place.facts,
-        ) from error
+        bad.append(
+            DataError(
+                f"{place.text}: column {field.name!r} cannot take {value}: {why}",
+                column=field.name,
+                value=value,
+                row=int(lines[row]),
+                **place.facts,
+            )
+        )
+    return pa.nulls(len(chosen), arrow_type(field.type)), lacking
 
 
 def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> pa.Array:
@@ -219,36 +240,39 @@ def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSett
     return convert(values, resolved(values, wire, field.type, settings), field.type)
 
 
-def _first_unfit(
+def _unfit(
     values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
-) -> tuple[int, str]:
-    """The first row that ``convert`` refuses, by bisection, and why."""
-    low, high, why = int(np.argmax(np.asarray(values.is_valid()))), len(values), ""
+) -> dict[int, str]:
+    """The rows that ``convert`` refuses, by bisection, and why."""
     try:
         wire = resolved(values, wire, field.type, settings)
-    except ValueError as error:
-        return low, str(error)
-    while low < high:
-        middle = (low + high + 1) // 2
-        part = values.slice(low, middle - low)
+    except UNFORESEEN as error:
+        return dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), str(error))
+    found: dict[int, str] = {}
+    left = [(0, len(values))]
+    while left:
+        first, end = left.pop()
         try:
-            convert(part, wire, field.type)
-            low = middle
-        except (pa.ArrowException, ValueError, ArithmeticError) as error:
-            why = str(error)
-            if middle - low == 1:
-                break
-            high = middle
-    return low, why
+            convert(values.slice(first, end - first), wire, field.type)
+        except UNFORESEEN as error:
+            if end - first == 1:
+                found[first] = str(error)
+            else:
+                middle = (first + end) // 2
+                left += [(middle, end), (first, middle)]
+    return found
 
 
-def _refuse_null_key(changes: Changes, field: Field, column: pa.Array, moments: Ints) -> None:
-    line = int(moments[np.flatnonzero(np.asarray(column.is_null()))[0]]) // 2
-    place = changes.place(line)
-    raise DataError(
-        f"{place.text}: column {field.name!r} of the primary key is null",
-        column=field.name,
-        value="null",
-        row=line,
-        **place.facts,
-    )
+def null_keys(
+    name: str, column: pa.Array, numbers: Ints, place: Callable[[int], Place]
+) -> Iterator[DataError]:
+    """Errors for events whose rows are null where a key, or a column that may not be, is."""
+    for at in np.flatnonzero(np.asarray(column.is_null())).tolist():
+        where = place(int(numbers[at]))
+        yield DataError(
+            f"{where.text}: column {name!r} of the primary key is null",
+            column=name,
+            value="null",
+            row=int(numbers[at]),
+            **where.facts,
+        )

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.bad import UNFORESEEN, refuse, unusable
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.envelope import unwrap
 from table_core.cdc.json_lines import ends_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.record import EventLines
     from table_core.cdc.wire import PlainSettings
+    from table_core.errors import EventError
 
 __all__ = ["TableNews", "news_in", "number_default"]
 
@@ -53,19 +55,33 @@ class TableNews:
     key: tuple[str, ...]
 
 
-def news_in(block: EventLines, settings: PlainSettings) -> list[TableNews]:
-    """The schema changes of ``block``, in order."""
+def news_in(
+    block: EventLines, settings: PlainSettings, *, together: bool = False
+) -> list[TableNews]:
+    """The schema changes of ``block``, in order.
+
+    Raises:
+        EventError: one cannot be read.
+        BadEvents: with ``together``: all of those.
+    """
     lines = block.lines
     found: list[TableNews] = []
     if not _occurs(lines, _MEMBER):  # so it is most often, and this is quicker to tell
         return found
+    bad: list[EventError] = []
     for row in np.flatnonzero(np.asarray(pc.match_substring(lines, _MEMBER))).tolist():
         try:
             event, _, _ = unwrap(json.loads(lines[row].as_py()))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue  # the decoder says what is wrong with the line
-        if isinstance(event, dict) and isinstance(event.get("tableChanges"), list):
-            found.extend(_changes(int(block.numbers[row]), event, settings))
+        if not isinstance(event, dict) or not isinstance(event.get("tableChanges"), list):
+            continue
+        number = int(block.numbers[row])
+        try:
+            found += list(_changes(number, event, settings))
+        except UNFORESEEN as error:
+            bad.append(unusable(block.place(number), error))
+    refuse(bad, together=together)
     return found
 
 

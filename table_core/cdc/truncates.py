@@ -13,23 +13,13 @@ from table_core.cdc.changes import Changes, RowImages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from table_core.cdc.record import SourceTable
 
-__all__ = ["chosen", "cuts", "first_truncate", "last_truncates", "within"]
+__all__ = ["chosen", "cuts", "first_truncate", "within"]
 
 
 def first_truncate(changes: Iterable[Changes]) -> int | None:
     """The first event that says that its table was emptied, or None."""
     return min((int(lines[0]) for one in changes if len(lines := _truncates(one))), default=None)
-
-
-def last_truncates(changes: Iterable[Changes]) -> dict[SourceTable, int]:
-    """The last such event of each source table."""
-    found: dict[SourceTable, int] = {}
-    for one in changes:
-        if len(lines := _truncates(one)):
-            found[one.table] = max(int(lines[-1]), found.get(one.table, -1))
-    return found
 
 
 def cuts(changes: Iterable[Changes]) -> list[int]:

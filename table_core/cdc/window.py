@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from table_core.cdc.bad import UNFORESEEN
 from table_core.cdc.envelope import read_event, unwrap
 from table_core.cdc.order import source_order
 from table_core.cdc.record import LineBlock, Place
+from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,13 +111,19 @@ class Window:
             line = self.lines[number].as_py()
             if table.name.encode() not in line:
                 continue
-            value = json.loads(line)
-            event = read_event(value, self.place(number))
+            try:
+                value = json.loads(line)
+                event = read_event(value, self.place(number))
+            except (EventError, *UNFORESEEN):
+                continue  # the decoder says what is wrong with it
             if event is None or event.table != table or event.op == "t":
                 continue
+            row = event.before if event.after is None else event.after
             if not isinstance(value, dict) or "key" not in value or "value" not in value:
                 return None
             _, _, key = unwrap(value)
+            if isinstance(key, dict) and row is not None and not key.keys() <= row.keys():
+                continue  # no key of this row
             return tuple(key) if isinstance(key, dict) else ()
         return None
 

@@ -8,11 +8,9 @@ Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
 
 from __future__ import annotations
 
-import base64
-import ipaddress
 import json
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +18,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.single_values import (
+    address_text,
+    base64_bytes,
+    clock_text,
+    plain_text,
+    unscaled,
+    uuid_text,
+)
 from table_core.cdc.typed_values import DAY_MS, in_micros, time_of_day, to_type, without_sign
 from table_core.datatypes.arrow import arrow_type, timestamp_unit
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
@@ -38,14 +44,11 @@ __all__ = [
     "json_type",
     "plain_wire",
     "resolved",
-    "unscaled",
 ]
 
 NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
 _HEX_EVIDENCE: Final = 12
 """So many letters are not hexadecimal by chance: one time in ten million."""
-_URL_SAFE: Final = frozenset("-_")
-_EXACT: Final = Context(prec=80)
 INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
 _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 _BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
@@ -220,14 +223,21 @@ def _time(array: pa.Array, unit: str | None) -> Meaning:
 
 
 def _is_unscaled(array: pa.Array, mode: str) -> bool:
+    """Whether texts are base64 of whole numbers.  Those that are neither that nor a number say nothing."""
     if mode != "auto":
         return mode == "base64"
     numbers = pc.match_substring_regex(array, NUMBER)
-    no_words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
     fits = pc.match_substring_regex(
         array, r"^([A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}$"
     )
-    return bool(not pc.all(numbers).as_py() and pc.any(no_words).as_py() and pc.all(fits).as_py())
+    words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
+    only_base64 = _count(pc.and_(pc.and_(fits, words), pc.invert(numbers)))
+    only_number = _count(pc.and_(numbers, pc.invert(fits)))
+    return only_base64 > only_number
+
+
+def _count(flags: pa.BooleanArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
 
 
 def _is_padded(array: pa.Array) -> bool:
@@ -237,8 +247,18 @@ def _is_padded(array: pa.Array) -> bool:
 def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
     if mode != "auto":
         return Meaning.HEX if mode == "hex" else Meaning.BASE64
-    if not pc.all(pc.match_substring_regex(array, "^([0-9a-f]{2})*$")).as_py():
+    hexadecimal = pc.match_substring_regex(array, "^([0-9a-f]{2})+$")
+    base64_alone = pc.and_(
+        pc.invert(hexadecimal),
+        pc.match_substring_regex(
+            array, r"^([A-Za-z0-9+/_-]{4})*([A-Za-z0-9+/_-]{2}[A-Za-z0-9+/_=-]{2})?$"
+        ),
+    )
+    if _count(base64_alone) > _count(hexadecimal):
         return Meaning.BASE64
+    if not _count(hexadecimal):
+        return Meaning.BASE64
+    array = array.filter(hexadecimal)
     letters = pc.sum(pc.binary_length(array)).as_py() or 0
     if 0 < letters < _HEX_EVIDENCE and pc.all(_fours(array)).as_py():
         raise ValueError("may be base64 or hexadecimal: say binary='base64' or binary='hex'")
@@ -268,9 +288,9 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
         return to_type(without_sign(array), type_, target)
     if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
         per_second = 1000 * _PER_MILLI[wire.meaning]
-        return pa.array(_each(array, lambda time: _clock(time, per_second)), target)
+        return pa.array(_each(array, lambda time: clock_text(time, per_second)), target)
     if wire.meaning is Meaning.UNSCALED and target == pa.string() and array.type == target:
-        texts = _each(array, lambda text: format(unscaled(text, wire.scale), "f"))
+        texts = _each(array, lambda text: plain_text(unscaled(text, wire.scale)))
         return pa.array(texts, target)
     return to_type(_meant(array, wire), type_, target)
 
@@ -341,24 +361,9 @@ def _meant(array: pa.Array, wire: Wire) -> pa.Array:
     return array.cast(pa.timestamp(_UNIT[meaning]))
 
 
-def _address(value: bytes) -> str:
-    """As MariaDB prints it: addresses of version 4 within version 6 keep their dots."""
-    found = ipaddress.ip_address(value)
-    front, last = value[:12], value[12:]
-    if last and last[:2] != b"\0\0" and front in _IP4_WITHIN:
-        return f"{_IP4_WITHIN[front]}{ipaddress.IPv4Address(last)}"
-    return str(found)
-
-
-def _uuid(value: bytes) -> str:
-    text = value.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
-_IP4_WITHIN: Final = {bytes(12): "::", bytes(10) + b"\xff\xff": "::ffff:"}
 _OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
-    Meaning.UUID: _uuid,
-    Meaning.ADDRESS: _address,
+    Meaning.UUID: uuid_text,
+    Meaning.ADDRESS: address_text,
 }
 _UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
 _PER_MILLI: Final = {
@@ -369,31 +374,13 @@ _PER_MILLI: Final = {
 }
 
 
-def _clock(time: int, per_second: int) -> str:
-    """``[-]HH:MM:SS[.fraction]``, without zeros at the end of the fraction."""
-    seconds, fraction = divmod(abs(time), per_second)
-    minutes, second = divmod(seconds, 60)
-    digits = f".{fraction:0{len(str(per_second)) - 1}}".rstrip("0").rstrip(".")
-    return f"{'-' if time < 0 else ''}{minutes // 60:02}:{minutes % 60:02}:{second:02}{digits}"
-
-
 def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
     return [None if text is None else decode(text) for text in array.to_pylist()]
 
 
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text, altchars=b"-_" if _URL_SAFE & set(text) else None, validate=True)
-
-
-def unscaled(text: str, scale: int) -> Decimal:
-    """The number whose digits ``text`` holds as base64 of a big-endian integer."""
-    whole = int.from_bytes(_bytes(text), "big", signed=True)
-    return Decimal(whole).scaleb(-scale, _EXACT)
-
-
 _TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {
-    Meaning.BASE64: _bytes,
-    Meaning.BITS: lambda text: _bytes(text)[::-1],
+    Meaning.BASE64: base64_bytes,
+    Meaning.BITS: lambda text: base64_bytes(text)[::-1],
     Meaning.HEX: bytes.fromhex,
     Meaning.LATIN1: lambda text: text.encode("latin-1"),
 }

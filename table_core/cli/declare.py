@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from table_core.declaration.difference import WORDS
 from table_core.declaration.document import faults_of, parse
@@ -17,6 +18,7 @@ from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
 from table_core.errors import ArgumentError, NotFoundError
+from table_core.options.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -223,7 +225,7 @@ def _show(plans: Sequence[TablePlan], others: Sequence[str], *, as_json: bool) -
     console = Console(highlight=False, soft_wrap=True)
     colours = {"create": "green", "alter": "yellow", "refused": "bold red", "none": "dim"}
     for one in plans:
-        console.print(f"[{colours[one.action]}]{one.action:8}[/] {one.table}", markup=True)
+        console.print(f"[{colours[one.action]}]{one.action:8}[/] {escape(shown(one.table))}")
         lines = [
             *one.told,
             *(f"fixed for ever: {line}" for line in one.fixed),
@@ -231,8 +233,8 @@ def _show(plans: Sequence[TablePlan], others: Sequence[str], *, as_json: bool) -
             *(f"kept: {line}" for line in one.kept),
         ]
         for line in lines:
-            console.print(f"           {line}", markup=False)
+            console.print(shown(f"           {line}"), markup=False)
     for name in others:
-        console.print(f"kept     {name}: only the warehouse has it", markup=False)
+        console.print(shown(f"kept     {name}: only the warehouse has it"), markup=False)
     counts = {name: sum(one.action == name for one in plans) for name in colours}
     console.print(", ".join(f"{count} {name}" for name, count in counts.items()))

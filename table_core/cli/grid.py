@@ -14,6 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from table_core.options.shown import shown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,6 +30,8 @@ _BORDERS: Final = 3
 def show_grid(names: Sequence[str], rows: Sequence[Sequence[str]], out: IO[str]) -> None:
     """Print ``rows``, each with one text for each of ``names``."""
     console = _console(out)
+    names = [shown(name) for name in names]
+    rows = [[shown(cell) for cell in row] for row in rows]
     if _width(names, rows) <= console.width:
         grid = RichTable()
         for name in names:

@@ -39,8 +39,10 @@ from table_core.cli.arguments import (
     opened,
     pairs,
 )
+from table_core.cli.positions import positions
 from table_core.cli.sync import sync
 from table_core.errors import ArgumentError, TableError, error_to_document
+from table_core.options.shown import shown
 from table_core.storage.os_errors import table_error
 
 __all__ = ["app", "main"]
@@ -281,6 +283,7 @@ def health(
 app.add_typer(states.tags, name="tag")
 app.add_typer(states.branches, name="branch")
 app.add_typer(states.consumers, name="consumer")
+app.add_typer(positions, name="position")
 app.command()(states.rollback)
 upkeep.add_to(app)
 
@@ -322,9 +325,9 @@ def main() -> None:
             sys.stderr.write(json.dumps(document, default=str) + "\n")
         else:
             console = Console(stderr=True, highlight=False, emoji=False)
-            console.print(f"[bold red]{error.kind}[/]: {escape(str(error))}", soft_wrap=True)
+            console.print(f"[bold red]{error.kind}[/]: {escape(shown(str(error)))}", soft_wrap=True)
             for key, value in error.facts.items():
-                console.print(f"  {key}: {value}", markup=False, soft_wrap=True)
+                console.print(shown(f"  {key}: {value}"), markup=False, soft_wrap=True)
         sys.exit(1)
 
 

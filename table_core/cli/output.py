@@ -11,6 +11,7 @@ from rich.console import Console
 
 from table_core.cli.rows import show_records
 from table_core.datatypes.text import type_to_json
+from table_core.options.shown import shown
 
 if TYPE_CHECKING:
     from table_core.table.results import ResultDocument
@@ -60,7 +61,9 @@ def show_description(table: Table, *, as_json: bool) -> None:
         }
         _print(json.dumps(document))
         return
-    Console().print(f"{table.name}  {table.uri}  schema {definition.id}", highlight=False)
+    Console(markup=False, emoji=False, highlight=False).print(
+        shown(f"{table.name}  {table.uri}  schema {definition.id}")
+    )
     show_records(columns, as_json=False)
     show_records(
         [{"option": k, "value": v} for k, v in sorted(table.options.items())], as_json=False

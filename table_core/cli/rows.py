@@ -21,10 +21,11 @@ from rich.console import Console
 
 from table_core.cli.grid import show_grid
 from table_core.errors import ArgumentError
+from table_core.options.shown import shown, shown_in_json
 from table_core.storage.os_errors import table_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.table.reading.scan import Scan
 
@@ -179,12 +180,13 @@ def _write_csv(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], out: IO[str], *, header: bool = True
 ) -> None:
     """NULL is nothing, an empty text is ``""``."""
+    tell = _teller(out, shown)
     if header:
-        out.write(",".join(_quoted(name) for name in schema.names) + "\n")
+        tell(",".join(_quoted(name) for name in schema.names) + "\n")
     for batch in batches:
         for row in _records(batch):
             cells = ("" if v is None else _quoted(v) for v in row.values())
-            out.write(",".join(cells) + "\n")
+            tell(",".join(cells) + "\n")
 
 
 def _quoted(value: Any) -> str:
@@ -200,9 +202,15 @@ def _cell(value: Any) -> str:
 
 
 def _write_json(schema: pa.Schema, batches: Iterable[pa.RecordBatch], out: IO[str]) -> None:  # noqa: ARG001 - as of CSV
+    tell = _teller(out, shown_in_json)
     for batch in batches:
         for row in _records(batch):
-            out.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+            tell(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _teller(out: IO[str], harmless: Callable[[str], str]) -> Callable[[str], object]:
+    """Writes lines as they are into a file or a pipe; on a terminal no value steers it."""
+    return (lambda line: out.write(harmless(line))) if out.isatty() else out.write
 
 
 _LINES: Final = {"json": _write_json, "csv": _write_csv}

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from table_core.cli import output
 from table_core.cli.arguments import AsJson, Warehouse, names, pairs
 from table_core.errors import ArgumentError
+from table_core.options.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,17 +143,23 @@ def _shown() -> Iterator[Callable[..., None]]:
     if not console.is_terminal:
         yield _line
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+    )
     with Progress(*columns, console=console) as bars:
         of: dict[str, Any] = {}
 
         def tell(stage: str, **facts: Any) -> None:
             if stage == "committed":
-                bars.console.print(f"{facts['table']}: snapshot {facts['snapshot']}")
+                line = f"{facts['table']}: snapshot {facts['snapshot']}"
+                bars.console.print(shown(line), markup=False)
                 return
             name = facts.get("table", "events")
             if name not in of:
-                of[name] = bars.add_task(name, total=None)
+                of[name] = bars.add_task(shown(name), total=None)
             done = facts.get("rows", facts.get("events"))
             bars.update(of[name], completed=done, total=facts.get("of"))
 
@@ -161,4 +168,4 @@ def _shown() -> Iterator[Callable[..., None]]:
 
 def _line(stage: str, **facts: object) -> None:
     told = ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
-    sys.stderr.write(f"{stage}: {told}\n")
+    sys.stderr.write(shown(f"{stage}: {told}") + "\n")

@@ -25,6 +25,7 @@ __all__ = ["add_to"]
 Database = Annotated[str, typer.Argument(metavar="DATABASE")]
 Including = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
 Excluding = Annotated[str, typer.Option(help="A regular expression for whole table names.")]
+Positions = Annotated[bool, typer.Option(help="Whether the positions of what feeds it come along.")]
 Parallelism = Annotated[int, typer.Option(help="So many tables at a time.")]
 Partitions = Annotated[
     list[str] | None, typer.Option("--partition", help="dt=2026-01-01,hour=5; may be repeated.")
@@ -123,6 +124,7 @@ def clone(
     snapshot: Snapshot = None,
     tag: Tag = None,
     timestamp: Timestamp = None,
+    positions: Positions = True,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -137,6 +139,7 @@ def clone(
         timestamp=moment(timestamp),
         to=tc.open_catalog(to_warehouse) if to_warehouse else None,
         dry_run=dry_run,
+        positions=positions,
     )
     output.show_result(result, as_json=as_json)
 
@@ -149,6 +152,7 @@ def clone_database(
     including: Including = ".*",
     excluding: Excluding = "",
     parallelism: Parallelism = 1,
+    positions: Positions = True,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -163,6 +167,7 @@ def clone_database(
         excluding=excluding,
         parallelism=parallelism,
         dry_run=dry_run,
+        positions=positions,
     )
     output.show_result(result, as_json=as_json)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from table_core.commit import effects as fx
 from table_core.commit import numbering
@@ -21,7 +21,7 @@ from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
 from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
-from table_core.commit.stale import stale_homes, stale_index, stale_merges
+from table_core.commit.stale import stale_homes, stale_idle, stale_index, stale_merges, stale_rows
 from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
@@ -39,6 +39,7 @@ __all__ = ["Attempt", "Ready", "prepare"]
 
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
+_GIVEN_OUT: Final = "another commit gave out the sequence numbers of the new rows; write them again"
 _NOTHING = fx.Live(entries=(), index=())
 
 
@@ -151,17 +152,20 @@ class Attempt:
         ``times``: how often this commit was numbered anew before.
 
         Raises:
-            CommitConflictError: a compaction brings rows that would have to be numbered anew.
+            CommitConflictError: rows would have to be numbered anew, and they are those of a compaction;
+                or with ``commit.discard-duplicate-files``, which knows files by their names.
         """
         stale = numbering.stale(part, self.state.head)
         if not stale:
             return part
         partitions = frozenset(each.partition for each in stale)
         live = yield from self.live(partitions, files=True)
-        by = numbering.shifts(live.entries, part, stale, times=times)
-        if by and part.kind is CommitKind.COMPACT:
-            what = "another commit gave out the sequence numbers of new rows"
-            self.refuse([Conflict(ConflictKind.NUMBERED, what, *bucket) for bucket in by])
+        once = self.request.limits.discard_duplicate_files
+        there = {e.identity for e in live.entries} if once else frozenset()
+        fresh = tuple(e for e in part.entries if e.identity not in there)
+        by = numbering.shifts(live.entries, replace(part, entries=fresh), stale, times=times)
+        if by and (part.kind is CommitKind.COMPACT or (once and bounds is not None)):
+            self.refuse([Conflict(ConflictKind.NUMBERED, _GIVEN_OUT, *bucket) for bucket in by])
         if by and bounds is None:
             part = numbering.shifted(part, by)
         elif by:
@@ -263,6 +267,7 @@ def prepare(attempt: Attempt, part: CommitPart, bounds: Bounds | None) -> Steps[
     if bounds is not None:
         conflicts += stale_merges(live, part.basis.merged, bounds)
     conflicts += yield from _keys_moved(attempt, part, live)
+    conflicts += yield from _rows_changed(attempt, part, bounds)
     attempt.refuse(conflicts)
     index = None
     if part.index_added or index_deleted:
@@ -307,6 +312,28 @@ def _keys_moved(attempt: Attempt, part: CommitPart, live: fx.Live) -> Steps[list
         found += (
             stale_homes(since) if since is not None else [Conflict(ConflictKind.KEYS_MOVED, gone)]
         )
+    return found
+
+
+def _rows_changed(
+    attempt: Attempt, part: CommitPart, bounds: Bounds | None
+) -> Steps[list[Conflict]]:
+    """Whether the rows that a statement read are still the newest of their keys."""
+    found: list[Conflict] = []
+    for then in sorted(part.basis.rows, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        if since is None:
+            what = "what came since the statement read its rows cannot be told any more"
+            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+        elif bounds is not None:
+            found += stale_rows(part, since, bounds)
+    for then in sorted(part.basis.idle, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        if since is None:
+            what = "what came since partitions were found idle cannot be told any more"
+            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+        else:
+            found += stale_idle(part, since)
     return found
 
 

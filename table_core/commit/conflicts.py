@@ -51,6 +51,7 @@ class ConflictKind(StrEnum):
     KEYS_MOVED = "keys-moved"
     MERGED_OTHERWISE = "merged-otherwise"
     NUMBERED = "numbered"
+    ROWS_CHANGED = "rows-changed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Ranges: TypeAlias = Sequence[tuple[Any, Any]]
 
-__all__ = ["stale_homes", "stale_index", "stale_merges"]
+__all__ = ["stale_homes", "stale_idle", "stale_index", "stale_merges", "stale_rows"]
 
 
 def stale_merges(live: Live, merged: Sequence[Merged], bounds: Bounds) -> Iterator[Conflict]:
@@ -146,6 +146,45 @@ def stale_homes(since: Iterable[Touched]) -> Iterator[Conflict]:
                 f"snapshot {touched.snapshot.id} of {touched.snapshot.commit_user} came after the keys "
                 "were looked up: a table whose key does not hold its partition has one writer at a time",
             )
+
+
+def stale_rows(part: CommitPart, since: Iterable[Touched], bounds: Bounds) -> Iterator[Conflict]:
+    """Commits that may have brought, or taken out, other versions of the keys that are written.
+
+    A compaction changes no row, whatever files it moves.
+    """
+    ranges: dict[tuple[bytes, int], list[tuple[Any, Any]]] = defaultdict(list)
+    for entry in part.entries:
+        ranges[entry.partition, entry.bucket].append(bounds(entry.file))
+    for touched in since:
+        if touched.snapshot.commit_kind not in {CommitKind.APPEND, CommitKind.OVERWRITE}:
+            continue
+        for entry in touched.entries:
+            mine = ranges.get((entry.partition, entry.bucket))
+            if mine and _meets(entry.file, mine, bounds):
+                yield Conflict(
+                    ConflictKind.ROWS_CHANGED,
+                    f"snapshot {touched.snapshot.id} of {touched.snapshot.commit_user} may have changed rows "
+                    "that the statement had read before",
+                    entry.partition,
+                    entry.bucket,
+                    (entry.file.file_name,),
+                )
+
+
+def stale_idle(part: CommitPart, since: Iterable[Touched]) -> Iterator[Conflict]:
+    """Commits to partitions that are taken out because nobody wrote to them."""
+    for touched in since:
+        if touched.snapshot.commit_kind not in {CommitKind.APPEND, CommitKind.OVERWRITE}:
+            continue
+        for partition in sorted(touched.partitions):
+            if part.overwrite is not None and part.overwrite.selects(partition):
+                yield Conflict(
+                    ConflictKind.ROWS_CHANGED,
+                    f"snapshot {touched.snapshot.id} of {touched.snapshot.commit_user} wrote to a partition "
+                    "that was idle",
+                    partition,
+                )
 
 
 def _merge(merged: Merged, what: str, files: tuple[str, ...]) -> Conflict:

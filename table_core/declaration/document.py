@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
-from table_core.declaration.grammar import DECLARATION, GROUPS
-from table_core.declaration.located import Fault, Located, place_of, read_yaml
+from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
+from table_core.declaration.located import Fault, Located, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["VERSION", "Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
-
-VERSION: Final = 1
+__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +102,6 @@ def read(text: str, file: str, environment: Mapping[str, str] | None = None) -> 
     if not isinstance(root.value, dict):
         return Read(file, root, None, faults)
     sound = _sound(root) if faults else root
-    version = sound.value.get("version")
-    if version is not None and version.value != VERSION:
-        told = f"version {version.text} is not {VERSION}"
-        faults.append(Fault(file, *place_of(root, ("version",)), told))
     declaration = _declaration(DECLARATION.plain(sound))
     faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
@@ -162,7 +156,8 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
             CheckDeclaration(
                 name=name,
                 table=check["table"],
-                rules={key: value for key, value in check.items() if key != "table"},
+                rules={key: check[key] for key in check if key in CHECK_RULES},
+                **{key: check[key] for key in check if key not in CHECK_RULES and key != "table"},
             )
             for name, check in (given.get("checks") or {}).items()
         ),

@@ -259,7 +259,7 @@ class _Reader:
             text, told = replaced(text, self.environment)
             for one in told:
                 self._fault(place, one)
-            if node.style is None and text != node.value:
+            if not node.style and text != node.value:
                 tag = _tag(text)
         name = tag.removeprefix(_CORE)
         if name not in _PLAIN_TAGS or not tag.startswith(_CORE):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.located import Fault, Located, place_of
-from table_core.declaration.verbs import VERBS
+from table_core.declaration.verbs import VERBS, pending_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -112,8 +112,9 @@ def _views(root: Located) -> Iterator[Told]:
 
 
 def _beside_pending(root: Located, step: tuple[str, str], views: Iterable[str]) -> Iterator[Told]:
-    given = _members(root, *step, "pending").get("table")
-    pending = str(given.text).partition(".")[2] if given is not None and given.text else ""
+    members = _members(root, *step, "pending")
+    given = {name: one.text for name, one in members.items() if one.text}
+    pending = pending_view(given) if "table" in given else ""
     for view in views:
         if pending and view.casefold() == pending.casefold():
             told = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.verbs import views_of_step
+from table_core.declaration.verbs import pending_view, views_of_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,8 +45,7 @@ def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], 
     pending = given.get("pending") or {}
     if pending:
         table = found.tables.get(pending["table"])
-        name = str(pending["table"]).partition(".")[2]
-        views[name] = None if table is None else [*table.columns]
+        views[pending_view(pending)] = None if table is None else [*table.columns]
     known = ", ".join(views) or "nothing"
     for path, sql in (("sql",), given.get("sql")), (("pending", "sql"), pending.get("sql")):
         for told in _sql_faults(sql, views, f"reads has {known}"):

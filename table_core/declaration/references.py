@@ -76,6 +76,11 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
         for entry in entries:
             if entry.table not in tables:
                 yield (group, entry.name), _no_table(entry.table, tables)
+    for check in found.checks:
+        if check.against is not None and check.against not in tables:
+            yield ("checks", check.name, "against"), _no_table(check.against, tables)
+        elif "change" in check.rules and check.against is None:
+            yield ("checks", check.name, "change"), "say with `against` what to compare with"
     names = _steps(root)
     for trigger in found.triggers:
         for name in trigger.flows:

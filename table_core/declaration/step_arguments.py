@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACTIONS",
     "DURATION",
+    "MERGE_ARGUMENTS",
     "OF_AIRFLOW",
     "SQL_ARGUMENTS",
     "SYNC_ARGUMENTS",
@@ -176,8 +177,15 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
 }
 """By what ``run`` names."""
+_PARAMETERS: Final = MapOf(item=AnyValue(), about="Values of $name in the SQL, bound.")
+MERGE_ARGUMENTS: Final = with_shape({"parameters": _PARAMETERS})
 SQL_ARGUMENTS: Final = with_shape(
-    {"parameters": MapOf(item=AnyValue(), about="Values of $name in the SQL, bound.")}
+    {
+        "parameters": _PARAMETERS,
+        "flow_name": Text(
+            about="By what its positions are found; the declaration's and its own name by default."
+        ),
+    }
 )
 SYNC_ARGUMENTS: Final = with_shape(
     {

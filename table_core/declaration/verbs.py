@@ -22,6 +22,7 @@ from table_core.declaration.shape import (
 )
 from table_core.declaration.step_arguments import (
     ACTIONS,
+    MERGE_ARGUMENTS,
     SQL_ARGUMENTS,
     SYNC_ARGUMENTS,
     with_shape,
@@ -42,6 +43,7 @@ __all__ = [
     "VIEW",
     "Verb",
     "changes_rows",
+    "pending_view",
     "sources_of",
     "views_of_step",
 ]
@@ -174,7 +176,15 @@ VERBS: Final[Mapping[str, Verb]] = {
             "reads": _READS,
             "pending": Record(
                 about="Rows that cannot be used yet: they replace what is in that table.",
-                members={"table": Text(), "sql": Text()},
+                members={
+                    "table": Text(),
+                    "sql": Text(),
+                    "view": Text(
+                        about="What SQL calls them; by default as the table, without its database.",
+                        pattern=VIEW,
+                        what="a name of letters, digits and _",
+                    ),
+                },
                 required=["table", "sql"],
             ),
             "overwrite": _OVERWRITE,
@@ -198,7 +208,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         about="Merges rows into the table.",
         operator="write.PaimonMergeIntoOperator",
         takes={"merge": _MERGE},
-        arguments=SQL_ARGUMENTS,
+        arguments=MERGE_ARGUMENTS,
     ),
     "run": Verb(
         about="Does something else to the table; arguments stand in with.",
@@ -302,6 +312,11 @@ def views_of_step(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The views that the SQL of a step sees, each with its source as it is declared."""
     given = (arguments.get("merge") or {}).get("source") or {} if verb == "merge" else arguments
     return dict(given.get("reads") or given.get("sources") or {})
+
+
+def pending_view(pending: Mapping[str, Any]) -> str:
+    """Under which name SQL sees the rows that wait."""
+    return str(pending.get("view") or str(pending["table"]).partition(".")[2])
 
 
 def changes_rows(verb: str, arguments: Mapping[str, Any]) -> bool:

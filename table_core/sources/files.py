@@ -5,17 +5,18 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError, EventError, NotFoundError
+from table_core.problems import too_large, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from table_core.ports import Storage
 
-__all__ = ["BINLOG", "FORMATS", "FilesSource", "TextBlock", "check_choices"]
+__all__ = ["BINLOG", "EVENT_BYTES_MAX", "FORMATS", "FilesSource", "TextBlock", "check_choices"]
 
 _WILD: Final = re.compile(r"[*?]")
 FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json", "json")
@@ -24,7 +25,8 @@ BINLOG: Final = "mysql-binlog"
 """Files of a server's binary log."""
 _BINLOG_NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
 _ENDINGS: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-_LINE_BYTES_MAX: Final = 256 << 20
+EVENT_BYTES_MAX: Final = 16 << 20
+"""A larger event is not read, unless a source says otherwise."""
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
     "decimals": ("auto", "text", "base64"),
     "binary": ("auto", "base64", "hex"),
@@ -78,6 +80,7 @@ class FilesSource:
         timestamps: unit of numbers in TIMESTAMP columns of events without schema; ``adaptive``
             takes that of the column's precision, ``auto`` milliseconds where they are none of it.
         times: unit of numbers in TIME columns of events without schema; None: as they show it.
+        max_event_bytes: a longer line is not read, but told as an event that cannot be.
         storage_options: for the store that holds the files; never logged or stored.
     """
 
@@ -88,6 +91,7 @@ class FilesSource:
     binary: str = "auto"
     timestamps: str = "auto"
     times: str | None = None
+    max_event_bytes: int = EVENT_BYTES_MAX
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -150,16 +154,16 @@ class FilesSource:
             block_bytes: how much to hold at once; a longer line is held whole.
 
         Raises:
-            EventError: the file is no gzip file though it is called so, or has an endless line.
+            EventError: the file is no gzip file though it is called so.
         """
         with storage.open_input(name) as file:
             if name.endswith(".gz"):
                 chunks = _chunks(gzip.GzipFile(fileobj=file), name, block_bytes, None)
-                yield from _in_lines(chunks, name, lines, None, size)
+                yield from _in_lines(chunks, lines, None, size, self.max_event_bytes)
                 return
             file.seek(offset)
             chunks = _chunks(file, name, block_bytes, size - offset)
-            yield from _in_lines(chunks, name, lines, offset, size)
+            yield from _in_lines(chunks, lines, offset, size, self.max_event_bytes)
 
 
 def check_choices(source: Any, formats: tuple[str, ...]) -> None:
@@ -204,35 +208,77 @@ def _chunks(file: Any, name: str, size: int, limit: int | None) -> Iterator[byte
 
 
 def _in_lines(
-    chunks: Iterator[bytes], name: str, lines: int, start: int | None, size: int
+    chunks: Iterator[bytes], lines: int, start: int | None, size: int, limit: int
 ) -> Iterator[TextBlock]:
     """Cut ``chunks`` behind line feeds.
 
     ``lines`` come before: of a file read from ``start`` they are behind us, of a compressed one
-    (None) they are skipped first.
+    (None) they are skipped first.  A line of more than ``limit`` bytes is not held; what stands for it
+    says so.
     """
     skip, done = (lines, 0) if start is None else (0, lines)
-    rest, at = b"", start
+    rest, at, dropped = b"", start, 0
     for chunk in chunks:
         cut = chunk.rfind(b"\n") + 1
         rest = b"".join((rest, memoryview(chunk)[: cut or None]))
-        if len(rest) > _LINE_BYTES_MAX and not cut:
-            why = f"{name}, line {done + 1}: longer than {_LINE_BYTES_MAX} bytes"
-            raise EventError(why, file=name, line=done + 1)
         if not cut:
+            if len(rest) > limit:
+                dropped, rest = dropped + len(rest), b""
             continue
+        if dropped:
+            end = rest.index(b"\n") + 1
+            if skip:
+                skip, done = skip - 1, done + 1
+            else:
+                yield _instead_of(dropped + end, limit, done + 1, at)
+                done += 1
+                at = None if at is None else at + dropped + end
+            rest, dropped = rest[end:], 0
         body, skipped = _after_lines(rest, skip)
         skip, done = skip - skipped, done + skipped
-        if body:
-            first, done = done + 1, done + body.count(b"\n")
-            end = None if at is None else at + len(body)
-            yield TextBlock(body, first, done, 0 if end is None else end, at)
-            at = end
+        for block in _blocks(body, done + 1, at, limit):
+            yield block
+            done, at = block.lines, None if at is None else block.offset
         rest = chunk[cut:]
-    if rest and not skip:
+    if dropped and not skip:
+        yield replace(_instead_of(dropped + len(rest), limit, done + 1, at), offset=size)
+    elif rest and not skip:
         yield TextBlock(rest + b"\n", done + 1, done + 1, size, at)
     elif done:
         yield TextBlock(b"", done + 1, done, size, at)
+
+
+def _blocks(body: bytes, first: int, at: int | None, limit: int) -> Iterator[TextBlock]:
+    """Whole lines as a block; those that are longer than ``limit`` are cut out."""
+    while body:
+        long = _long_line(body, limit)
+        short = body if long is None else body[: long[0]]
+        if short:
+            lines = first + short.count(b"\n") - 1
+            yield TextBlock(short, first, lines, 0 if at is None else at + len(short), at)
+            first, at = lines + 1, None if at is None else at + len(short)
+        if long is None:
+            return
+        yield _instead_of(long[1] - long[0], limit, first, at)
+        first, at = first + 1, None if at is None else at + long[1] - long[0]
+        body = body[long[1] :]
+
+
+def _long_line(body: bytes, limit: int) -> tuple[int, int] | None:
+    """Where the first line of more than ``limit`` bytes begins and ends."""
+    start = 0
+    while len(body) - start > limit:
+        last = body.rfind(b"\n", start, start + limit + 1) + 1
+        if not last:
+            return start, body.index(b"\n", start) + 1
+        start = last
+    return None
+
+
+def _instead_of(size: int, limit: int, line: int, at: int | None) -> TextBlock:
+    """What stands for a line that is too long."""
+    body = unreadable(too_large(size, limit)) + b"\n"
+    return TextBlock(body, line, line, 0 if at is None else at + size, at)
 
 
 def _after_lines(body: bytes, skip: int) -> tuple[bytes, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -15,7 +16,8 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
-from table_core.sources.files import FORMATS, check_choices
+from table_core.problems import too_large, unreadable
+from table_core.sources.files import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.sources.registry import SchemaRegistry
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ __all__ = [
 
 AVRO: Final = "debezium-avro"
 """Records of Confluent's Avro form, with a schema registry."""
+_BEGINS: Final = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn')
+_SCHEMA: Final = b'{"schema":'
+_PAYLOAD: Final = b',"payload":'
 _TIMEOUT_S: Final = 10.0
 _MESSAGES: Final = 10_000
 _END_OF_PARTITION: Final = -191
@@ -54,6 +59,7 @@ class KafkaSource:
         registry: address of the schema registry of ``debezium-avro``.
         registry_options: see ``SchemaRegistry``; never logged.
         options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
+        max_event_bytes: a record with a larger value is not read, but told as one that cannot be.
         java_options: the same in the words of Java's client, for Spark; never logged.  Without
             them Spark reads the topics only if there are no ``options`` either.
     """
@@ -69,6 +75,7 @@ class KafkaSource:
     registry: str | None = None
     registry_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    max_event_bytes: int = EVENT_BYTES_MAX
     java_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -138,13 +145,43 @@ class RecordForm(Protocol):
 class JsonRecords:
     """Records that are JSON."""
 
+    def __init__(self, max_bytes: int = EVENT_BYTES_MAX) -> None:
+        self._max_bytes = max_bytes
+        self._schema = b"{"
+        """How the newest value with a schema begins, up to its payload: known to be JSON."""
+
     def key(self, body: bytes | None) -> bytes:
-        """The key as it came, on one line."""
+        """The key as it came, on one line; as text if it is no JSON."""
         return json_text(body)
 
     def value(self, body: bytes | None) -> bytes:
-        """The value as it came, on one line."""
-        return json_text(body)
+        """The value as it came, on one line; what is no JSON says why where it is read."""
+        if body is None:
+            return b"null"
+        if len(body) > self._max_bytes:
+            return unreadable(too_large(len(body), self._max_bytes))
+        text = _one_line(body)
+        if text[:1] not in _BEGINS:
+            return _as_text(body)
+        try:
+            self._check(text)
+        except RecursionError:
+            return unreadable("its value is nested too deep", body)
+        except ValueError as error:
+            return unreadable(f"its value is no JSON: {error}", body)
+        return text
+
+    def _check(self, text: bytes) -> None:
+        """Refuse what is not one JSON value: it would say things of the record that it is in."""
+        if text.startswith(self._schema) and text.endswith(b"}") and len(self._schema) > 1:
+            json.loads(text[len(self._schema) : -1])
+            return
+        json.loads(text)
+        if text.startswith(_SCHEMA) and (at := text.rfind(_PAYLOAD)) > 0:
+            head = text[: at + len(_PAYLOAD)]
+            with suppress(ValueError):  # there is a payload within the payload
+                json.loads(head + b"null}")
+                self._schema = head
 
 
 class KafkaReading:
@@ -279,7 +316,19 @@ def json_text(body: bytes | None) -> bytes:
     """JSON on one line; a key that is none becomes text."""
     if body is None:
         return b"null"
-    text = body.replace(b"\n", b" ").replace(b"\r", b" ").strip()
-    if text[:1] in b'{["-0123456789tfn' and text:
-        return text
+    text = _one_line(body)
+    if text[:1] not in _BEGINS:
+        return _as_text(body)
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return _as_text(body)
+    return text
+
+
+def _one_line(body: bytes) -> bytes:
+    return body.replace(b"\n", b" ").replace(b"\r", b" ").strip()
+
+
+def _as_text(body: bytes) -> bytes:
     return json.dumps(body.decode(errors="replace")).encode()

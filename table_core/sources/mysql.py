@@ -232,9 +232,14 @@ class MySqlConnection:
         ``until`` is the last one, of a key that is one number.
         """
         names = ", ".join(_selected(c.name, c.type) for c in table.columns)
-        sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
-        key = ", ".join(map(_quoted, table.key))
+        whole = f"{_quoted(table.database)}.{_quoted(table.name)}"
+        key, first = ", ".join(map(_quoted, table.key)), "".join(map(_quoted, table.key[:1]))
         arguments: list[Any] = []
+        if table.key and after is not None:  # what the driver fills in begins with '%'
+            names, whole, key, first = (
+                part.replace("%", "%%") for part in (names, whole, key, first)
+            )
+        sql = f"SELECT {names} FROM {whole}"
         if table.key and after is not None:
             marks = [
                 _mark(value, table.types[name])
@@ -243,7 +248,7 @@ class MySqlConnection:
             sql += f" WHERE ({key}) > ({', '.join(marks)})"
             arguments = [v[0] if isinstance(v, list) else v for v in after]
             if len(marks) > 1:  # lets the server begin at the first column of the index
-                sql += f" AND {_quoted(table.key[0])} >= {marks[0]}"
+                sql += f" AND {first} >= {marks[0]}"
                 arguments.append(arguments[0])
         if until is not None:
             sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"

@@ -32,7 +32,7 @@ from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared_by_share, shared_out, spelled
 from table_core.table.changing import merge_into as clauses
-from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
     PreparedChange,
     RowChanges,
@@ -81,6 +81,8 @@ def merge_into(
     """
     access, commit, when = table.access, commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     clauses.refuse_clauses(access, when)
     given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     on = dict(zip(spelled(given, access), given.values(), strict=True))
@@ -126,7 +128,7 @@ def _write_versions(
     _count(counts, pairs.when, [decided for _, decided in found])
     results = [result for result, _ in found]
     results.append(compacted_along(session, access, results))
-    return commit_results(access, tuple(results), commit, None, clauses.MERGE)
+    return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
 
 
 def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) -> Iterator[pa.Table]:

@@ -16,12 +16,12 @@ from table_core.spark.session import parallelism, started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared
 from table_core.table.changing.key_changes import as_they_are
-from table_core.table.changing.overwriting import commit_results
+from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
 from table_core.table.committing.committer import commit_parts, find_commit
-from table_core.table.reading.scan import batch_scan
 from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.writing.uncommitted import undone_by
 
@@ -78,6 +78,8 @@ def _run(
 ) -> ResultDocument:
     access, commit = statement.access, statement.asking(commit)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     done, rows = find_commit(access, commit), 0
     if done is None and head is not None:
         by_tasks = _write_versions if access.schema.is_key_table else _rewrite
@@ -93,7 +95,7 @@ def _write_versions(
     commit: CommitAs,
 ) -> tuple[Commit | None, int]:
     access = statement.access
-    scan = batch_scan(access, where=statement.where, snapshot=head.id)
+    scan = statement_scan(access, head, statement.where)
     reader, splits = scan.reader, scan.splits()
     if not splits:
         return None, 0
@@ -118,7 +120,7 @@ def _write_versions(
     if not rows:
         return None, 0
     results.append(compacted_along(session, access, results))
-    done = commit_results(access, tuple(results), commit, None, statement.operation)
+    done = commit_results(access, tuple(results), commit, None, Reads.of(statement.operation, head))
     return done, rows
 
 

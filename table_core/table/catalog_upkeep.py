@@ -23,7 +23,7 @@ class CatalogUpkeep:
     def _catalog(self) -> Catalog:
         return cast("Catalog", self)
 
-    def clone_table(
+    def clone_table(  # noqa: PLR0913 - what one may say of a copy
         self,
         name: str,
         to_name: str,
@@ -33,11 +33,16 @@ class CatalogUpkeep:
         to: Catalog | None = None,
         dry_run: bool = False,
         commit: CommitAs | None = None,
+        positions: bool = True,
     ) -> ResultDocument:
         """Copy one state of ``name`` (default: the newest) to the new table ``to_name``.
 
         ``to``: the catalog of the copy, by default this one.  A clone that was cut short goes on where
         it stood.  History, tags, branches and consumers stay behind.
+
+        ``positions``: how far the flows, files and syncs that feed ``name`` had come in that state comes
+        along (``details["positions"]``), so what feeds the copy goes on from there; the two move on by
+        themselves.  Without, it starts anew.
 
         Raises:
             AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
@@ -55,9 +60,10 @@ class CatalogUpkeep:
             to=to,
             dry_run=dry_run,
             commit=commit,
+            positions=positions,
         )
 
-    def clone_database(
+    def clone_database(  # noqa: PLR0913 - what one may say of copies
         self,
         database: str,
         to_database: str,
@@ -67,6 +73,7 @@ class CatalogUpkeep:
         parallelism: int = 1,
         dry_run: bool = False,
         commit: CommitAs | None = None,
+        positions: bool = True,
     ) -> ResultDocument:
         """Clone the newest state of tables whose names match; see ``clone_table``."""
         from table_core.table.upkeep.database_upkeep import Choice, clone_database
@@ -83,6 +90,7 @@ class CatalogUpkeep:
             to=self._catalog if to is None else to,
             dry_run=dry_run,
             commit=commit or CommitAs(),
+            positions=positions,
         )
 
     def compact_database(

@@ -10,6 +10,7 @@ from table_core.commit.asked import asked
 from table_core.errors import ArgumentError
 from table_core.ondisk.layout import MAIN
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER
+from table_core.position.reader import require_position_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ class CommitAs:
     and the same was asked; if something else was asked, it is an error that says what differs.
 
     Raises:
-        ArgumentError: an identifier without a user, or one that is no 64-bit number of one's own.
+        ArgumentError: ``expect`` of a name without ``tc.``; an identifier without a user, or one that is no 64-bit number of one's own.
     """
 
     user: str | None = None
@@ -49,7 +50,9 @@ class CommitAs:
     with ``asking``."""
 
     def __post_init__(self) -> None:
-        """Refuse what names nobody."""
+        """Refuse what names nobody, and expectations of what no commit carries on."""
+        for name in self.expect:
+            require_position_name("expect", name)
         if self.identifier is None:
             return
         if not self.user:

@@ -180,6 +180,7 @@ class Table(Upkeep):
         """The newest value of a ``tc.`` property, looked up backwards past foreign commits.
 
         Raises:
+            ArgumentError: ``name`` is none that commits carry on.
             OutcomeUnknownError: a position was there and the snapshot that held it is gone.
         """
         from table_core.table.committing.committer import position

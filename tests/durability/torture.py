@@ -6,7 +6,7 @@
 On a local folder and on a bucket of an S3 server that judges races (MinIO).  Each writer has a
 user of its own and adds 1 to its sum, and to one that all add to, with each commit; a killed one starts
 again under its name.  All compact along, and others compact beside them, in one bucket too, with
-every way to find old values.  Checked: each sum is exact, no snapshot was replaced (each writer keeps the
+every way to find old values.  Checked: each sum is exact, the last commit's value is the one that is there, no snapshot was replaced (each writer keeps the
 hashes of its own), ids have no gap, no reader ever saw a wrong sum, changelogs replay.  Before that, a race without kills: one row for each
 commit, ours beside pypaimon, and how many rows of acknowledged commits are there in the end.
 """
@@ -32,6 +32,7 @@ import pyarrow as pa
 
 import table_core as tc
 from bench.run import pypaimon_python
+from table_core.ondisk.snapshot import CommitKind
 from tests.durability import processes
 from tests.servers import S3, s3
 
@@ -152,10 +153,12 @@ def torture(
     readers: int = 2,
     compactors: int = 1,
     kind: str = "two buckets",
+    rows: int = 20_000,
 ) -> str:
-    """Run it and check everything; one line about it."""
+    """Run it and check everything; one line about it.  ``rows`` are there before."""
     name = f"sums_{kind.replace(' ', '_').replace('-', '_')}"
     table = processes.make_table(place.warehouse, place.ours, name, **RETRIES, **KINDS[kind])
+    processes.fill(table, rows)
     draw, stop = random.Random(SEED), folder / f"stop-{place.name}"
     stop.unlink(missing_ok=True)
     folder = folder / name
@@ -206,6 +209,10 @@ def check(table: tc.Table, logs: dict[str, Path], reads: list[Path], commits: in
     sums = processes.sums(table)
     last, count = commits - 1, commits * len(logs)
     assert sums == {**dict.fromkeys(logs, (last, commits)), processes.ALL: (last, count)}, sums
+    rows = table.read(where=f"writer = '{processes.ALL}'").to_arrow()
+    newest = [s for s in table.snapshots() if s.commit_kind is CommitKind.APPEND][-1]
+    wanted = f"{newest.commit_user} {newest.commit_identifier}"
+    assert rows["last"].to_pylist() == [wanted], "the last commit counts"
     if table.options.get("changelog-producer", "none") != "none":
         assert processes.replayed(table) == sums
     ids = [snapshot.id for snapshot in table.snapshots()]

@@ -23,7 +23,8 @@ import psycopg
 import pyarrow as pa
 
 from demo.airflow_home import AirflowHome
-from table_core.table.catalog import Catalog, open_catalog
+from table_core.table.catalog import Catalog
+from table_core.table.opening import open_catalog
 from tests import spark_servers
 from tests.live.pipes import Pipes
 from tests.servers import ROOT, Database, free_port, postgres

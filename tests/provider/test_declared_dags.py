@@ -6,12 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 
 from paimon_provider.declaration import Hooks, PaimonTaskGroup, load_dags
+from table_core.datatypes.text import type_text
+from table_core.errors import ArgumentError
+from table_core.schema import change
 from table_core.table.catalog import Catalog
-from tests.provider.dag_runs import states, xcom
+from tests.provider.dag_runs import HEAD, run_text, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -98,3 +102,186 @@ def test_drift_is_told_refused_or_mended(
     assert warehouse.tables("shop") == ["orders"]
     assert states(again := applied("fail")) == {"apply": "success"}
     assert xcom(again, "apply") == {"tables": 1, "differ": []}
+
+
+def dags_of(tmp_path: Path, text: str, **more: Any) -> dict[str, Any]:
+    path = tmp_path / "d.yaml"
+    path.write_text(text)
+    return load_dags(path, **more)
+
+
+WIDE = """\
+version: 1
+name: wide
+pipeline:
+  retries: 7
+  retry_delay: 2 min
+  max_active_tasks: 3
+  params: {day: {type: string, default: x}, input: {type: string}, plain: 5}
+tables:
+  s.orders: {columns: {id: BIGINT, h: INT}, partition_by: [h]}
+  s.sums: {columns: {id: BIGINT}}
+  s.late: {columns: {id: BIGINT}}
+  s.out: {columns: {id: BIGINT}}
+sources:
+  load: {table: s.orders, rows_uri: "file:///data/*.parquet", overwrite: {h: 07}}
+flows:
+  sums:
+    table: s.sums
+    reads: {o: {table: s.orders, mode: changes}}
+    pending: {table: s.late, sql: SELECT id FROM o}
+    sql: SELECT id FROM o
+    with: {retries: 1, retry_delay: 30 s, parameters: {low: 3}}
+  erase: {table: s.sums, run: delete, with: {where: id = 1}}
+  out: {table: s.out, reads: {s: s.sums}, sql: "SELECT id FROM s WHERE '{{ params.day }}' <> ''"}
+  merge:
+    table: s.out
+    merge: {source: {reads: {s: s.late}, sql: SELECT id FROM s}, on: [id], when: [{action: matched-delete}]}
+checks:
+  late: {table: s.late, rows: [0, null]}
+  sums: {table: s.sums, unique: [id]}
+upkeep: {policy: {compact: true}}
+triggers:
+  woken: {table: s.orders, partitions: [{h: 07}], flows: [out]}
+"""
+
+
+def test_tasks_stand_in_the_order_of_what_they_read_and_make(tmp_path: Path) -> None:
+    wide = dags_of(tmp_path, WIDE)["wide"]
+    up = {task.task_id: task.upstream_task_ids for task in wide.tasks}
+    assert up["sums"] == {"load"}
+    assert {"sums"} <= up["erase"]
+    assert up["out"] >= {"sums", "erase"}, "a reader waits for what takes rows away before it"
+    assert up["check_late"] == {"sums"}, "the flow fills it as its pending table"
+    assert up["check_sums"] == {"sums", "erase"}
+    assert up["load"] == {"apply_declaration"}
+    assert wide.max_active_tasks == 3
+
+
+def test_a_gate_holds_back_what_reads_the_table(tmp_path: Path) -> None:
+    gate = WIDE.replace("unique: [id]}", "unique: [id], gate: true, severity: warn, at_most: 1 %}")
+    gate = gate.replace("rows: [0, null]}", "change: [0.5, null], against: s.out, gate: true}")
+    wide = dags_of(tmp_path, gate)["wide"]
+    sums, late = wide.get_task("check_sums"), wide.get_task("check_late")
+    assert (sums.fail, sums.rules) == (False, {"unique": ["id"], "at_most": "1 %"})
+    assert (late.fail, late.against, late.rules) == (True, "s.out", {"change": [0.5, None]})
+    assert sums.downstream_task_ids == {"out"}
+    assert late.downstream_task_ids == {"merge"}
+
+
+def test_every_dag_has_the_retries_and_parameters_that_were_declared(tmp_path: Path) -> None:
+    from datetime import timedelta
+
+    from airflow.sdk import DAG, Param
+
+    dags = dags_of(tmp_path, WIDE, default_args={"owner": "me"})
+    woken = dags["wide_woken"].get_task("out")
+    assert dags["wide_woken"].params.dump() == {"day": "x", "plain": 5}
+    for task in (woken, dags["wide"].get_task("out"), dags["wide_upkeep"].get_task("due")):
+        assert (task.retries, task.retry_delay, task.owner) == (7, timedelta(minutes=2), "me")
+    sums = dags["wide"].get_task("sums")
+    assert (sums.retries, sums.retry_delay) == (1, timedelta(seconds=30))
+    assert sums.parameters == {"low": 3}
+    with DAG("mine", params={"day": Param("mine", type="string")}) as mine:
+        PaimonTaskGroup.from_file(tmp_path / "d.yaml", group_id="g")
+    assert mine.params["day"] == "mine", "a Dag's own parameters win"
+    assert set(mine.params) == {"day", "input", "plain"}
+    assert (mine.get_task("g.out").retries, mine.get_task("g.sums").retries) == (7, 1)
+
+
+def test_a_part_keeps_its_order_through_what_is_left_out(tmp_path: Path) -> None:
+    from airflow.sdk import DAG
+
+    dags_of(tmp_path, WIDE)
+    with DAG("part") as part:
+        PaimonTaskGroup.from_file(tmp_path / "d.yaml", group_id="g", flows=["load", "out"])
+    assert part.get_task("g.out").upstream_task_ids == {"g.load"}
+
+
+def test_partitions_are_spelt_as_the_table_has_them(tmp_path: Path) -> None:
+    dags = dags_of(tmp_path, WIDE)
+    assert dags["wide"].get_task("load").overwrite == {"h": "7"}
+    (asset,) = dags["wide_woken"].timetable.asset_condition.objects
+    assert "partitions=h%3D7" in asset.uri
+
+
+def test_a_replacement_of_nobody_is_refused(tmp_path: Path) -> None:
+    hooks = Hooks(replace={"lod": lambda step, arguments: EmptyOperator(task_id="x")})
+    with pytest.raises(ArgumentError, match="did you mean 'load'"):
+        dags_of(tmp_path, WIDE, hooks=hooks)
+
+
+def test_drift_is_what_a_hand_has_done_and_not_a_sync(
+    run: Callable[..., Any], warehouse: Catalog, tmp_path: Path
+) -> None:
+    text = """\
+version: 1
+name: drifting
+tables:
+  d.synced: {columns: {id: BIGINT NOT NULL, v: INT NOT NULL}, primary_key: [id], options: {bucket: 1}}
+  d.other: {columns: {id: BIGINT}}
+sources:
+  s: {table: d.synced, sync: {kind: files, uri: x}, with: {settings: {dead_letter: d.refused}}}
+"""
+    file = tmp_path / "drift.yaml"
+    file.write_text(text)
+
+    def drift(word: str) -> str:
+        body = f'PaimonApplyOperator(task_id="apply", file={str(file)!r}, drift="{word}")'
+        return states(run(body))["apply"]
+
+    assert drift("apply") == "success"
+    warehouse.alter_table(
+        "d.synced",
+        [
+            change.UpdateColumnType("v", "BIGINT"),
+            change.UpdateColumnNullability("v", nullable=True),
+            change.AddColumn("more", "STRING"),
+        ],
+    )
+    warehouse.create_table("d.refused", pa.schema([("x", pa.int32())]))
+    assert drift("fail") == "success", "that is what a sync does"
+    assert drift("apply") == "success"
+    assert type_text(warehouse.table("d.synced").definition.field("v").type) == "BIGINT"
+    for by_hand, undone in (
+        (change.SetOption("write-only", "true"), change.RemoveOption("write-only")),
+        (change.AddColumn("x", "INT"), change.DropColumn("x")),
+    ):
+        warehouse.alter_table("d.other", [by_hand])
+        assert drift("fail") == "failed"
+        warehouse.alter_table("d.other", [undone])
+        assert drift("fail") == "success"
+    warehouse.create_table("d.mine", pa.schema([("x", pa.int32())]))
+    assert drift("fail") == "failed"
+    assert drift("apply") == "success"
+
+
+def test_another_name_of_a_view_makes_no_flow_begin_anew(
+    warehouse: Catalog, airflow_home: Path, tmp_path: Path
+) -> None:
+    text = """\
+version: 1
+name: renaming
+pipeline: {engine: local, retries: 0}
+tables:
+  r.orders: {columns: {id: BIGINT}}
+  r.copies: {columns: {id: BIGINT}}
+flows:
+  copy: {table: r.copies, reads: {orders: {table: r.orders, mode: changes}}, sql: SELECT id FROM orders}
+"""
+    warehouse.create_database("r")
+    schema = pa.schema([("id", pa.int64())])
+    warehouse.create_table("r.orders", schema)
+    file = tmp_path / "renaming.yaml"
+    seen = []
+    for id, declared in ((1, text), (2, text.replace("orders: {table: r.", "o: {table: r."))):
+        file.write_text(declared.replace("FROM orders", "FROM o" if id == 2 else "FROM orders"))
+        with warehouse.table("r.orders").write() as writer:
+            writer.write(pa.table({"id": [id]}, schema=schema))
+            writer.commit()
+        dag_file = f"# airflow dag\n{HEAD}from paimon_provider.declaration import load_dags\n"
+        dag_file += f"globals().update(load_dags({str(file)!r}))\n"
+        done = run_text(airflow_home, dag_file, "renaming")
+        assert set(states(done).values()) == {"success"}, states(done)
+        seen.append(sorted(warehouse.table("r.copies").read().to_arrow()["id"].to_pylist()))
+    assert seen == [[1], [1, 2]]

@@ -37,6 +37,7 @@ from paimon_provider.operators.partitions import (
     PaimonDropPartitionOperator,
     PaimonMarkPartitionDoneOperator,
 )
+from paimon_provider.operators.position import PaimonPositionOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.rollback import PaimonRollbackOperator
 from paimon_provider.operators.statements import PaimonDeleteOperator, PaimonUpdateOperator
@@ -72,6 +73,7 @@ NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonRescaleOperator: {"buckets": 2},
     PaimonRewriteManifestsOperator: {},
     PaimonRollbackOperator: {"tag": "t"},
+    PaimonPositionOperator: {"position": "tc.flow.t", "snapshot": 3},
     PaimonSyncDatabaseOperator: {"database": "a", "source": {"kind": "files", "uri": "x"}},
     PaimonUpkeepOperator: {"policy": {"compact": {}}},
     PaimonTagSensor: {"tag": "t"},

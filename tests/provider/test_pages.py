@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paimon_provider.reports_folder import report_name, report_path
+from paimon_provider.reports_folder import report_name, report_path, write_report
 from table_core.errors import ArgumentError
 
 
@@ -93,8 +93,44 @@ def test_airflow_accepts_the_view() -> None:
 
 def test_names_are_plain_file_names() -> None:
     name = report_name("dag", "manual__2026-01-01T00:00:00+00:00", "../report", -1)
-    assert name == "dag-manual__2026-01-01T00_00_00_00_00-.._report--1.html"
+    assert name.startswith("dag-manual__2026-01-01T00_00_00_00_00-.._report--1-")
     assert report_path(name).parent.name == "reports"
     for bad in ("../x.html", ".x.html", "x.txt", "a/b.html", ""):
         with pytest.raises(ArgumentError):
             report_path(bad)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_report_needs_the_right_to_read_its_dag(
+    client: Any, airflow_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.app import get_auth_manager
+
+    write_report("mine-1.html", "mine", "<h1>rows of mine</h1>")
+    write_report("other-1.html", "other", "<h1>rows of other</h1>")
+    asked: list[Any] = []
+
+    def only_mine(
+        *, method: str, user: Any, access_entity: Any = None, details: Any = None
+    ) -> bool:
+        asked.append((method, details.id))
+        return bool(details.id == "mine")
+
+    monkeypatch.setattr(get_auth_manager(), "is_authorized_dag", only_mine)
+    login = {"username": "vera", "password": "vera-1815"}
+    bearer = {
+        "Authorization": f"Bearer {client.post('/auth/token', json=login).json()['access_token']}"
+    }
+    for path in ("/paimon/reports/mine-1.html", "/paimon/tables"):
+        assert client.get(path).status_code == 401
+    mine = client.get("/paimon/reports/mine-1.html", headers=bearer)
+    assert (mine.status_code, mine.text) == (200, "<h1>rows of mine</h1>")
+    assert mine.headers["cache-control"] == "no-store, private"
+    other = client.get("/paimon/reports/other-1.html", headers=bearer)
+    assert other.status_code == 403
+    assert "rows" not in other.text
+    (airflow_home / "reports" / "unknown.html").write_text("rows of nobody")
+    assert client.get("/paimon/reports/unknown.html", headers=bearer).status_code == 403
+    assert asked == [("GET", "mine"), ("GET", "other"), ("GET", None)]
+    for name in ("mine-1.json", "..%2F..%2Fx.html", "none.html"):
+        assert client.get(f"/paimon/reports/{name}", headers=bearer).status_code in (403, 404)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_provider.job_log import Listener, ProgressLine, shown
+from paimon_provider.job_log import Listener, ProgressLine, log_text
 from paimon_provider.launchers.environment import cloud_of, job_environment
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.launchers.process import write_properties
@@ -259,8 +259,8 @@ def test_the_button_leads_to_sparks_ui() -> None:
 
 
 def test_terminal_escapes_are_shown_and_long_lines_cut() -> None:
-    assert shown("a\x1b[2Jb\x07\x9b\u202e\tc") == "a\\x1b[2Jb\\x07\\x9b\\u202e\tc"
-    assert len(shown("x" * 1_000_000)) < 70_000
+    assert log_text("a\x1b[2Jb\x07\x9b\u202e\tc") == "a\\x1b[2Jb\\x07\\x9b\\u202e\tc"
+    assert len(log_text("x" * 1_000_000)) < 70_000
 
 
 @pytest.mark.parametrize(

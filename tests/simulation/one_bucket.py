@@ -166,7 +166,8 @@ class Bucket:
     def open(self, user: str, rows: Sequence[Row]) -> TableWriter:
         """Write and number ``rows``; what is still to come is the compaction along with them."""
         self.rows[user] = [row if self.kind.deletes else (*row[:4], "+I") for row in rows]
-        writer = Table(self.table.access.with_options(AT_ONCE)).write()
+        as_ = tc.CommitAs(user=user)
+        writer = Table(self.table.access.with_options(AT_ONCE)).write(commit=as_)
         writer.write(arrow(self.rows[user], self.kind))
         return writer
 

@@ -38,7 +38,7 @@ from table_core.table.committing.committer import _request, parts_of
 from table_core.testing.simulator import Actor, Ended, simulate
 from tests.simulation.one_bucket import Bucket, Kind, Row, kinds
 
-ROUNDS = int(os.environ.get("BUCKET_RACES", "1"))
+ROUNDS = 1 + int(os.environ.get("BUDGET_S", "0")) // 10
 REFUSED = {ErrorKind.CONFLICT, ErrorKind.UNAVAILABLE}
 FIRST: list[Row] = [(k, k * 7919 % 6007, k * 104729 % 7907, 1, "+I") for k in range(300)]
 

@@ -11,13 +11,13 @@ import random
 
 import pytest
 
-from tests.simulation.one_bucket import Bucket, Kind, Row, kinds
+from tests.simulation.one_bucket import Bucket, Kind, Row, fold, kinds
 
 DRAW = random.Random(7)
 FIRST: list[Row] = [(k, DRAW.getrandbits(40), DRAW.getrandbits(40), 1, "+I") for k in range(400)]
 """Enough that a few new rows do not ask for all of them to be merged anew."""
 EVERY = pytest.mark.parametrize("kind", kinds(), ids=str)
-SCHEDULES = int(os.environ.get("BUCKET_SCHEDULES", "1"))
+SCHEDULES = 1 + int(os.environ.get("BUDGET_S", "0")) // 20
 
 
 def ours(n: int) -> list[Row]:
@@ -75,6 +75,19 @@ def test_an_overwrite_beside_a_write_leaves_the_rows_of_the_write(kind: Kind) ->
     bucket.prepare("a", ours(1))
     bucket.overwrite("o")
     bucket.commit("a")
+    bucket.check()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in kinds() if not kind.write_only], ids=str)
+def test_rows_whose_compaction_was_dropped_are_read_at_once(kind: Kind) -> None:
+    bucket = filled(kind)
+    first, second = bucket.open("a", ours(1)), bucket.open("b", ours(2))
+    second.commit()
+    dropped = first.commit().compact_conflicts
+    assert dropped or kind.producer == "none" or kind.engine == "first-row"
+    head = bucket.table.latest_snapshot()
+    assert head is not None
+    assert bucket.read(head.id) == fold(kind, bucket.landed(head.id))
     bucket.check()
 
 

@@ -13,6 +13,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
+from table_core.spark.writing import compacted_along, written
 
 
 def rows_of(table: tc.Table) -> list[tuple[Any, ...]]:
@@ -228,3 +229,24 @@ def test_the_furthest_times_survive_in_any_zone(
         tcs.write(frame.where("id = 1").select("seen"), fine)
     tcs.write(frame.where("id = 3").select("seen"), fine)
     assert fine.latest_snapshot().id == 1
+
+
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_the_later_commit_wins_although_tasks_wrote_its_rows_first(
+    spark: Any, catalog: tc.Catalog, producer: str
+) -> None:
+    table = keyed(catalog, **{"changelog-producer": producer, "merge-engine": "partial-update"})
+    tcs.write(frame(spark, *((n, "first") for n in range(20))), table)
+    results = written(
+        frame(spark, *((n, "last") for n in range(5, 25))), table.access, replaces=False
+    )
+    results.append(compacted_along(spark, table.access, results))
+    with table.write() as writer:
+        writer.write(pa.table({"id": range(10), "v": ["between"] * 10}, schema=table.arrow_schema))
+        writer.commit()
+    done = table.commit(results)
+    assert bool(done.compact_conflicts) is (producer == "lookup")
+    expected = [(n, "between" if n < 5 else "last") for n in range(25)]
+    assert rows_of(table) == expected
+    table.compact()
+    assert rows_of(table) == expected

@@ -6,6 +6,7 @@ before a tag goes; a branch made of a tag that went; rollback without a hold, or
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import table_core as tc
 from table_core.storage.faults import Call, Faults, FaultyStorage
 from table_core.table.metadata import Metadata
+from table_core.table.upkeep.consumers import held, set_consumer
 from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
 
 
@@ -167,3 +169,56 @@ def test_a_rollback_in_the_middle_of_expiry_finds_its_state_or_says_that_it_is_g
     assert table.access.metadata.floor() <= table.latest_snapshot().id
     table.expire_snapshots(retain_max=1)
     assert keys(fresh(table)) == [*want, 9]
+
+
+@pytest.mark.parametrize("at", [("write", "snapshot/EARLIEST"), ("list", "tag")])
+def test_expiry_begins_anew_if_what_was_to_stay_is_rolled_back(at: tuple[str, str]) -> None:
+    table = grown()
+    table.tags.create("old", snapshot=4)
+    slow = between(table, at, lambda: table.rollback_to(tag="old"))
+    assert slow.expire_snapshots(retain_max=1).details["earliest_snapshot"] == 4
+    assert keys(fresh(table)) == [1, 2, 3, 4]
+    put(table, 5)
+    assert keys(fresh(table)) == [1, 2, 3, 4, 5]
+
+
+def test_two_rollbacks_at_once_hold_what_each_goes_back_to() -> None:
+    table = create()
+    for key in range(4):
+        put(table, key)
+    with held(table.access, 2):
+        with held(table.access, 3):
+            table.expire_snapshots(retain_max=1, retain_min=1)
+        table.expire_snapshots(retain_max=1, retain_min=1)
+        assert keys(fresh(table), snapshot=2) == [0, 1]
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    assert [s.id for s in fresh(table).snapshots()] == [4]
+    assert table.consumers.list() == {}
+
+
+def test_a_consumer_that_goes_while_expiry_reads_them_holds_nothing() -> None:
+    table = grown()
+    set_consumer(table.access, "slow", 2)
+    at = ("read", "consumer/consumer-slow")
+    slow = between(table, at, lambda: table.consumers.delete("slow"))
+    slow.expire_snapshots(retain_max=1)
+    assert [s.id for s in fresh(table).snapshots()] == [7]
+
+
+def test_a_hold_that_a_killed_rollback_left_goes_with_a_later_one() -> None:
+    table = create()
+    put(table, 1)
+    names = ["rollback", "rollback-12345678-1234-1234-1234-123456789abc", "rollback-nightly"]
+    for name in names:
+        set_consumer(table.access, name, 1)
+    with held(table.access, 1):
+        assert set(names) < set(table.consumers.list()), "they may be at work"
+    later = replace(table.access, clock=InTwoHours())
+    with held(later, 1):
+        pass
+    assert list(table.consumers.list()) == ["rollback-nightly"]
+
+
+class InTwoHours:
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + 7_200_000

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
-from paimon_provider.conditions import delivers_changes, event_document
+from paimon_provider.commit_events import event_of_commits, note_delivers, own_commits
+from paimon_provider.events import bounded_result
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.run_identity import RunIdentity, commit_user
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from paimon_provider._compat import Context, RetryPolicy
     from paimon_provider.column_lineage import Derivation
-    from paimon_provider.conditions import SnapshotFacts
     from paimon_provider.hooks.paimon import PaimonHook
 
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
@@ -165,7 +165,7 @@ class PaimonTableOperator(BaseOperator):
                     engine=self.engine,
                     spark_conf=self.task_conf(),
                 )
-            self._announce(context, result, user)
+            self._announce(context, result)
         return self.finished(context, result)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class PaimonTableOperator(BaseOperator):
             self.hook.hide(self.arguments())
             with self.hook.no_secret_told():
                 result = jobs.result(event)
-            self._announce(context, result, user)
+            self._announce(context, result)
         return self.finished(context, result)
 
     def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
@@ -274,21 +274,24 @@ class PaimonTableOperator(BaseOperator):
     def _asset_uri(self) -> str:
         return TableIdentity.of(self.table, catalog=self.hook.warehouse.catalog_name).uri
 
-    def _announce(self, context: Context, result: Mapping[str, Any], user: str) -> None:
-        """Describe our commits in the outlet's event, or take the event back."""
+    def _announce(self, context: Context, result: Mapping[str, Any]) -> None:
+        """Describe our commits in the outlet's event, or take the event back.
+
+        The result says what was committed: the table may know it no more.
+        """
         asset = self._own_outlet()
         if asset is None:
             return
-        snapshots, producer = self._own_snapshots(result, user)
+        notes = [] if result.get("dry_run") else own_commits(result, self.table)
         if self.events == "changes":
-            snapshots = [s for s in snapshots if delivers_changes(s, producer)]
-        if not snapshots or self.events == "none":
+            notes = [note for note in notes if note_delivers(note)]
+        if not notes or self.events == "none":
             self._keep_silent(asset)
             return
-        touched = self.hook.touched_partitions(self.table, snapshots)
-        extra = event_document(self.table, snapshots, producer, touched)
-        extra |= {"result": dict(result)}
-        context["outlet_events"][asset].extra = extra
+        context["outlet_events"][asset].extra = {
+            **event_of_commits(self.table, notes),
+            "result": bounded_result(result),
+        }
 
     def _own_outlet(self) -> Any:
         """The outlet that stands for the table; None if there is none."""
@@ -298,19 +301,6 @@ class PaimonTableOperator(BaseOperator):
     def _keep_silent(self, asset: Any) -> None:
         """Take the event of ``asset`` back."""
         self.outlets = [outlet for outlet in self.outlets if outlet is not asset]
-
-    def _own_snapshots(
-        self, result: Mapping[str, Any], user: str
-    ) -> tuple[list[SnapshotFacts], str]:
-        """What this task run has committed, in whichever attempt."""
-        if result.get("dry_run") or self.events == "none":
-            return [], "none"
-        snapshots, producer = self.hook.snapshots(self.table)
-        return [s for s in snapshots if self._is_own(s, result, user)], producer
-
-    def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
-        """Whether the task run brought ``snapshot`` about."""
-        return snapshot.user == user
 
 
 def _literal(conf: object, *, mapped: bool) -> dict[str, str]:

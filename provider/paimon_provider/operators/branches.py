@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from paimon_provider.conditions import SnapshotFacts
+    from collections.abc import Sequence
 
 __all__ = ["PaimonCreateBranchOperator", "PaimonDeleteBranchOperator", "PaimonFastForwardOperator"]
 
@@ -129,7 +127,3 @@ class PaimonFastForwardOperator(PaimonTableOperator):
             "state": self.state,
             "dry_run": self.dry_run_only,
         }
-
-    def _is_own(self, snapshot: SnapshotFacts, result: Mapping[str, Any], user: str) -> bool:  # noqa: ARG002
-        """Main's new snapshots are those of the branch, whoever made them."""
-        return snapshot.id in result["details"]["snapshots"]

@@ -27,6 +27,8 @@ class PaimonCloneOperator(PaimonTableOperator):
     :param tag: or the state of this tag.  (templated)
     :param timestamp: or the newest snapshot at or before this point in time, ISO 8601 with a zone.
         (templated)
+    :param positions: whether how far the flows, files and syncs that feed ``source`` had come comes along,
+        so that what feeds the copy goes on from there; each moves on by itself.
     :param dry_run: only report what would be copied.
     """
 
@@ -43,6 +45,7 @@ class PaimonCloneOperator(PaimonTableOperator):
         snapshot: int | str | None = None,
         tag: str | None = None,
         timestamp: str | int | datetime | None = None,
+        positions: bool = True,
         dry_run: bool = False,
         engine: str = "local",
         **kwargs: Any,
@@ -52,6 +55,7 @@ class PaimonCloneOperator(PaimonTableOperator):
         self.snapshot = snapshot
         self.tag = tag
         self.timestamp = timestamp
+        self.positions = positions
         self.dry_run_only = dry_run
 
     def derivation(self) -> Derivation:
@@ -65,5 +69,6 @@ class PaimonCloneOperator(PaimonTableOperator):
             "snapshot": snapshot_id(self.snapshot, "snapshot"),
             "tag": self.tag,
             "timestamp": epoch_ms(self.timestamp, "timestamp"),
+            "positions": self.positions,
             "dry_run": self.dry_run_only,
         }

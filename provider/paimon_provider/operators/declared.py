@@ -11,6 +11,7 @@ from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.reports_folder import clear_reports
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 
@@ -68,8 +69,10 @@ class PaimonApplyOperator(BaseOperator):
         from table_core.declaration import applying
 
         with airflow_failures():
-            catalog = PaimonHook(self.paimon_conn_id).catalog()
+            hook = PaimonHook(self.paimon_conn_id)
+            catalog = hook.catalog()
             declaration = read_whole(self.file)
+            _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
             differ = [one for one in plans if one.told or one.refused or one.drift]
@@ -91,6 +94,17 @@ class PaimonApplyOperator(BaseOperator):
         told += [f"kept: {what}" for what in one.kept]
         if told:
             self.log.info("%s %s: %s", one.action, one.table, "; ".join(told))
+
+
+def _require_catalog(declared: str | None, known: str) -> None:
+    """Refuse a declaration whose Dags would announce its tables under another catalog's name."""
+    if declared is not None and declared.lower() != known:
+        raise ArgumentError(
+            f"the declaration names its tables after catalog {declared!r}, the connection's "
+            f"catalog_name is {known!r}: make them one",
+            argument="catalog",
+            value=declared,
+        )
 
 
 class PaimonDueTablesOperator(BaseOperator):
@@ -119,6 +133,7 @@ class PaimonDueTablesOperator(BaseOperator):
         with airflow_failures():
             policies = read_whole(self.file).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
+            clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:
             judged = pool.map(lambda item: self._judge(catalog, *item), policies.items())
             found = [one for one in judged if one is not None]

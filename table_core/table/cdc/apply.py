@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from table_core.cdc.bad import refuse
 from table_core.cdc.computed import with_metadata
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.evolution import evolved, schema_changes
+from table_core.cdc.fit import computed_values, nulls, unfit_columns, without_key
 from table_core.cdc.infer import table_fields
 from table_core.cdc.rows import Target, event_batch, typed
-from table_core.cdc.truncates import chosen, first_truncate, last_truncates
 from table_core.cdc.unsent import with_earlier_values
-from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import SchemaError
+from table_core.errors import DataError, SchemaError
 from table_core.schema.change import SetOption
 from table_core.table.cdc.earlier import earlier_values
 from table_core.table.cdc.fill import (
@@ -34,20 +35,22 @@ from table_core.table.cdc.fill import (
     pending_defaults,
     with_defaults,
 )
-from table_core.table.cdc.remove import remove_rows
+from table_core.table.cdc.remove import compared_columns, remove_rows, retracts
 from table_core.table.cdc.settings import NewTable
 from table_core.table.cdc.target import keeps_before
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from table_core.cdc.bad import BadEvent
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.changes import Changes
     from table_core.cdc.computed import ComputedColumn
-    from table_core.cdc.record import EventBatch, SourceTable
+    from table_core.cdc.record import EventBatch, Place, SourceTable
     from table_core.cdc.wire import PlainSettings
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
+    from table_core.schema.table_schema import TableSchema
     from table_core.table.cdc.settings import ApplySettings
     from table_core.table.cdc.target import SyncTarget
     from table_core.table.table import Table
@@ -82,58 +85,46 @@ class TableFeed:
     counts: dict[str, int] = field(default_factory=dict)
 
     def apply(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
-        """Apply what the table does not have yet.
+        """Apply rows; nothing is touched where one does not convert.
 
         Raises:
             DataError: a value does not fit its column.
             EventError: an event lacks what is needed.
         """
-        target = self.target
-        fresh = [
-            with_metadata(part, self.settings.metadata, self.settings.metadata_prefix)
+        changes = [
+            with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
             for one in changes
-            if (part := chosen(one, ~target.covered(batch, one.lines))) is not None
         ]
-        target.seen += sum(len(one.ops) for one in fresh)
-        self._note_sources(fresh)
-        self._refuse_truncate(fresh)
-        emptied = last_truncates(fresh)
-        left = [
-            part
-            for one in fresh
-            if (part := chosen(one, one.lines > emptied.get(one.table, -1))) is not None
-        ]
-        if left or (emptied and target.table is not None):
-            self._apply_rows(batch, left, emptied)
-        for one in fresh:
-            target.note_time(one.event_time_ms)
-        if target.waiting >= self.settings.commit_rows and batch.may_commit:
-            target.reached = batch.position
-            target.flush(complete=False)
+        there = [] if self.target.table is None else self.target.table.definition.fields
+        refuse(unfit_columns(changes, there, self.settings.max_columns), together=self._together)
+        self._note_sources(changes)
+        if self.target.table is None:
+            self._create(batch, changes)
+        table = self._follow(changes)
+        rows, numbers = self._converted(batch, changes)
+        table = self.target.table or table
+        fill_pending(self.target, table, self.settings)
+        if table.primary_key or not retracts(rows):
+            self.target.write(rows)
+        else:
+            lacking = self._lacking(numbers, changes[0].place)
+            remove_rows(self.target, rows, compared_columns(rows, changes), lacking)
+
+    @property
+    def _together(self) -> bool:
+        """Whether all bad events are wanted, not the first alone."""
+        return self.settings.dead_letter is not None
 
     def _note_sources(self, changes: Sequence[Changes]) -> None:
         """Remember, with the next commit, which source tables feed this one."""
         new = {one.table for one in changes} - self.sources
         self.sources |= new
         if new:
-            names = sorted([s.database, s.name] for s in self.sources)
-            self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
+            self._tell_sources()
 
-    def _apply_rows(
-        self, batch: SourceBatch, changes: Sequence[Changes], emptied: Mapping[SourceTable, int]
-    ) -> None:
-        if self.target.table is None:
-            self._create(batch, changes)
-        table = self._follow(changes)
-        rows = self._converted(batch, changes)
-        if emptied and self.settings.on_truncate == "apply":
-            self._empty(emptied)
-        table = self.target.table or table
-        fill_pending(self.target, table, self.settings)
-        if table.primary_key or not _retracts(rows):
-            self.target.write(rows)
-        else:
-            remove_rows(self.target, rows, _compared(rows, changes))
+    def _tell_sources(self) -> None:
+        names = sorted([s.database, s.name] for s in self.sources)
+        self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
 
     # --------------------------------------------------------------------------------- schema
     def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
@@ -143,7 +134,9 @@ class TableFeed:
             known = (batch.key_of(one.table) for one in changes)
             key = next((k for k in known if k is not None), ())
         computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
-        fields = table_fields(changes, [name for name in key if name not in computed_names])
+        told = [name for name in key if name not in computed_names]
+        refuse(without_key(changes, told), together=self._together)
+        fields = table_fields(changes, told)
         fields = self._as_wanted(changes, fields)
         # shards may be altered at different times: room for the rows of all of them
         fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
@@ -232,14 +225,36 @@ class TableFeed:
             key=tuple(name for name in key if name not in computed),
             keep_before=keep_before,
         )
-        return event_batch(changes, shape, self.plain)
+        return event_batch(changes, shape, self.plain, together=self._together)
 
-    def _converted(self, batch: SourceBatch, changes: Sequence[Changes]) -> pa.Table:
+    def _lacking(
+        self, numbers: np.ndarray[Any, np.dtype[np.int64]], place: Callable[[int], Place]
+    ) -> Callable[[Sequence[int], str], None]:
+        """Refuses the events of rows that should be in a table without key, and are not."""
+
+        def refused(rows: Sequence[int], why: str) -> None:
+            places = [place(int(number)) for number in numbers[list(rows)]]
+            refuse(
+                (
+                    DataError(
+                        f"{at.text}: {self.target.name}: {why}",
+                        table=self.target.name,
+                        row=at.number,
+                        **at.facts,
+                    )
+                    for at in places
+                ),
+                together=self._together,
+            )
+
+        return refused
+
+    def _converted(
+        self, batch: SourceBatch, changes: Sequence[Changes]
+    ) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.int64]]]:
         table = self.target.table
         assert table is not None
         definition = table.definition
-        if not changes:
-            return arrow_schema(definition.fields).empty_table()
         keep = keeps_before(definition) or self._computes_place(table)
         found = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
         rows = found.rows
@@ -248,7 +263,8 @@ class TableFeed:
         several = len(self.sources) > 1
         defaults = all_defaults(table) if several else pending_defaults(self.target, table)
         rows = with_defaults(rows, found.numbers, changes, defaults)
-        return self._with_computed(rows, definition.fields)
+        rows = self._with_computed(rows, definition, found.numbers, changes[0].place)
+        return rows, found.numbers
 
     def _computes_place(self, table: Table) -> bool:
         """Whether an update may move its row to another partition by a computed column."""
@@ -301,31 +317,58 @@ class TableFeed:
             ),
         ]
 
-    def _with_computed(self, rows: pa.Table, fields: Sequence[Field]) -> pa.Table:
-        types = {f.name: f.type for f in fields}
+    def _with_computed(
+        self,
+        rows: pa.Table,
+        definition: TableSchema,
+        numbers: np.ndarray[Any, np.dtype[np.int64]],
+        place: Callable[[int], Place],
+    ) -> pa.Table:
+        """With the computed columns, of rows that have what they must have.
+
+        Raises:
+            DataError: a value cannot be computed, or a column that must not be null is.
+            BadEvents: where there are dead letters: all such events.
+        """
+        types = {f.name: f.type for f in definition.fields}
         now_ms = self.target.catalog.clock.now_ms()
-        for column in self._computed(fields):
-            values = column.values(rows, types[column.name], now_ms)
-            rows = rows.append_column(column.name, values)
+        bad: list[BadEvent] = []
+        for column in self._computed(definition.fields):
+            values = computed_values(column, rows, types[column.name], now_ms)
+            rows = rows.append_column(column.name, values.found)
+            bad += values.errors(column.name, numbers, place)
+        kept = np.asarray(pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["+I", "+U"])))
+        refuse(bad, together=self._together)
+        for name, type_ in types.items():
+            if type_.nullable or not rows[name].null_count:
+                continue
+            meant = rows[name].is_null()
+            if name not in definition.primary_keys:
+                meant = pc.and_(meant, pa.array(kept))
+            bad += nulls(name, np.asarray(meant), numbers, place)
+        refuse(bad, together=self._together)
         return rows
 
-    # -------------------------------------------------------------------------------- truncate
-    def _refuse_truncate(self, changes: Sequence[Changes]) -> None:
-        number = first_truncate(changes)
-        if number is None or self.settings.on_truncate != "fail":
+    # ------------------------------------------------------------------------------ statements
+    def empty(self, table: SourceTable) -> None:
+        """The source table was emptied: take out what it gave."""
+        if self.target.table is None or (self.sources and table not in self.sources):
             return
-        place = next(one.place for one in changes if number in one.lines)
-        why = (
-            f"the source table was truncated; say what {self.target.name} is to do with "
-            "on_truncate='ignore' or 'apply'"
-        )
-        raise bad_line(place(number), why)
+        from table_core.table.cdc.truncate import empty_source
 
-    def _empty(self, emptied: Iterable[SourceTable]) -> None:
-        """Take out what was there of source tables: all of it, or what they gave."""
-        from table_core.table.cdc.truncate import empty_sources
+        self.count("truncates", 1)
+        empty_source(self, table, "truncated", "on_truncate='ignore'")
 
-        empty_sources(self, emptied)
+    def leave(self, table: SourceTable) -> None:
+        """The source table is gone, and others feed this one too: take out what it gave."""
+        if table not in self.sources:
+            return
+        from table_core.table.cdc.truncate import empty_source
+
+        self.count("drops", 1)
+        empty_source(self, table, "dropped", "on_drop='ignore'")
+        self.sources.discard(table)
+        self._tell_sources()
 
     def takes(self, table: SourceTable) -> bool:
         """Whether the source table feeds this one."""
@@ -345,18 +388,3 @@ class TableFeed:
         """Add to what the result tells."""
         if n:
             self.counts[what] = self.counts.get(what, 0) + n
-
-
-def _compared(rows: pa.Table, changes: Sequence[Changes]) -> list[str]:
-    """Columns that every event has: the others the source dropped, or does not have yet."""
-    old = [one for one in changes if one.before.there.true_count]
-    return [name for name in rows.column_names if all(name in one.before.columns for one in old)]
-
-
-def _retracts(rows: pa.Table) -> bool:
-    import pyarrow.compute as pc
-
-    if ROW_KIND_COLUMN not in rows.column_names:
-        return False
-    gone = pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["-D", "-U"]))
-    return bool(pc.any(gone).as_py())

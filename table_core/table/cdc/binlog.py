@@ -56,7 +56,7 @@ class BinlogFilesReader:
         """All that was consumed at ``until``, once more."""
         return self.batches(_START, until)
 
-    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+    def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:
         """Defaults of columns that were added, until a row has them."""
         known = {
             table: {n: Declared(STRING, None, None, default=text) for n, text in columns.items()}
@@ -64,6 +64,10 @@ class BinlogFilesReader:
             if (columns := self.defaults.get(table))
         }
         return told_text(known) if known else None
+
+    def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
+        """None: the log tells all."""
+        return []
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""

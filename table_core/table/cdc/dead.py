@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DEAD_SCHEMA", "DeadLetters"]
 
+_EVENT_BYTES: Final = 1 << 20
+"""So much of an event is kept."""
+_WAITING_BYTES: Final = 8 << 20
 DEAD_SCHEMA: Final = pa.schema(
     [
         pa.field("place", pa.string(), nullable=False),
@@ -36,27 +39,37 @@ class DeadLetters:
     count: int = 0
     waiting: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
+    _waiting_bytes: int = 0
 
-    def put(self, error: TableError, event: bytes | str, source_table: str | None = None) -> None:
-        """Keep one event and why it is here."""
+    def put(
+        self,
+        error: TableError,
+        place: str,
+        event: bytes | str,
+        source_table: str | None = None,
+    ) -> None:
+        """Keep one event, where it stands and why it is here."""
         if self.muted:
             return
-        facts, message = error.facts, str(error)
-        place, _, reason = message.partition(": ")
-        text = event.decode(errors="replace") if isinstance(event, bytes) else event
+        facts = error.facts
         column, value = facts.get("column"), facts.get("value")
+        body = event if isinstance(event, bytes) else event.encode(errors="backslashreplace")
+        text = body[:_EVENT_BYTES].decode(errors="replace").rstrip("\n")
         self.count += 1
+        self._waiting_bytes += len(text)
         self.waiting.append(
             {
-                "place": place,
-                "source_table": source_table,
-                "column": None if column is None else str(column),
-                "value": None if value is None else str(value),
-                "reason": reason,
-                "event": text.rstrip("\n"),
+                "place": _written(place),
+                "source_table": None if source_table is None else _written(source_table),
+                "column": None if column is None else _written(str(column)),
+                "value": None if value is None else _written(str(value)),
+                "reason": _written(str(error).removeprefix(f"{place}: ")),
+                "event": text,
                 "seen_at": self.catalog.clock.now_ms(),
             }
         )
+        if self._waiting_bytes > _WAITING_BYTES:
+            self.flush()
 
     def silent(self) -> DeadLetters:
         """One that skips bad events and keeps none: they were told before."""
@@ -77,4 +90,9 @@ class DeadLetters:
         with table.write() as writer:
             writer.write(pa.Table.from_pylist(self.waiting, schema=DEAD_SCHEMA))
             writer.commit()
-        self.waiting = []
+        self.waiting, self._waiting_bytes = [], 0
+
+
+def _written(text: str) -> str:
+    """Text that can be written, whatever an event held."""
+    return text.encode(errors="backslashreplace").decode()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.bad import BadEvents
 from table_core.cdc.batch import SourceBatch
 from table_core.cdc.debezium import DebeziumDecoder
 from table_core.cdc.foreign import decode_foreign
@@ -15,7 +16,6 @@ from table_core.cdc.told import told_from, told_text
 from table_core.cdc.type_mapping import TypeMapping
 from table_core.cdc.units import settled, without_sign
 from table_core.cdc.wire import PlainSettings
-from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,23 +71,41 @@ class LineDecoder:
     """Whether rows without a table are of the one that their topic names."""
     told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
+        default_factory=lambda: [(-1, {})]
+    )
+    """What was known behind which line of the newest window."""
+    _bad: set[int] = field(default_factory=set)
+    """Lines of the newest window that cannot be read."""
     _decoder: DebeziumDecoder | None = None
 
     def decode(self, window: Window) -> tuple[list[Changes], list[TableNews]]:
         """The changes of a window and the schema changes in it."""
-        news = news_in(window, self.settings)
+        self.marks = [(-1, dict(self.told))]
+        self._bad.clear()
+        news = self._news(window)
         cuts = [one for one in news if not one.in_snapshot]
         for one in news:
             if one.in_snapshot:
                 self._learn(one)
+        self.marks.append((0, dict(self.told)))
         changes: list[Changes] = []
         first = 0
         for one in cuts:
             changes += self._part(window, first, one.number)
             first = one.number
             self._learn(one)
+            self.marks.append((first, dict(self.told)))
         changes += self._part(window, first, len(window.lines))
         return changes, news
+
+    def _news(self, window: Window) -> list[TableNews]:
+        try:
+            return news_in(window, self.settings, together=self.dead is not None)
+        except BadEvents as bad:
+            self._put(bad, window)
+        whole = window.segment(0, len(window.lines), frozenset(self._bad))
+        return news_in(whole, self.settings)
 
     def _learn(self, one: TableNews) -> None:
         if one.columns:
@@ -97,12 +115,24 @@ class LineDecoder:
     def again(self) -> LineDecoder:
         """One that reads the same lines once more and keeps no bad ones: they were told before."""
         dead = self.dead and self.dead.silent()
-        return replace(self, dead=dead, told={}, keys={}, _decoder=None)
+        return replace(
+            self, dead=dead, told={}, keys={}, marks=[(-1, {})], _bad=set(), _decoder=None
+        )
 
-    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
-        """What a later run has to know to read events without schema of ``tables``."""
-        known = {t: self.told[t] for t in tables if t in self.told}
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
+        """What a later run has to know to read events without schema of ``tables``.
+
+        ``number``: of the line of the newest window where it begins; None: behind the window.
+        """
+        told: Mapping[SourceTable, Mapping[str, Declared]] = self.told
+        if number is not None:
+            told = [known for mark, known in self.marks if mark < number][-1]
+        known = {t: told[t] for t in tables if t in told}
         return told_text(known) if known else None
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """Tables that are known and feed none yet."""
+        return sorted(self.told.keys() - set(fed))
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
@@ -112,28 +142,38 @@ class LineDecoder:
     def _part(self, window: Window, first: int, end: int) -> list[Changes]:
         if first == end:
             return []
-        without: set[int] = set()
         while True:
             try:
-                found = self._decoded(window.segment(first, end, frozenset(without)))
-            except EventError as error:
-                number = error.facts.get("row")
-                if self.dead is None or not isinstance(number, int) or number in without:
-                    raise
-                self.dead.put(error, window.lines[number].as_py())
-                without.add(number)
+                found = self._decoded(window.segment(first, end, frozenset(self._bad)))
+                self.told = dict(settled(self.told, found, together=self.dead is not None))
+            except BadEvents as bad:
+                self._put(bad, window)
                 continue
-            self.told = dict(settled(self.told, found))
+            self.marks.append((first, dict(self.told)))
             return [self._with_told(one) for one in found]
 
+    def _put(self, bad: BadEvents, window: Window) -> None:
+        """Keep what cannot be read, and go on without it."""
+        assert self.dead is not None
+        for number, error in sorted(bad.errors.items()):
+            self.dead.put(error, window.place(number).text, window.text_of(number))
+        self._bad |= bad.errors.keys()
+
     def _decoded(self, lines: EventLines) -> list[Changes]:
+        together = self.dead is not None
         if not self.format.startswith("debezium-"):
             return decode_foreign(
-                self.format, lines, self.wants, self.mapping, self.keys, by_topic=self.by_topic
+                self.format,
+                lines,
+                self.wants,
+                self.mapping,
+                self.keys,
+                by_topic=self.by_topic,
+                together=together,
             )
         if self._decoder is None:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
-        return self._decoder.decode(lines)
+        return self._decoder.decode(lines, together=together)
 
     def _with_told(self, one: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""
@@ -186,9 +226,13 @@ class LineReader(ABC):
         again = replace(self, decoder=self.decoder.again(), poll=None)
         return again.batches(self.parse(None), until)
 
-    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
         """See ``LineDecoder``."""
-        return self.decoder.remembered(tables)
+        return self.decoder.remembered(tables, number)
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """See ``LineDecoder``."""
+        return self.decoder.unfed(fed)
 
     def recall(self, text: str | None) -> None:
         """See ``LineDecoder``."""
@@ -216,6 +260,7 @@ class LineReader(ABC):
             news=news,
             key_of=partial(self.decoder.key_of, window),
             old_key=window.old_key,
+            place=window.place,
             text_of=window.text_of,
         )
 
@@ -223,4 +268,5 @@ class LineReader(ABC):
         """What another decoder made of a window, and learned."""
         assert decoded.after is not None
         self.decoder.told, self.decoder.keys = dict(decoded.after.told), dict(decoded.after.keys)
+        self.decoder.marks = decoded.marks
         return decoded.changes, decoded.news

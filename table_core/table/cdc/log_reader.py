@@ -68,9 +68,13 @@ class LogReader(ABC):
         """The position that a table holds."""
         return None if text is None else LogPosition.parse(text, self.kind)
 
-    def remembered(self, _: Iterable[SourceTable]) -> str | None:
+    def remembered(self, _: Iterable[SourceTable], __: int | None = None) -> str | None:
         """Nothing: the log tells all."""
         return None
+
+    def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
+        """None: the log tells all."""
+        return []
 
     def recall(self, text: str | None) -> None:  # noqa: B027 - nothing is remembered
         """Nothing."""
@@ -129,6 +133,20 @@ class LogReader(ABC):
             for table, order in self._since.items()
             if order > position.order
         }
+
+    def _with_since(self, batch: SourceBatch) -> SourceBatch:
+        """A batch of the log whose positions tell of snapshots that are newer than they."""
+
+        def told(position: Any) -> LogPosition:
+            assert isinstance(position, LogPosition)
+            return replace(position, since=self._since_text(position))
+
+        before = batch.before
+        return replace(
+            batch,
+            position=told(batch.position),
+            before=None if before is None else lambda number: told(before(number)),
+        )
 
     def _pending(self) -> dict[SourceTable, list[Any] | None]:
         """Tables that have to be read, and the key behind which to go on; None is the start."""

@@ -223,10 +223,7 @@ class MySqlReader(LogReader):
 
     def _logged(self, rows: BinlogRows) -> SourceBatch:
         rows.rows.since = self._since
-        batch = rows.batch()
-        assert isinstance(batch.position, LogPosition)
-        since = self._since_text(batch.position)
-        return replace(batch, position=replace(batch.position, since=since))
+        return self._with_since(rows.batch())
 
     def _catalog_of(self, table: SourceTable, found: Any) -> Mapping[str, Declared] | None:
         """What the catalog says of a table whose columns the log just told."""

@@ -29,6 +29,8 @@ class SyncOptions(TypedDict, total=False):
     """Whether rows get the default of a column that the source adds (default: yes)."""
     commit_rows: int
     """Commit a table once so many rows wait (default 1 000 000): what a killed run does again."""
+    max_columns: int
+    """An event that would give a table more columns cannot be applied (default 4096)."""
     progress: Callable[..., None] | None
     """Told ``(stage, **facts)`` while it runs: ``snapshot``, ``events``, ``committed``."""
     each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None

@@ -102,10 +102,10 @@ class PostgresReader(LogReader):
             for message in messages:
                 rows.take(message)
             rows.rows.since = self._since
-            batch = rows.batch()
-            assert isinstance(batch.position, LogPosition)
-            reached = replace(batch.position, since=self._since_text(batch.position))
-            yield replace(batch, position=reached)
+            batch = self._with_since(rows.batch())
+            reached = batch.position
+            assert isinstance(reached, LogPosition)
+            yield batch
             done = not messages or reached.order[0] >= stop
             if done and not self.forever:
                 # the run commits and lets the slot move on while the connection is still open

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from table_core.cdc.wire import PlainSettings
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.sources.files import BINLOG, FilesSource
-from table_core.sources.kafka import KafkaSource, json_text
+from table_core.sources.kafka import JsonRecords, KafkaSource, json_text
 from table_core.sources.kinds import SOURCE_KINDS
 from table_core.sources.mysql import MySqlSource
 from table_core.sources.postgres import PostgresSource
@@ -72,9 +72,10 @@ def _kafka_reader(
     from table_core.table.cdc.kafka import KafkaReader
     from table_core.table.cdc.waves import Waves
 
-    reader = KafkaReader(source=source, decoder=decoder, poll=poll)
+    form = JsonRecords(source.max_event_bytes)
+    reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)
     if (registry := source.schemas) is not None:
-        reader.form = AvroEvents(registry.schema, json_text)
+        reader.form = AvroEvents(registry.schema, json_text, source.max_event_bytes)
     if run.records_by is not None:
         reader.waves = Waves(run=run, source=source, form=reader.form, records_by=run.records_by)
     return reader

@@ -14,14 +14,20 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from table_core.cdc.changes import Changes
     from table_core.table.cdc.target import SyncTarget
 
-__all__ = ["net_rows", "remove_rows"]
+__all__ = ["compared_columns", "net_rows", "remove_rows", "retracts"]
 
 
-def remove_rows(target: SyncTarget, rows: pa.Table, compared: Sequence[str] | None = None) -> None:
+def remove_rows(
+    target: SyncTarget,
+    rows: pa.Table,
+    compared: Sequence[str] | None = None,
+    lacking: Callable[[Sequence[int], str], None] | None = None,
+) -> None:
     """Apply ``rows`` to a table without key, as a bag: ``-D`` and ``-U`` take one equal row out.
 
     Rows that came and went within ``rows`` cancel out.  If others have to go, the table is written
@@ -31,13 +37,18 @@ def remove_rows(target: SyncTarget, rows: pa.Table, compared: Sequence[str] | No
         target: the table.
         rows: with ``_ROW_KIND``.
         compared: columns that tell rows apart; those that events no longer have do not.
+        lacking: takes the places in ``rows`` of those that have to go and are not there, and why
+            that is wrong; it raises.
 
     Raises:
         DataError: a row that has to go is not there.
     """
     kept, gone = net_rows(rows)
     if gone:
-        _rewrite(target, gone, _choices(rows, gone, compared))
+        left = _rewrite(target, gone, _choices(rows, gone, compared))
+        if left:
+            target.abort()
+            _refuse(target, rows, left, lacking)
     target.write(rows.take(pa.array(kept, pa.int64())).drop_columns([ROW_KIND_COLUMN]))
 
 
@@ -71,30 +82,54 @@ def _choices(
     return [every] if len(filled) in {0, len(every)} else [every, filled]
 
 
-def _rewrite(target: SyncTarget, gone: Counter[Any], choices: Sequence[dict[str, int]]) -> None:
+def _refuse(
+    target: SyncTarget,
+    rows: pa.Table,
+    left: Counter[Any],
+    lacking: Callable[[Sequence[int], str], None] | None,
+) -> None:
+    """Say which rows of ``left`` are not there."""
+    kinds = rows[ROW_KIND_COLUMN].to_pylist()
+    keys = _keys(rows.drop_columns([ROW_KIND_COLUMN]))
+    found, first = [], None
+    for n in reversed(range(len(keys))):  # the last of equal ones is the one too many
+        if kinds[n] in {"-D", "-U"} and left[keys[n]] > 0:
+            left[keys[n]] -= 1
+            found.append(n)
+            first = keys[n]
+    text = shortened(repr(first))
+    why = f"a row that the source deleted is not there: {text}; drop the table so that it is read anew"
+    if lacking is not None:
+        lacking(found, why)
+    raise DataError(f"{target.name}: {why}", table=target.name, value=text)
+
+
+def _rewrite(
+    target: SyncTarget, gone: Counter[Any], choices: Sequence[dict[str, int]]
+) -> Counter[Any]:
+    """Write the table anew without the rows of ``gone``; which of them it does not have."""
     target.flush(complete=False)
     table = target.table
     assert table is not None
     left: Counter[Any] = Counter()
+    lacking: Counter[Any] = Counter()
     for columns in choices:
         left.clear()
+        whole = {}
         for key, count in gone.items():
-            left[tuple(key[at] for at in columns.values())] += count
+            short = tuple(key[at] for at in columns.values())
+            left[short] += count
+            whole[short] = key
         target.start_over()
         for batch in table.read().to_batches():
             rows = pa.Table.from_batches([batch])
             if left.total():
                 rows = rows.filter(pa.array(_kept(rows.select(list(columns)), left)))
             target.write(rows)
-        if not left.total():
-            return
-    lacking = shortened(repr(next(key for key, count in left.items() if count)))
-    raise DataError(
-        f"{target.name}: a row that the source deleted is not there: {lacking}; drop the table so "
-        "that it is read anew",
-        table=target.name,
-        value=lacking,
-    )
+        lacking = Counter({whole[key]: count for key, count in left.items() if count})
+        if not lacking:
+            break
+    return lacking
 
 
 def _kept(rows: pa.Table, gone: Counter[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -124,3 +159,17 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple((k, _hashable(v)) for k, v in value.items())
     return repr(value) if isinstance(value, float) else value
+
+
+def compared_columns(rows: pa.Table, changes: Sequence[Changes]) -> list[str]:
+    """Columns that every event has: the others the source dropped, or does not have yet."""
+    old = [one for one in changes if one.before.there.true_count]
+    return [name for name in rows.column_names if all(name in one.before.columns for one in old)]
+
+
+def retracts(rows: pa.Table) -> bool:
+    """Whether any of the rows takes one out."""
+    if ROW_KIND_COLUMN not in rows.column_names:
+        return False
+    gone = pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["-D", "-U"]))
+    return bool(pc.any(gone).as_py())

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import SourceTable
-from table_core.cdc.truncates import chosen
-from table_core.errors import ArgumentError, DataError, EventError
 from table_core.table.cdc.apply import SOURCES_PROPERTY, TableFeed
-from table_core.table.cdc.target import SyncTarget
+from table_core.table.cdc.doors import Doors
+from table_core.table.cdc.stepwise import apply_to_table
+from table_core.table.cdc.target import TOLD_PROPERTY, SyncTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,8 +37,6 @@ __all__ = ["ALL_PROPERTY", "Limits", "Reader", "SyncRun"]
 
 ALL_PROPERTY: Final = "tc.source.all"
 """Property of the last commit of a run: the position up to which every table is complete."""
-TOLD_PROPERTY: Final = "tc.source.told"
-"""Property: columns of source tables as their schema changes told them."""
 _VERSION: Final = 1
 _WRITE_BUFFER: Final = {"write-buffer-size": "32 mb"}
 
@@ -59,8 +57,15 @@ class Reader(Protocol):
         """Reads all up to a position once more; None if the source does not go back."""
         ...
 
-    def remembered(self, tables: Iterable[SourceTable]) -> str | None:
-        """What a later run has to know to read events of ``tables``; it goes into a property."""
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
+        """What a later run has to know to read events of ``tables``; it goes into a property.
+
+        ``number``: of the event of the newest batch where that run begins; None: behind them all.
+        """
+        ...
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """Source tables of which something is known, though they feed no table yet."""
         ...
 
     def recall(self, text: str | None) -> None:
@@ -109,13 +114,21 @@ class SyncRun:
     feeds: dict[str, TableFeed] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     met: set[SourceTable] = field(default_factory=set)
+    is_alone: Callable[[SourceTable], bool] = lambda _: False
+    """Whether no other source table may feed the table that this one feeds."""
+    doors: Doors = field(init=False)
     reader: Reader | None = None
     reached: Any = None
     events: int = 0
     events_elsewhere: int = 0
     """Those that others decoded."""
+    dropped: set[str] = field(default_factory=set)
+    """Tables that went with their source."""
     last_commit_ms: int | None = None
     all_before: dict[str, str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.doors = Doors(self)
 
     # --------------------------------------------------------------------------------- lookups
     def wants(self, table: SourceTable) -> bool:
@@ -219,36 +232,53 @@ class SyncRun:
             if document is None or document.get("filter") != self.whole_database:
                 continue
             position = reader.parse(document["position"])
+            reader.recall(document.get("told"))
             if best is None or position.covers(best[0]):
                 best = position, document["tables"]
         return best
 
     # -------------------------------------------------------------------------------- applying
     def _apply(self, reader: Reader, batch: SourceBatch) -> None:
-        by_name: dict[str, list[Changes]] = {}
+        rows: dict[str, list[Changes]] = {}
+        news: dict[str, list[TableNews]] = {}
         self._refuse_several(batch.changes)
-        for one in batch.changes:
-            name = self.route(one.table)
-            if name is not None:
-                by_name.setdefault(name, []).append(one)
-        before = self.reached
-        for name, changes in by_name.items():
-            if name in self.skipped:
+        for one in self.doors.admitted(batch):
+            if (name := self.route(one.table)) is not None:
+                rows.setdefault(name, []).append(one)
+        for told in batch.news:
+            if (name := self.route(told.table)) is None or not told.dropped:
                 continue
-            feed = self.feed(name)
-            feed.target.reached = before
-            feed.history = partial(reader.history, before) if reader.history else None
-            if feed.target.finished:
-                continue
-            self._apply_to(feed, batch, changes)
-        self._drops(batch.news)
+            if self.doors.is_open(told.table, name):
+                news.setdefault(name, []).append(told)
+        for name in dict.fromkeys([*rows, *news]):
+            if name not in self.skipped:
+                apply_to_table(self, reader, batch, name, rows.get(name, ()), news.get(name, ()))
         self.reached = batch.position
         self.events += batch.events
         self.progress.events(self.events)
         for feed in self.feeds.values():
-            feed.target.reached = batch.position
+            feed.target.at(batch.position, partial(reader.remembered, feed.sources))
+            if feed.target.waiting >= self.settings.commit_rows and batch.may_commit:
+                self._tell_dead()
+                feed.target.flush(complete=False)
         if self.limits.commit_every_ms is not None and batch.may_commit:
             self._commit_in_time(reader)
+
+    def place_before(
+        self, reader: Reader, batch: SourceBatch, number: int, feed: TableFeed
+    ) -> tuple[Any, Callable[[], str | None]]:
+        """The position before an event of a batch, and what a run that begins there has to know."""
+        if number == 0 or batch.before is None:
+            return self.reached, partial(reader.remembered, feed.sources, 0)
+        return batch.before(number), partial(reader.remembered, feed.sources, number)
+
+    def drop(self, feed: TableFeed) -> TableFeed:
+        """The last source table of a table is gone: so is the table.  What may come after it."""
+        feed.target.abort()
+        self.catalog.drop_table(feed.target.name)
+        del self.feeds[feed.target.name]
+        self.dropped.add(feed.target.name)
+        return self.feed(feed.target.name)
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
@@ -262,91 +292,16 @@ class SyncRun:
                 )
                 raise bad_line(one.place(int(one.lines[0])), why)
 
-    def _apply_to(self, feed: TableFeed, batch: SourceBatch, changes: Sequence[Changes]) -> None:
-        left = list(changes)
-        if not self._compatible(feed, batch, left):
-            return
-        while True:
-            try:
-                feed.apply(batch, left)
-            except (DataError, EventError) as error:
-                number = error.facts.get("row")
-                if self.dead is None or not isinstance(number, int):
-                    raise
-                at = next((one for one in left if number in one.lines), None)
-                if at is None:
-                    raise
-                self.dead.put(error, batch.text_of(number), str(at.table))
-                left = [
-                    part for one in left if (part := chosen(one, one.lines != number)) is not None
-                ]
-                continue
-            return
-
-    def _compatible(self, feed: TableFeed, batch: SourceBatch, changes: Sequence[Changes]) -> bool:
-        """Whether the key of a table that is there is that of its source.
-
-        Raises:
-            ArgumentError: it is not, and that is not to be ignored.
-        """
-        table = feed.target.table
-        if table is None or self.whole_database is None or feed.target.commits:
-            return True
-        for one in changes:
-            if one.table in feed.sources:
-                continue
-            key = batch.key_of(one.table)
-            if key is None or set(key) == set(table.primary_key) or feed.new_table.primary_key:
-                continue
-            if self.settings.ignore_incompatible:
-                self.skipped.add(feed.target.name)
-                return False
-            raise ArgumentError(
-                f"{feed.target.name} has the key {table.primary_key}, its source {one.table} has "
-                f"{key}; drop the table, exclude it, or pass ignore_incompatible=True",
-                argument="ignore_incompatible",
-                value=False,
-            )
-        return True
-
-    def _drops(self, news: Sequence[TableNews]) -> None:
-        """Tables that are gone from the source."""
-        for one in news:
-            name = self.route(one.table) if one.dropped and not one.in_snapshot else None
-            feed = self.feeds.get(name) if name is not None else None
-            if feed is None or feed.target.table is None or self.settings.on_drop == "ignore":
-                continue
-            if self.settings.on_drop == "fail":
-                raise EventError(
-                    f"the source table {one.table} was dropped; say what {name} is to do with "
-                    "on_drop='ignore' or 'apply'",
-                    table=str(one.table),
-                )
-            feed.sources.discard(one.table)
-            if not feed.sources:
-                feed.target.abort()
-                self.catalog.drop_table(feed.target.name)
-                del self.feeds[feed.target.name]
-
     # -------------------------------------------------------------------------------- committing
     def flush(self, reader: Reader, *, complete: bool) -> None:
         """Commit every table; the last one says that all are complete."""
-        if self.dead is not None:
-            self.dead.flush()
-        ready = [
-            feed
-            for feed in self.feeds.values()
-            if feed.target.table is not None
-            and not feed.target.finished
-            and (feed.target.writer is not None or feed.target.seen)
-        ]
+        self._tell_dead()
+        ready = self._ready()
         for n, feed in enumerate(ready):
             target = feed.target
-            target.reached = self.reached
-            if (told := reader.remembered(feed.sources)) is not None:
-                target.properties[TOLD_PROPERTY] = told
+            target.at(self.reached, partial(reader.remembered, feed.sources))
             if n + 1 == len(ready) and self.whole_database is not None:
-                target.properties[ALL_PROPERTY] = self._all_text()
+                target.properties[ALL_PROPERTY] = self._all_text(reader)
                 if target.name in self.all_before:
                     target.expect[ALL_PROPERTY] = self.all_before[target.name]
                 self.all_before[target.name] = target.properties[ALL_PROPERTY]
@@ -355,14 +310,37 @@ class SyncRun:
         if self.reached is not None:
             reader.committed(self.reached)
 
-    def _all_text(self) -> str:
-        there = sorted(n for n, feed in self.feeds.items() if feed.target.table is not None)
+    def _ready(self) -> list[TableFeed]:
+        """Tables with something to commit; one of them at least where a table was dropped."""
+        there = [
+            feed
+            for feed in self.feeds.values()
+            if feed.target.table is not None and not feed.target.finished
+        ]
+        ready = [feed for feed in there if feed.target.has_news]
+        if self.dropped and not ready and self.whole_database is not None:
+            ready = there[-1:]
+            for feed in ready:
+                feed.target.seen += 1
+        self.dropped.clear()
+        return ready
+
+    def _tell_dead(self) -> None:
+        """Dead letters are visible before the commits that leave them out."""
+        if self.dead is not None:
+            self.dead.flush()
+
+    def _all_text(self, reader: Reader) -> str:
+        there = [feed for feed in self.feeds.values() if feed.target.table is not None]
+        fed = [table for feed in there for table in feed.sources]
         document = {
             "v": _VERSION,
             "filter": self.whole_database,
             "position": self.reached.text,
-            "tables": there,
+            "tables": sorted(feed.target.name for feed in there),
         }
+        if (told := reader.remembered(reader.unfed(fed))) is not None:
+            document["told"] = told
         return json.dumps(document, separators=(",", ":"))
 
     def _commit_in_time(self, reader: Reader) -> None:

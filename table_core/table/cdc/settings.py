@@ -20,6 +20,8 @@ __all__ = ["ApplySettings", "NewTable", "apply_settings", "length_ms", "one_of"]
 
 _ON_TABLE: Final = ("apply", "ignore", "fail")
 _COMMIT_ROWS: Final = 1_000_000
+_MAX_COLUMNS: Final = 4096
+"""As many as MySQL has, and more than PostgreSQL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class ApplySettings:
     """Rows that are there get the default of a column that is added, as they do in the source."""
     ignore_incompatible: bool = False
     """Leave a table out whose key differs from that of its source, instead of failing."""
+    max_columns: int = _MAX_COLUMNS
+    """An event that would give a table more columns is not applied."""
     commit_rows: int = _COMMIT_ROWS
     """Commit a table once so many rows wait, so that a long run need not start again."""
 
@@ -69,6 +73,7 @@ def apply_settings(
         fill_defaults=more.get("fill_defaults", True),
         ignore_incompatible=bool(more.get("ignore_incompatible", False)),
         commit_rows=more.get("commit_rows", _COMMIT_ROWS),
+        max_columns=more.get("max_columns", _MAX_COLUMNS),
     )
 
 

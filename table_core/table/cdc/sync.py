@@ -179,6 +179,7 @@ def sync_database(  # noqa: PLR0913 - the public signature
         catalog, source, commit, until, more, route=target, settings=settings, new_table=new_table
     )
     run.whole_database = json.dumps([including, excluding, route.signature])
+    run.is_alone = route.is_alone
     catalog.create_database(database, if_not_exists=True)
     if mode == "divided":
         return _divided(run, source, database, until)

@@ -20,11 +20,12 @@ from table_core.options import keys_merge, keys_scan
 from table_core.table.committing.committer import commit_parts, find_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
 
     from table_core.cdc.batch import Position
+    from table_core.cdc.record import SourceTable
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
     from table_core.table.catalog import Catalog
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
     from table_core.table.table import Table
     from table_core.table.writing.writer import TableWriter
 
-__all__ = ["COMPLETE", "FILLED_PROPERTY", "SyncTarget", "keeps_before"]
+__all__ = ["COMPLETE", "FILLED_PROPERTY", "TOLD_PROPERTY", "SyncTarget", "keeps_before"]
 
 COMPLETE: Final = "tc.source.complete"
 """Property of the commits of a run: ``true`` for its last one."""
 FILLED_PROPERTY: Final = "tc.source.filled"
 """Property: columns whose default the rows have that were there before, as a JSON list."""
-_ALTER_ATTEMPTS: Final = 5
+TOLD_PROPERTY: Final = "tc.source.told"
+"""Property: columns of source tables as their schema changes told them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +60,10 @@ class SyncTarget:
     """The position that the table's newest snapshot says, as text."""
     position: Position | None = None
     reached: Position | None = None
+    remembered: Callable[[], str | None] = lambda: None
+    """What a run that goes on at ``reached`` has to know."""
+    told: str | None = None
+    """What the table's newest snapshot says of it."""
     writer: TableWriter | None = None
     replaces: bool = False
     """Whether the rows of the writer take the place of all that is there."""
@@ -81,6 +87,7 @@ class SyncTarget:
         except NotFoundError:
             return
         self.stored = self.table.position(POSITION_PROPERTY)
+        self.told = self.table.position(TOLD_PROPERTY)
         self._find_landed(self.table)
 
     def require(self, argument: str, wanted: Sequence[str]) -> None:
@@ -107,6 +114,10 @@ class SyncTarget:
             self.commits.append(found)
         if self.commits and (last := self.commits[-1].snapshot_id) is not None:
             self.finished = (table.snapshot(last).properties or {}).get(COMPLETE) == "true"
+
+    def at(self, reached: Position | None, remembered: Callable[[], str | None]) -> None:
+        """What is committed from here on reaches so far."""
+        self.reached, self.remembered = reached, remembered
 
     # --------------------------------------------------------------------------------- schema
     def create(
@@ -189,6 +200,8 @@ class SyncTarget:
     def _commit_as(self, position: str, *, complete: bool) -> CommitAs:
         given = self.commit.nth(len(self.commits))
         told = {POSITION_PROPERTY: position, COMPLETE: str(complete).lower()}
+        if (known := self.remembered()) is not None:
+            self.told = told[TOLD_PROPERTY] = known
         return replace(
             given,
             properties={**given.properties, **told, **self.properties},
@@ -197,6 +210,13 @@ class SyncTarget:
         )
 
     # ------------------------------------------------------------------------------- counting
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to commit: rows, events, or what was told of the sources."""
+        if self.remembered() not in {None, self.told}:
+            self.seen += 1
+        return self.writer is not None or self.seen > 0
+
     @property
     def done(self) -> list[Commit]:
         """Commits that made a snapshot."""
@@ -207,8 +227,10 @@ class SyncTarget:
         if time_ms is not None:
             self.time_ms = max(time_ms, self.time_ms or time_ms)
 
-    def covered(self, batch: Any, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Which of the events with ``numbers`` the table has already."""
+    def covered(
+        self, batch: Any, numbers: np.ndarray[Any, Any], _: SourceTable
+    ) -> np.ndarray[Any, Any]:
+        """Which of the events with ``numbers`` of a source table the table has already."""
         if self.position is None:
             return np.zeros(len(numbers), bool)
         found: np.ndarray[Any, Any] = batch.consumed(self.position, numbers)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from table_core.cdc.truncates import chosen, last_truncates
+from table_core.cdc.bad import BadEvents
+from table_core.cdc.steps import steps
+from table_core.cdc.truncates import chosen
 from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import UnsupportedFeatureError
@@ -16,26 +18,32 @@ from table_core.predicate.expression import col
 from table_core.table.cdc.remove import net_rows, remove_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
-    from table_core.cdc.record import SourceTable
+    from table_core.cdc.changes import Changes
+    from table_core.cdc.record import EventBatch, SourceTable
     from table_core.table.cdc.apply import TableFeed
     from table_core.table.table import Table
 
-__all__ = ["empty_sources"]
+__all__ = ["empty_source"]
 
 
-def empty_sources(feed: TableFeed, emptied: Iterable[SourceTable]) -> None:
-    """Take the rows of ``emptied`` out, as part of the commit to come.
+def empty_source(feed: TableFeed, source: SourceTable, what: str, instead: str) -> None:
+    """Take the rows of ``source`` out, as part of the commit to come.
+
+    Args:
+        feed: of the table.
+        source: whose rows go.
+        what: happened to it, for people.
+        instead: what a user says who wants to keep them.
 
     Raises:
         UnsupportedFeatureError: other source tables feed the same table, and nothing says which
             rows are whose.
     """
-    gone = set(emptied)
-    feed.count("truncates", len(gone))
-    if set(feed.sources) <= gone:
+    gone = {source}
+    if feed.sources <= gone:
         feed.target.start_over()
         return
     table = feed.target.table
@@ -44,13 +52,14 @@ def empty_sources(feed: TableFeed, emptied: Iterable[SourceTable]) -> None:
     if {"database_name", "table_name"} <= set(known):
         _delete_by_columns(feed, table, gone, prefix)
     elif feed.history is not None:
+        feed.target.flush(complete=False)
         _delete_by_history(feed, table, gone)
     else:
         raise UnsupportedFeatureError(
-            f"{', '.join(sorted(map(str, gone)))} was truncated, and {feed.target.name} has rows "
-            "of other tables too: add metadata_columns=('database_name', 'table_name') so that "
-            "they can be told apart, or say on_truncate='ignore'",
-            feature="truncate of one of several source tables",
+            f"{source} was {what}, and {feed.target.name} has rows of other tables too: add "
+            "metadata_columns=('database_name', 'table_name') so that they can be told apart, or "
+            f"say {instead}",
+            feature=f"one of several source tables was {what}",
         )
 
 
@@ -136,30 +145,24 @@ def _net(rows: pa.Table) -> pa.Table:
 
 def _replayed(
     feed: TableFeed, history: Iterable[SourceBatch]
-) -> Iterable[tuple[SourceTable, pa.Table | None]]:
+) -> Iterator[tuple[SourceTable, pa.Table | None]]:
     """Source table and its rows, in order; None where it was emptied."""
     for batch in history:
         changes = [one for one in batch.changes if feed.takes(one.table)]
-        ends: Mapping[SourceTable, int] = last_truncates(changes)
-        for source in ends:
-            yield source, None
-        yield from _in_order(feed, changes, ends)
+        news = [one for one in batch.news if feed.takes(one.table) and not one.in_snapshot]
+        for step in steps(changes, news if feed.settings.on_drop == "apply" else ()):
+            if step.table is not None:
+                yield step.table, None
+            yield from _in_order(feed, step.changes)
 
 
 def _in_order(
-    feed: TableFeed,
-    changes: Sequence[Any],
-    ends: Mapping[SourceTable, int],
-) -> Iterable[tuple[SourceTable, pa.Table]]:
+    feed: TableFeed, changes: Sequence[Changes]
+) -> Iterator[tuple[SourceTable, pa.Table]]:
     """Rows of one source table at a time; tables take turns as their events do."""
-    left = [
-        part
-        for one in changes
-        if (part := chosen(one, one.lines > ends.get(one.table, -1))) is not None
-    ]
-    if not left:
+    left, found = _usable(feed, changes)
+    if found is None:
         return
-    found = feed.rows_of(left)
     whose = np.concatenate([np.full(len(one.lines), n) for n, one in enumerate(left)])
     lines = np.concatenate([one.lines for one in left])
     by_line = dict(zip(lines.tolist(), whose.tolist(), strict=True))
@@ -168,3 +171,16 @@ def _in_order(
     for start, end in pairwise(edges):
         if end > start:
             yield left[owners[start]].table, found.rows.slice(start, end - start)
+
+
+def _usable(feed: TableFeed, changes: Sequence[Changes]) -> tuple[list[Changes], EventBatch | None]:
+    """The rows that the table took; what is a dead letter now was one then."""
+    left = list(changes)
+    while left:
+        try:
+            return left, feed.rows_of(left)
+        except BadEvents as bad:
+            numbers = list(bad.errors)
+            parts = [chosen(one, ~np.isin(one.lines, numbers)) for one in left]
+            left = [part for part in parts if part is not None]
+    return left, None

@@ -9,7 +9,7 @@ a run that reads alone.
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -98,6 +98,10 @@ class DecodedWindow:
     changes: list[Changes]
     news: list[TableNews]
     after: Known | None
+    marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
+        default_factory=list
+    )
+    """See ``LineDecoder``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +159,7 @@ class WindowWork:
             return DecodedWindow(window, places, [], [], None)
         after = replace(known, told=decoder.told, keys=decoder.keys)
         changes = [replace(one, place=window.place) for one in changes]  # not its lines once more
-        return DecodedWindow(window, places, changes, news, after)
+        return DecodedWindow(window, places, changes, news, after, decoder.marks)
 
     def _wants(self, table: SourceTable) -> bool:
         name = self.route(table)

@@ -28,7 +28,7 @@ from table_core.merge.versions import Versions
 from table_core.options import keys_merge
 from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.scan import batch_scan
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.writing.coerce import coerce
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
 __all__ = ["KeyChanges", "as_they_are", "changes_of", "target_rows", "wanted_rows", "with_kind"]
@@ -169,9 +170,9 @@ class KeyChanges:
         )
 
 
-def target_rows(access: TableAccess) -> tuple[pa.Table, pa.Table]:
+def target_rows(access: TableAccess, head: Snapshot | None) -> tuple[pa.Table, pa.Table]:
     """The rows of a key table, and what is left of deleted keys where that may count."""
-    scan = batch_scan(access)
+    scan = statement_scan(access, head)
     if Versions(access.schema).is_plain:
         return scan.to_arrow(), arrow_schema(access.schema.fields).empty_table()
     found = scan.read_by(lambda reader: replace(reader, form=RowForm.AUDIT)).to_arrow()

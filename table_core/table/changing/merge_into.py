@@ -7,6 +7,7 @@ written like any other rows; in a table without key the files of changed rows ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +33,8 @@ from table_core.table.changing.merge_clauses import (
     needs_source,
     needs_target,
 )
-from table_core.table.changing.overwriting import open_writer
+from table_core.table.changing.overwriting import Reads, open_writer
+from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.committing.committer import commit_parts, find_commit
@@ -85,19 +87,28 @@ def merge_into(
         ArgumentError: no clause, or ``on`` names an unknown column.
         UnsupportedFeatureError: a clause deletes, and the merge engine does not.
     """
-    started_ms = access.clock.now_ms()
     refuse_clauses(access, when)
-    head = access.metadata.head()
-    commit = asking(commit, access, source, on, when)
+    commit, columns = asking(commit, access, source, on, when), columns_of(access, on)
     landed = find_commit(access, commit)
-    counts: dict[str, int] = {}
-    done = landed
-    if landed is None:
-        columns, rows = columns_of(access, on), _source_table(source)
-        if access.schema.is_key_table:
-            done = _write_versions(access, rows, columns, when, commit, counts)
-        else:
-            done = _rewrite(access, rows, columns, when, commit, counts)
+    if landed is not None:
+        return described(access, access.metadata.head(), landed, {}, access.clock.now_ms())
+    rows = _source_table(source)
+    return done_again(access, lambda: _once(access, rows, columns, when, commit))
+
+
+def _once(
+    access: TableAccess,
+    rows: pa.Table,
+    columns: Mapping[str, str],
+    when: tuple[MergeClause, ...],
+    commit: CommitAs,
+) -> ResultDocument:
+    started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
+    counts = Counter[str]()
+    by_kind = _write_versions if access.schema.is_key_table else _rewrite
+    done = by_kind(access, head, rows, columns, when, commit, counts)
     return described(access, head, done, counts, started_ms)
 
 
@@ -182,14 +193,15 @@ def described(
 
 def _write_versions(
     access: TableAccess,
+    head: Snapshot | None,
     source: pa.Table,
     on: Mapping[str, str],
     when: tuple[MergeClause, ...],
     commit: CommitAs,
-    counts: dict[str, int],
+    counts: Counter[str],
 ) -> Commit:
     """Key table: what the clauses say is written as new versions of the rows."""
-    target, deleted = target_rows(access)
+    target, deleted = target_rows(access, head)
     pairs = _Pairs.of(access, target, source, on)
     touched = [np.zeros(0, np.int64)]
     updated: list[pa.Table] = []
@@ -201,7 +213,7 @@ def _write_versions(
         if not deletes(clause):
             (updated if needs_target(clause) else inserted).append(pairs.rows(clause, chosen))
     changes = changes_of(access, target, deleted, np.concatenate(touched), updated, inserted)
-    with open_writer(as_they_are(access), commit, None, MERGE) as writer:
+    with open_writer(as_they_are(access), commit, None, Reads.of(MERGE, head)) as writer:
         for rows in changes.written():
             writer.write(rows)
         return writer.commit()
@@ -209,14 +221,15 @@ def _write_versions(
 
 def _rewrite(
     access: TableAccess,
+    head: Snapshot | None,
     source: pa.Table,
     on: Mapping[str, str],
     when: tuple[MergeClause, ...],
     commit: CommitAs,
-    counts: dict[str, int],
+    counts: Counter[str],
 ) -> Commit | None:
     """Table without key: files whose rows change are written anew, the new rows beside them."""
-    change = RowChanges(as_they_are(access), access.metadata.head())
+    change = RowChanges(as_they_are(access), head)
     places, tables = [], [arrow_schema(access.schema.fields).empty_table()]
     positions: list[Any] = [np.zeros(0, np.int64)]
     for bucket, file_name, rows in change.rows():
@@ -249,9 +262,8 @@ def changed_rows(counts: Mapping[str, int]) -> ChangedRows:
     return ChangedRows(added=added, deleted=deleted, updated=sum(counts.values()) - added - deleted)
 
 
-def _count(counts: dict[str, int], clause: MergeClause, chosen: Any) -> None:
-    name = type(clause).__name__
-    counts[name] = counts.get(name, 0) + len(chosen)
+def _count(counts: Counter[str], clause: MergeClause, chosen: Any) -> None:
+    counts[type(clause).__name__] += len(chosen)
 
 
 def _source_table(source: Any) -> pa.Table:

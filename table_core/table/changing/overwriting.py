@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
-from table_core.errors import ArgumentError, CommitConflictError, UnsupportedFeatureError
-from table_core.lsm.triggers import number_of_levels
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    TableError,
+    UnsupportedFeatureError,
+)
+from table_core.lsm.triggers import needs_lookup, number_of_levels
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
@@ -19,17 +26,19 @@ from table_core.table.compacting.inline_compaction import overlap
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.writing.assigning import crosses_partitions
-from table_core.table.writing.writer import TableWriter
+from table_core.table.writing.writer import TableWriter, WriteResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.ondisk.data_file import DataFile
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.results import Commit
-    from table_core.table.writing.writer import BucketChange, WriteResult
+    from table_core.table.writing.writer import BucketChange
 
 __all__ = [
+    "Reads",
     "commit_replacing",
     "commit_results",
     "drop_partitions",
@@ -39,19 +48,36 @@ __all__ = [
 ]
 
 
+_log = logging.getLogger(__name__)
+_TRIES: Final = 3
 TRUNCATE: Final = "TRUNCATE"
 """The operation of a commit that only takes rows out, so that it wakes nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """A statement that writes other versions of rows that it has read."""
+
+    operation: str
+    """Its name in the snapshot."""
+    as_of: AsOf
+    """The state that it has read."""
+
+    @classmethod
+    def of(cls, operation: str, head: Snapshot | None) -> Reads:
+        """A statement that has read ``head``."""
+        return cls(operation=operation, as_of=AsOf.of(head))
 
 
 def open_writer(
     access: TableAccess,
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
-    operation: str | None = None,
+    statement: Reads | None = None,
 ) -> TableWriter:
     """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``.
 
-    ``operation`` names the statement that writes, in the snapshot.
+    ``statement`` writes other versions of rows that it has read.
     """
     overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
     commit = commit.asking("write", access.branch, overwrite=overwrite)
@@ -63,7 +89,9 @@ def open_writer(
         )
     return TableWriter(
         access,
-        lambda result: commit_results(access, (result,), commit, overwrite, operation),
+        lambda result: _compacted(
+            access, commit_results(access, (result,), commit, overwrite, statement), result
+        ),
         replaces=overwrite is not None,
         landed=lambda: _landed(access, commit),
     )
@@ -75,22 +103,41 @@ def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
     Where readers wait for level 0 to be compacted, and that run died before it had, this one does.
     """
     found = find_commit(access, commit)
-    waits = hides_level0(access.schema, access.options)
-    if found is None or not waits or access.options.get(keys_commit.WRITE_ONLY):
-        return found
+    if found is not None and hides_level0(access.schema, access.options):
+        _compact_now(access, None)
+    return found
+
+
+def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commit:
+    """``done``; where its compaction was dropped, and readers or changes wait for it, with another one.
+
+    The rows are in, so a fault is logged and no more.
+    """
+    if done.compact_conflicts and needs_lookup(access.options):
+        try:
+            _compact_now(access, frozenset(change.partition for change in written.changes))
+        except TableError as error:
+            _log.warning("%s: rows wait for the next compaction: %s", access.name, error)
+    return done
+
+
+def _compact_now(access: TableAccess, rows: frozenset[bytes] | None) -> None:
+    """Compact what level 0 of ``rows`` (None: all partitions) keeps back, unless others do all the time."""
     from table_core.table.compacting.compact import compact
 
-    with suppress(CommitConflictError):  # another writer compacts
-        compact(
-            access,
-            strategy="minor",
-            partitions=None,
-            where=None,
-            order_by=None,
-            dry_run=False,
-            commit=CommitAs(),
-        )
-    return found
+    for _ in range(0 if access.options.get(keys_commit.WRITE_ONLY) else _TRIES):
+        with suppress(CommitConflictError):  # another writer compacts
+            compact(
+                access,
+                strategy="minor",
+                partitions=None,
+                where=None,
+                order_by=None,
+                dry_run=False,
+                commit=CommitAs(),
+                rows=rows,
+            )
+            return
 
 
 def commit_results(
@@ -98,9 +145,9 @@ def commit_results(
     results: tuple[WriteResult, ...],
     commit: CommitAs,
     overwrite: str | Mapping[str, object] | None,
-    operation: str | None = None,
+    statement: Reads | None = None,
 ) -> Commit:
-    """Commit what writers prepared, here or in other processes."""
+    """Commit what writers prepared, here or in other processes; see ``open_writer``."""
     commit = commit.asking("write", access.branch, overwrite=overwrite)
     entries = tuple(
         ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
@@ -110,7 +157,10 @@ def commit_results(
     )
     selection = overwrite_selection(access, overwrite, entries)
     if selection is None:
-        return commit_writes(access, results, commit, operation=operation)
+        if statement is None:
+            return commit_writes(access, results, commit)
+        read = WriteResult(basis=Basis(rows=frozenset({statement.as_of})))
+        return commit_writes(access, (*results, read), commit, operation=statement.operation)
     return commit_replacing(access, results, commit, selection)
 
 
@@ -208,6 +258,8 @@ def _take_out(
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
+    if head is None:
+        access.require_there()
     live = access.live_entries(head)
     commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)

@@ -13,12 +13,14 @@ from table_core.merge.versions import Versions
 from table_core.options import keys_merge
 from table_core.table.changing.expressions import evaluate
 from table_core.table.changing.key_changes import as_they_are, wanted_rows, with_kind
-from table_core.table.changing.overwriting import open_writer
+from table_core.table.changing.overwriting import Reads, open_writer
+from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
-from table_core.table.reading.scan import batch_scan, bound_where
+from table_core.table.reading.scan import bound_where
+from table_core.table.reading.statement_scan import statement_scan
 from table_core.table.results import Commit, ResultDocument
 from table_core.table.writing.coerce import cast_column
 
@@ -137,8 +139,15 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
 
 def run(statement: Statement, commit: CommitAs) -> ResultDocument:
     """Carry ``statement`` out in this process."""
-    access, commit = statement.access, statement.asking(commit)
+    commit = statement.asking(commit)
+    return done_again(statement.access, lambda: _once(statement, commit))
+
+
+def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
+    access = statement.access
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     done, rows = find_commit(access, commit), 0
     if done is None and access.schema.is_key_table:
         done, rows = _write_versions(statement, head, commit)
@@ -175,9 +184,9 @@ def _write_versions(
     statement: Statement, head: Snapshot | None, commit: CommitAs
 ) -> tuple[Commit | None, int]:
     rows = 0
-    scan = batch_scan(statement.access, where=statement.where, snapshot=head.id if head else None)
-    access = as_they_are(statement.access)
-    with open_writer(access, commit, None, statement.operation) as writer:
+    scan = statement_scan(statement.access, head, statement.where)
+    access, reads = as_they_are(statement.access), Reads.of(statement.operation, head)
+    with open_writer(access, commit, None, reads) as writer:
         for batch in scan.to_batches():
             writer.write(statement.versions(pa.Table.from_batches([batch])))
             rows += batch.num_rows

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
-from table_core.commit.basis import Basis
+from table_core.commit.basis import Basis, Opened
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
@@ -21,6 +21,7 @@ from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
+from table_core.position.reader import require_position_name
 from table_core.table.committing.commit_effects import (
     Performer,
     carried_as_of,
@@ -183,6 +184,7 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         user=commit.user or _random_user(access),
         identifier=BATCH_IDENTIFIER if commit.identifier is None else commit.identifier,
         fresh_user=not commit.is_named,
+        opened=Opened.of(access.schema),
         asked=commit.asked,
         growing=commit.growing,
         properties=commit.properties,
@@ -300,6 +302,7 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
 
 def position(access: TableAccess, name: str) -> str | None:
     """See ``Table.position``."""
+    require_position_name("name", name)
     head = access.metadata.head()
     if head is None:
         return None

@@ -55,6 +55,7 @@ ACTIONS: Final = (
     "delete-branch",
     "fast-forward",
     "rollback",
+    "set-position",
 )
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

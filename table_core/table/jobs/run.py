@@ -256,6 +256,20 @@ def _on_states(
     return lambda catalog, spec, _, __: verb(_table(catalog, spec), _given(spec))
 
 
+def _set_position(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    """``name``, and what ``table.positions.set`` takes; without a place, the reader starts again.
+
+    ``source`` is the name of a table.
+    """
+    given = _given(spec)
+    if given.get("source") is not None:
+        given["source"] = catalog.table(given["source"])
+    positions = _table(catalog, spec).positions
+    starts = given.get("snapshot") is None and given.get("text") is None
+    verb = positions.reset if starts else positions.set
+    return verb(**given, commit=commit)
+
+
 def _drop_partitions(
     catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine
 ) -> ResultDocument:
@@ -305,4 +319,5 @@ _ACTIONS: Final[
     "delete-branch": _on_states(state_jobs.delete_branch),
     "fast-forward": _on_states(state_jobs.fast_forward),
     "rollback": _on_states(state_jobs.rollback),
+    "set-position": _set_position,
 }

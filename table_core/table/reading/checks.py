@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.errors import ArgumentError, DataError
+from table_core.table.reading.check_bounds import Bounds
+from table_core.table.reading.check_rules import RULES, allowed_rows, sound_rules
 from table_core.table.results import ResultDocument
 
 if TYPE_CHECKING:
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "check"]
 
-RULES: Final = ("not_null", "unique", "range", "rows", "change", "sql", "where")
 _SAMPLE: Final = 5
 
 
@@ -28,6 +30,8 @@ class _Finding:
     """One rule: how many rows break it, and some of them."""
 
     rule: str
+    allowed: int = 0
+    """So many rows may break it."""
     failed_rows: int = 0
     sample: list[Any] = field(default_factory=list)
     found: Any = None
@@ -36,10 +40,14 @@ class _Finding:
         self.failed_rows += rows.num_rows
         self.sample += rows.slice(0, _SAMPLE - len(self.sample)).to_pylist()
 
+    @property
+    def broken(self) -> bool:
+        return self.failed_rows > self.allowed
+
     def to_document(self) -> dict[str, object]:
         return {
             "rule": self.rule,
-            "passed": not self.failed_rows,
+            "passed": not self.broken,
             "failed_rows": self.failed_rows,
             "sample": [{key: _plain(v) for key, v in row.items()} for row in self.sample],
             **({} if self.found is None else {"found": self.found}),
@@ -59,31 +67,25 @@ def check(
     ``not_null`` and ``unique`` are lists of columns; ``range`` is column to ``[smallest, largest]``,
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
     row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
-    is a fault; ``where`` chooses the rows that are looked at.  ``unique`` holds its columns in
+    is a fault; ``where`` chooses the rows that are looked at; ``at_most`` rows, or ``"1 %"`` of those
+    looked at, may break a rule on rows.  ``unique`` holds its columns in
     memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other, ``details["rows"]`` how many
     rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
 
+    As in SQL, NULL breaks neither ``range`` nor ``unique``: forbid it with ``not_null``.  NaN breaks
+    any ``range``.  Bounds are compared exactly, see ``check_bounds``.
+
     Raises:
         DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.
-        ArgumentError: no such rule.
+        ArgumentError: no such rule, or one that checks nothing.
     """
     started_ms = table.access.clock.now_ms()
-    unknown = sorted(set(rules) - set(RULES))
-    if unknown or not any(rules[name] for name in set(rules) - {"where"}):
-        raise ArgumentError(
-            f"checks: unknown rules {unknown}, or none that says anything; there are "
-            f"{', '.join(RULES)}",
-            argument="rules",
-            value=unknown,
-        )
+    rules = sound_rules(rules, against=against is not None)
     head = table.latest_snapshot()
-    found, count = _by_batch(table, rules, head.id if head else None)
-    if rules.get("sql"):
-        found.append(_by_query(table, rules, query))
-    if rules.get("change"):
-        found.append(_by_change(table, rules, against))
+    snapshot = head.id if head else None
+    found, count = _findings(table, rules, against, query, snapshot)
     told = [finding.to_document() for finding in found]
-    broken = [finding for finding in found if finding.failed_rows]
+    broken = [finding for finding in found if finding.broken]
     if broken and fail:
         lines = [f"{f.rule}: {f.failed_rows} rows, e.g. {f.sample or f.found}" for f in broken]
         raise DataError(
@@ -108,12 +110,32 @@ def check(
     )
 
 
+def _findings(
+    table: Table,
+    rules: Mapping[str, Any],
+    against: Table | None,
+    query: Callable[[str, pa.Table], pa.Table] | None,
+    snapshot: int | None,
+) -> tuple[list[_Finding], int]:
+    """Each rule, and how many rows were looked at."""
+    found, count = _by_batch(table, rules, snapshot)
+    if "sql" in rules:
+        found.append(_by_query(table, rules, query, snapshot))
+    for finding in found:
+        if not finding.rule.startswith("rows "):
+            finding.allowed = allowed_rows(rules.get("at_most"), count)
+    if against is not None and "change" in rules:
+        found.append(_by_change(table, rules, against, snapshot))
+    return found, count
+
+
 def _by_batch(
     table: Table, rules: Mapping[str, Any], snapshot: int | None
 ) -> tuple[list[_Finding], int]:
-    not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null") or ()}
-    ranges = {name: _Finding(f"range {name}") for name in rules.get("range") or {}}
-    unique: Sequence[str] = rules.get("unique") or ()
+    not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null", ())}
+    ranges = {name: _Finding(f"range {name}") for name in rules.get("range", {})}
+    bounds = {name: Bounds(name, *ends) for name, ends in rules.get("range", {}).items()}
+    unique: Sequence[str] = rules.get("unique", ())
     columns = list(dict.fromkeys([*not_null, *ranges, *unique])) or None
     keys: list[pa.Table] = []
     count = 0
@@ -125,14 +147,14 @@ def _by_batch(
         for name, finding in not_null.items():
             finding.add(batch.filter(pc.is_null(batch.column(name))))
         for name, finding in ranges.items():
-            finding.add(batch.filter(_outside(batch.column(name), rules["range"][name])))
+            finding.add(batch.filter(bounds[name].outside(batch.column(name))))
         if unique:
             keys.append(pa.Table.from_batches([batch]).select(list(unique)))
     found = [*not_null.values(), *ranges.values()]
     if unique:
         found.append(_twice(unique, keys))
-    if rules.get("rows"):
-        low, high = _bounds(rules["rows"])
+    if "rows" in rules:
+        low, high = rules["rows"]
         finding = _Finding(f"rows {[low, high]}", found=count)
         wrong = (low is not None and count < low) or (high is not None and count > high)
         finding.failed_rows = max(count, 1) if wrong else 0
@@ -140,65 +162,46 @@ def _by_batch(
     return found, count
 
 
-def _outside(column: pa.Array, bounds: Any) -> Any:
-    low, high = _bounds(bounds)
-    wrong = pa.array([False] * len(column), pa.bool_())
-    if low is not None:
-        wrong = pc.or_(wrong, pc.fill_null(pc.less(column, _like(low, column)), False))
-    if high is not None:
-        wrong = pc.or_(wrong, pc.fill_null(pc.greater(column, _like(high, column)), False))
-    return wrong
-
-
-def _like(value: Any, column: pa.Array) -> Any:
-    try:
-        return pa.scalar(value).cast(column.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ArgumentError(
-            f"range: {value!r} does not fit {column.type}", argument="range", value=str(value)
-        ) from error
-
-
-def _bounds(given: Any) -> tuple[Any, Any]:
-    if not isinstance(given, list | tuple) or len(given) != 2:
-        raise ArgumentError(
-            f"expected [smallest, largest], got {given!r}", argument="rules", value=str(given)
-        )
-    return given[0], given[1]
-
-
 def _twice(unique: Sequence[str], keys: list[pa.Table]) -> _Finding:
+    """Values that are there more than once; a NULL in one of the columns is like no other."""
     finding = _Finding(f"unique {', '.join(unique)}")
     if keys:
-        counted = pa.concat_tables(keys).group_by(list(unique)).aggregate([([], "count_all")])
+        known = [table.drop_null() for table in keys]
+        counted = pa.concat_tables(known).group_by(list(unique)).aggregate([([], "count_all")])
         finding.add(counted.filter(pc.greater(counted.column("count_all"), 1)))
     return finding
 
 
 def _by_query(
-    table: Table, rules: Mapping[str, Any], query: Callable[[str, pa.Table], pa.Table] | None
+    table: Table,
+    rules: Mapping[str, Any],
+    query: Callable[[str, pa.Table], pa.Table] | None,
+    snapshot: int | None,
 ) -> _Finding:
     finding = _Finding("sql")
     if query is None:
         raise ArgumentError("rule sql needs an engine", argument="sql", value=rules["sql"])
-    finding.add(query(rules["sql"], table.read(where=rules.get("where")).to_arrow()))
+    rows = table.read(where=rules.get("where"), snapshot=snapshot).to_arrow()
+    finding.add(query(rules["sql"], rows))
     return finding
 
 
-def _by_change(table: Table, rules: Mapping[str, Any], against: Table | None) -> _Finding:
-    low, high = _bounds(rules["change"])
-    before = 0 if against is None else _count(against)
-    now = _count(table)
-    ratio = now / before if before else None
+def _by_change(
+    table: Table, rules: Mapping[str, Any], against: Table, snapshot: int | None
+) -> _Finding:
+    low, high = rules["change"]
+    before, now = _count(against, None), _count(table, snapshot)
     finding = _Finding(f"change {[low, high]}", found={"before": before, "now": now})
-    if ratio is not None and not (low or 0) <= ratio <= (high or float("inf")):
+    ratio = now / before if before else None
+    if ratio is not None and not (low or 0) <= ratio <= (math.inf if high is None else high):
         finding.failed_rows = max(abs(now - before), 1)
     return finding
 
 
-def _count(table: Table) -> int:
+def _count(table: Table, snapshot: int | None) -> int:
     columns = list(table.primary_key) or table.arrow_schema.names[:1]
-    return sum(batch.num_rows for batch in table.read(columns=columns).to_batches())
+    scan = table.read(columns=columns, snapshot=snapshot)
+    return sum(batch.num_rows for batch in scan.to_batches())
 
 
 def _plain(value: object) -> object:

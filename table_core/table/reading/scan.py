@@ -50,6 +50,7 @@ __all__ = [
     "bound_where",
     "refuse_negative",
     "selected_fields",
+    "state_scan",
 ]
 
 _BATCH_ROWS: Final = 1 << 17
@@ -287,7 +288,7 @@ def batch_scan(
     )
     if found.explicit and found.snapshot is not None:
         access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
-    return _state_scan(access, found, columns, where, limit)
+    return state_scan(access, found, columns, where, limit)
 
 
 def _asks_for_range(options: TableOptions) -> bool:
@@ -301,7 +302,7 @@ def _asks_for_range(options: TableOptions) -> bool:
     )
 
 
-def _state_scan(
+def state_scan(
     access: TableAccess,
     found: SnapshotRef,
     columns: Sequence[str] | None,
@@ -309,6 +310,8 @@ def _state_scan(
     limit: int | None,
 ) -> Scan:
     """The rows of ``found`` under the schema of ``access``, and what its fallback branch adds."""
+    if found.snapshot is None:
+        access.require_there()
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     reader = SplitReader(access=access, fields=fields, where=bound, forgives=True)

@@ -26,6 +26,8 @@ from table_core.table.states.tags import tag_names, tagged
 from table_core.table.upkeep.consumers import held
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
@@ -100,6 +102,10 @@ class FastForward:
     def state(self) -> str:
         """What main would be: the newest state of the branch."""
         return self.branch.metadata.snapshot(self.ids[-1]).state
+
+    def brought(self, ids: Iterable[int]) -> Iterator[Snapshot]:
+        """Those snapshots of the branch, as main has them."""
+        return (self.branch.metadata.snapshot(id) for id in ids)
 
     @property
     def is_taken(self) -> bool:

@@ -5,9 +5,9 @@ later snapshots, newest first, so that those that are left are one row at every 
 again by later commits.  Consumers stay where they are: a reader that was ahead is refused, because what
 it has read is no longer so.
 
-A consumer named ``rollback`` holds the state to go back to as long as it takes: written before the floor
-is read, as every consumer is, so expiry either sees it or is seen.  One that a killed rollback has left
-goes with the next.
+A consumer named ``rollback-`` and a random word holds the state to go back to as long as it takes: written
+before the floor is read, as every consumer is, so expiry either sees it or is seen.  One that a killed
+rollback has left goes with the next, once it is an hour old.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Data files come first, then schemas, the snapshot last: a copy that was cut short is no table or an
 empty one, and the next run goes on from the files that are whole.  The copy begins with one
 snapshot of its own; history, tags, branches and consumers stay behind.
+
+The positions of what has fed the table come along, as they were in the state that is copied: the rows
+and how far they go belong together.  From then on they are the copy's own.  So is its birth.
 """
 
 from __future__ import annotations
@@ -10,18 +13,28 @@ from __future__ import annotations
 import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.request import CommitPart
 from table_core.errors import AlreadyExistsError, NotFoundError, UnsupportedFeatureError
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.ondisk.snapshot import CommitKind
+from table_core.ondisk.properties import (
+    CARRIED_PREFIX,
+    COMMITS_PROPERTY,
+    HISTORY_INCOMPLETE,
+    HISTORY_PROPERTY,
+    carried,
+)
+from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 from table_core.options import keys_files
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
+from table_core.schema.document import schema_from_json, schema_to_json
+from table_core.table.committing.commit_effects import snapshots_backwards
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
@@ -61,6 +74,7 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
     to: Catalog | None = None,
     dry_run: bool = False,
     commit: CommitAs | None = None,
+    positions: bool = True,
     share: Share = alone,
 ) -> ResultDocument:
     """See ``Catalog.clone_table``; files are copied by ``share``.
@@ -84,10 +98,20 @@ def clone_table(  # noqa: PLR0913 - as the verb on a catalog
     commit = (commit or CommitAs()).asking(
         "clone", source=name, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
+    if positions and state is not None:
+        commit = replace(commit, properties={**_positions(access, state), **commit.properties})
     done = _cloned(access, state, target, to_name, commit, None if dry_run else share)
     if not dry_run:
         home.directory.add_table(database, table)
     return done
+
+
+def _positions(access: TableAccess, state: Snapshot) -> dict[str, str]:
+    """The carried properties that say how far the rows of ``state`` go."""
+    before = snapshots_backwards(access, state.id - 1, FIRST_ID)
+    found = carried(chain([state], before), access.metadata.floor)
+    kept = {k: v for k, v in found.properties.items() if k != COMMITS_PROPERTY}
+    return kept if found.complete else {**kept, HISTORY_PROPERTY: HISTORY_INCOMPLETE}
 
 
 def _state(
@@ -122,6 +146,8 @@ def _cloned(
         for id in plan.schemas:
             access.storage.refuse_links(layout.schema_path(id, access.branch))
             body = access.storage.read(layout.schema_path(id, access.branch))
+            if id == plan.schemas[0]:
+                body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
             target.create(layout.schema_path(id), body)
         done = _commit(access, target, name, plan, commit)
     return ResultDocument(
@@ -137,6 +163,7 @@ def _cloned(
             "source_snapshot": state.id if state else None,
             "files_copied": len(plan.files),
             "schemas": list(plan.schemas),
+            "positions": sorted(k for k in commit.properties if k.startswith(CARRIED_PREFIX)),
             "replayed": bool(done and done.replayed),
         },
     )
@@ -196,8 +223,8 @@ def _landed(
         if done is not None:
             return done
     same = all(
-        target.read(layout.schema_path(id))
-        == access.storage.read(layout.schema_path(id, access.branch))
+        replace(there.schema(id), time_millis=0)
+        == replace(access.metadata.schema(id), time_millis=0)
         for id in ids
         if id in plan.schemas
     )
@@ -208,14 +235,19 @@ def _landed(
     return None
 
 
+def _born_anew(schema: bytes, path: str, now_ms: int) -> bytes:
+    """The earliest ``schema`` with the time of the copy: so that it is told from what it was made of."""
+    return schema_to_json(replace(schema_from_json(schema, path=path), time_millis=now_ms))
+
+
 def _commit(
     access: TableAccess, target: Storage, name: str, plan: _Plan, commit: CommitAs
 ) -> Commit | None:
-    if not plan.entries:
+    if not plan.entries and not commit.properties:
         return None
     handle = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
     part = CommitPart(kind=CommitKind.APPEND, entries=plan.entries, index_added=plan.index)
-    return commit_parts(handle.access, commit, append=part, upkeep=False)
+    return commit_parts(handle.access, commit, append=part, force=True, upkeep=False)
 
 
 def _copy_all(access: TableAccess, target: Storage, files: Sequence[tuple[str, int]]) -> None:

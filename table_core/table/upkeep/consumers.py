@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -36,7 +36,9 @@ __all__ = [
 ]
 
 _PREFIX: Final = "consumer-"
-_HOLDER: Final = "rollback"
+_HELD: Final = re.compile(r"rollback(-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?")
+_HELD_MAX_MS: Final = 3_600_000
+"""A hold that is older was left by a process that was killed."""
 _MARK: Final = "table-core.read"
 """Member of a consumer's document: the snapshot before the next one, and what tells it from others."""
 Names: TypeAlias = "list[str]"
@@ -148,14 +150,14 @@ def _earliest_readable(access: TableAccess) -> int:
 
 
 def consumers(access: TableAccess) -> dict[str, int]:
-    """Every consumer and the next snapshot that it will read."""
+    """Every consumer and the next snapshot that it will read; none that goes while they are read."""
     found = {}
     for info in access.storage.list(layout.consumer_folder(access.branch)):
         name = info.path.rpartition("/")[2]
         if name.startswith(_PREFIX):
-            path = info.path
-            consumer = Consumer.from_json(access.storage.read(path), path=path)
-            found[name.removeprefix(_PREFIX)] = consumer.next_snapshot
+            with suppress(NotFoundError):
+                consumer = Consumer.from_json(access.storage.read(info.path), path=info.path)
+                found[name.removeprefix(_PREFIX)] = consumer.next_snapshot
     return found
 
 
@@ -227,11 +229,15 @@ def idle_consumers(access: TableAccess, *, older_than_ms: int) -> list[str]:
 @contextmanager
 def held(access: TableAccess, id: int) -> Iterator[None]:
     """Nothing from snapshot ``id`` on expires meanwhile, unless that was promised before."""
-    set_consumer(access, _HOLDER, id)
+    for name in idle_consumers(access, older_than_ms=access.clock.now_ms() - _HELD_MAX_MS):
+        if _HELD.fullmatch(name):
+            delete_consumer(access, name)
+    mine = f"rollback-{access.ids.uuid()}"
+    set_consumer(access, mine, id)
     try:
         yield
     finally:
-        delete_consumer(access, _HOLDER)
+        delete_consumer(access, mine)
 
 
 def delete_consumer(access: TableAccess, id: str) -> None:

@@ -110,6 +110,7 @@ def clone_database(
     to: Catalog,
     dry_run: bool,
     commit: CommitAs,
+    positions: bool,
 ) -> ResultDocument:
     """See ``Catalog.clone_database``.
 
@@ -121,7 +122,12 @@ def clone_database(
 
     def one(name: str) -> ResultDocument:
         return catalog.clone_table(
-            f"{choice.database}.{name}", f"{target}.{name}", to=to, dry_run=dry_run, commit=commit
+            f"{choice.database}.{name}",
+            f"{target}.{name}",
+            to=to,
+            dry_run=dry_run,
+            commit=commit,
+            positions=positions,
         )
 
     return _all(catalog, "clone-database", choice, one, target, dry_run)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from table_core.table.upkeep.consumers import Consumers
     from table_core.table.upkeep.health import Health
     from table_core.table.upkeep.partition_state import PartitionState
+    from table_core.table.upkeep.reader_positions import ReaderPositions
 
 __all__ = ["Upkeep"]
 
@@ -196,6 +197,12 @@ class Upkeep:
 
         return touched_partitions(self.access, snapshots, limit)
 
+    def live_partitions(self) -> list[dict[str, str | None]]:
+        """The values of every partition that has files, in the spelling of events."""
+        from table_core.table.upkeep.partition_state import live_partitions
+
+        return live_partitions(self.access)
+
     def delivers(self, snapshot: int) -> CommitNote:
         """What a snapshot delivers: kind, operation, rows by what happened to them, partitions.
 
@@ -253,6 +260,13 @@ class Upkeep:
         from table_core.table.upkeep.consumers import Consumers
 
         return Consumers(self.access)
+
+    @property
+    def positions(self) -> ReaderPositions:
+        """How far what feeds this table has come, and its consumers: ``list``, ``show``, ``set``, ``reset``."""
+        from table_core.table.upkeep.reader_positions import ReaderPositions
+
+        return ReaderPositions(self.access)
 
     def mark_done(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
+from paimon_provider.declared_file import read_head, read_whole
 from table_core.cli.main import app
 from table_core.declaration import applying, manifest
 from table_core.declaration.compare import Action
@@ -18,8 +20,11 @@ from table_core.declaration.document import faults_of, parse
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration
+from table_core.declaration.order import among
 from table_core.errors import ArgumentError, SchemaError
-from table_core.table.catalog import Catalog, open_catalog
+from table_core.schema.change import AddColumn
+from table_core.table.catalog import Catalog
+from table_core.table.opening import open_catalog
 
 ROOT = Path(__file__).parents[3]
 STREAMHOUSE = ROOT / "declarations" / "streamhouse.yaml"
@@ -218,7 +223,7 @@ def test_what_is_nearer_wins_in_upkeep() -> None:
     }
     fewer = {"expire-snapshots": {"retain_max": 3, "retain_min": 2}}
     assert policies["raw_a.y"] == fewer
-    assert policies["raw_b.z"] == {"compact": {}, **fewer}
+    assert policies["raw_b.z"] == {"compact": {"strategy": "minor"}, **fewer}
 
 
 @pytest.mark.parametrize(
@@ -247,6 +252,113 @@ def test_steps_run_after_what_they_read() -> None:
     assert set(found["add_sales"]) == {"sync_customers", "append_orders"}
     assert {"add_sales", "align_countries"} <= set(found["deliver_changes"])
     assert "add_sales" in found["expire_orders"]
+
+
+ORDER = """\
+version: 1
+name: n
+tables: {TABLES}
+sources:
+  load: {table: a.orders, rows_uri: x}
+flows:
+  FLOWS
+"""
+TABLES = ", ".join(f"a.{t}: {{columns: {{x: INT}}}}" for t in ("orders", "sums", "waits", "out"))
+ERASE = {
+    "update": "with: {where: x = 1, values: {x: '2'}}",
+    "delete": "with: {where: x = 1}",
+    "drop-partitions": "with: {partitions: [{x: '1'}]}",
+    "expire-partitions": "with: {expiration_time: 7 d}",
+}
+
+
+def after(flows: str) -> dict[str, set[str]]:
+    text = ORDER.replace("TABLES", TABLES).replace("FLOWS", flows)
+    return {step.name: set(step.after) for step in parse(text).steps}
+
+
+@pytest.mark.parametrize("action", ERASE)
+def test_readers_wait_for_what_changes_rows_before_them_in_the_file(action: str) -> None:
+    erase = f"erase: {{table: a.orders, run: {action}, {ERASE[action]}}}"
+    sums = "sums: {table: a.sums, reads: {o: a.orders}, sql: SELECT 1}"
+    assert after(f"{erase}\n  {sums}") == {
+        "load": set(),
+        "erase": {"load"},
+        "sums": {"load", "erase"},
+    }
+    assert after(f"{sums}\n  {erase}")["erase"] == {"load", "sums"}
+    merge = "m: {table: a.sums, merge: {source: {table: a.orders}, on: [x], when: [{action: matched-delete}]}}"
+    assert after(f"{erase}\n  {merge}")["m"] == {"load", "erase"}
+    compact = "tidy: {table: a.orders, run: compact}"
+    assert after(f"{compact}\n  {sums}")["sums"] == {"load"}, "a compaction changes no row"
+
+
+def test_a_part_of_the_steps_keeps_its_order_through_what_is_left_out() -> None:
+    flows = (
+        "b: {table: a.sums, reads: {o: a.orders}, sql: SELECT 1}\n"
+        "  c: {table: a.waits, reads: {s: a.sums}, sql: SELECT 1}\n"
+        "  d: {table: a.out, reads: {s: a.waits, o: a.orders}, sql: SELECT 1}"
+    )
+    text = ORDER.replace("TABLES", TABLES).replace("FLOWS", flows)
+    steps = parse(text).steps
+    assert among(steps, ["load", "c"]) == {"load": (), "c": ("load",)}
+    assert among(steps, ["d", "load"]) == {"load": (), "d": ("load",)}
+    assert among(steps, ["d", "b"])["d"] == ("b",)
+
+
+def test_values_keep_their_text_until_a_type_asks_for_a_value() -> None:
+    text = """\
+version: 1
+name: n
+tables:
+  a.p:
+    columns: {x: INT, h: INT, dt: STRING, flag: BOOLEAN}
+    partition_by: [h, dt, flag]
+    options: {write-only: yes, bucket: -1}
+    comment: 2026
+triggers:
+  t: {table: a.p, partitions: [{h: 07, dt: 20260101}, {flag: NO, dt: 07}], report: {label_column: x, value_column: x}}
+flows:
+  f: {table: a.p, sql: SELECT 1, overwrite: {h: 07, dt: NO}}
+checks:
+  c: {table: a.p, range: {x: [0.10, 1e3]}}
+"""
+    found = parse(text)
+    assert found.tables["a.p"].options == {"write-only": "true", "bucket": "-1"}
+    assert found.tables["a.p"].comment == "2026"
+    assert found.triggers[0].watch["partitions"] == [
+        {"h": "7", "dt": "20260101"},
+        {"flag": "false", "dt": "07"},
+    ]
+    assert found.steps[0].arguments["overwrite"] == {"h": "7", "dt": "NO"}
+    assert found.checks[0].rules["range"] == {"x": ["0.10", "1e3"]}
+
+
+def test_variables_stand_for_values() -> None:
+    text = (
+        (
+            "version: 1\nname: '${NAME}'\nwarehouse: 's3://${BUCKET:-dev}/$${x}'\ntables: {}\n"
+            "pool: {name: 'p-${N:-1}', slots: '${N:-3}'}\n"
+        )
+        .replace("'${N:-3}'", "${N:-3}")
+        .replace("{name: 'p-${N:-1}', slots: ${N:-3}}", "\n  name: p\n  slots: ${N:-3}")
+    )
+    found = parse(text, environment={"NAME": "shop", "BUCKET": ""})
+    assert (found.name, found.warehouse) == ("shop", "s3://dev/${x}")
+    assert found.pool == {"name": "p", "slots": 3}
+    assert parse(text, environment={"NAME": "x", "N": "7"}).pool == {"name": "p", "slots": 7}
+    with pytest.raises(ArgumentError, match="NAME is not set"):
+        parse(text)
+
+
+def test_the_common_options_are_checked_with_each_table() -> None:
+    table = "  a.b: {columns: {k: INT}, primary_key: [k]}\n"
+    right = f"version: 1\nname: n\noptions: {{bucket: 1, merge-engine: ENGINE}}\ntables:\n{table}"
+    assert told(right.replace("ENGINE", "aggregation")) == []
+    assert told(right.replace("ENGINE", "agregation"))[0].startswith(
+        "f:3:22: option 'merge-engine'"
+    )
+    assert told(SHOP + "options: {deletion-vectors.enabled: maybe}\n") != []
 
 
 def test_the_schema_for_editors_accepts_what_is_right_and_refuses_what_is_wrong() -> None:
@@ -282,6 +394,27 @@ def test_a_manifest_says_the_same_and_knows_when_it_is_old() -> None:
     assert head is not None
     assert (head.steps, head.tables) == (declaration.steps, {})
     assert manifest.whole(compiled, manifest.digest_of(b"other")) is None
+
+
+def test_a_manifest_is_whole_or_not_taken(tmp_path: Path) -> None:
+    text = SHOP + "warehouse: '${WHERE:-x}'\n"
+    windows = text.replace("\n", "\r\n").encode()
+    digest = manifest.digest_of(text.encode(), {"WHERE": "y"})
+    assert digest == manifest.digest_of(windows, {"WHERE": "y"})
+    assert digest != manifest.digest_of(text.encode(), {"WHERE": "z"})
+    compiled = manifest.compiled(parse(text), digest)
+    for broken in ("", "{", compiled[:200], compiled[: compiled.index("\n") + 30], "[]\n[]", "3"):
+        assert manifest.whole(broken, digest) is None
+    assert manifest.head_of("", digest) is None
+    file, made = tmp_path / "f.yaml", tmp_path / "f.manifest.json"
+    file.write_bytes(windows)
+    run = CliRunner().invoke
+    assert run(app, ["validate", str(file), "--compile", str(made)]).exit_code == 0
+    assert read_whole(file).tables.keys() == {"a.orders"}
+    assert manifest.whole(made.read_text(), manifest.digest_of(windows, os.environ)) is not None
+    made.write_text("")
+    assert read_head(file).name == "shop"
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
 def _members(value: object) -> object:
@@ -363,6 +496,38 @@ def test_what_cannot_be_is_told_and_nothing_is_done(catalog: Catalog) -> None:
     assert isinstance(problems, list)
     assert any("amount: DECIMAL(12, 2) -> BOOLEAN" in problem for problem in problems)
     assert catalog.tables("a") == ["orders"]
+
+
+def test_a_plan_is_signed_and_carried_out_or_refused(tmp_path: Path) -> None:
+    file, out, warehouse = tmp_path / "shop.yaml", tmp_path / "p.json", tmp_path / "wh"
+    file.write_text(SHOP + "warehouse: ./wh\n")
+    run = CliRunner().invoke
+    planned = run(app, ["plan", str(file), "--out", str(out), "--detailed-exitcode"])
+    assert planned.exit_code == 2
+    assert "fixed for ever: primary key id" in planned.stdout
+    assert "fixed for ever: bucket 2 by id" in planned.stdout
+    assert run(app, ["apply", str(out)]).exit_code == 0
+    assert warehouse.is_dir(), "a path is from the folder of the file"
+    assert run(app, ["plan", str(file), "-detailed-exitcode"]).exit_code == 0
+    late = run(app, ["apply", str(out)])
+    assert late.exception is not None
+    assert getattr(late.exception, "kind", None) == "conflict"
+    file.write_text(SHOP.replace("amount: ", "x: DATE, amount: ") + "warehouse: ./wh\n")
+    assert run(app, ["plan", str(file), "--out", str(out)]).exit_code == 0
+    catalog = open_catalog(str(warehouse))
+    catalog.alter_table("a.orders", [AddColumn("by_hand", "INT")])
+    assert getattr(run(app, ["apply", str(out)]).exception, "kind", None) == "conflict"
+    told = json.loads(run(app, ["plan", str(file), "--json"]).stdout)
+    (orders,) = told["tables"]
+    assert orders["kept"] == ["column by_hand"]
+    assert {one["class"] for one in orders["differences"]} == {"safe", "kept"}
+    dropped = run(app, ["apply", str(file), "--allow", "drop"])
+    assert dropped.exit_code == 0
+    assert catalog.table("a.orders").arrow_schema.names == ["id", "x", "amount"]
+    unknown = run(app, ["plan", str(file), "--allow", "everything"])
+    assert isinstance(unknown.exception, ArgumentError)
+    out.write_text(out.read_text()[:-50])
+    assert isinstance(run(app, ["apply", str(out)]).exception, ArgumentError)
 
 
 def test_the_commands(tmp_path: Path) -> None:

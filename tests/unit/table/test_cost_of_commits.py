@@ -7,9 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pytest
 
 import table_core as tc
 from table_core.commit import effects as fx
+from table_core.commit.basis import Basis
 from table_core.storage.faults import Faults, FaultyStorage
 from table_core.table.committing.commit_effects import Performer
 
@@ -62,6 +64,26 @@ def test_a_restarted_writer_reads_little_of_a_long_history() -> None:
     read = {c.path for c in faults.calls if c.path.startswith("snapshot/snapshot-")}
     assert len(read) <= 6, read
     assert table.read().to_arrow().num_rows == 141
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_commit_read_is_not_read_again_on_the_head_that_it_saw(
+    alone: bool, named: bool
+) -> None:
+    options = {"bucket": "1", "write-only": str(alone).lower(), **KEEPS_ALL}
+    asked = []
+    for basis in (True, False):
+        table, faults = made(primary_key=("k",), options=options)
+        put(table, 1)
+        with table.write() as writer:
+            writer.write(pa.table({"k": [1], "v": [2]}, schema=table.arrow_schema))
+            result = writer.prepare()
+        faults.calls.clear()
+        how = tc.CommitAs(user="u", identifier=1) if named else None
+        table.commit([result if basis else replace(result, basis=Basis())], how)
+        asked.append(Counter(call.name for call in faults.calls))
+    assert asked[0] == asked[1]
 
 
 @dataclass

@@ -1,0 +1,73 @@
+"""Decide where a reader goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimon_provider.assets import is_template
+from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.points_in_time import snapshot_id
+from table_core.errors import ArgumentError
+from table_core.position.reader import require_position_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PaimonPositionOperator"]
+
+
+class PaimonPositionOperator(PaimonTableOperator):
+    """Set how far a flow has read, or let it start again, after its source was rolled back or made anew.
+
+    A flow that meets such a source fails with kind ``unknown-outcome`` and reads nothing: somebody has to
+    decide.  ``table-core position list`` shows the positions of a table.
+
+    :param table: the table that is fed.  (templated)
+    :param position: the property that holds the position, e.g. ``tc.flow.sales``.  (templated)
+    :param snapshot: go on after this snapshot of the source; 0: start.  Not given: start.  (templated)
+    :param source: the table that is read, where the property holds the positions of several.  (templated)
+    :param reader: the name of the flow, where several share the property.  (templated)
+    :param dry_run: only report what it would be.
+    """
+
+    template_fields: Sequence[str] = (
+        *PaimonTableOperator.template_fields,
+        *("position", "snapshot", "source", "reader"),
+    )
+    action = "set-position"
+
+    def __init__(
+        self,
+        *,
+        position: str,
+        snapshot: int | str | None = None,
+        source: str | None = None,
+        reader: str | None = None,
+        dry_run: bool = False,
+        engine: str = "local",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(engine=engine, **kwargs)
+        if engine != "local":
+            raise ArgumentError(
+                f"task {self.task_id!r}: a position is set with engine='local'",
+                argument="engine",
+                value=engine,
+            )
+        if not is_template(position):
+            require_position_name("position", position)
+        self.position = position
+        self.snapshot = snapshot
+        self.source = source
+        self.reader = reader
+        self.dry_run_only = dry_run
+
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.positions.set``; without a snapshot, of ``reset``."""
+        return {
+            "name": self.position,
+            "snapshot": snapshot_id(self.snapshot, "snapshot"),
+            "source": self.source,
+            "reader": self.reader,
+            "dry_run": self.dry_run_only,
+        }
