@@ -285,3 +285,16 @@ flows:
         assert set(states(done).values()) == {"success"}, states(done)
         seen.append(sorted(warehouse.table("r.copies").read().to_arrow()["id"].to_pylist()))
     assert seen == [[1], [1, 2]]
+
+
+def test_a_schedule_of_changes_watches_so_that_foreign_commits_start_the_dag() -> None:
+    from paimon_provider.declaration import _schedule
+
+    class Declared:
+        connection = "lake"
+        catalog = None
+
+    (asset,) = _schedule({"changes": ["shop.orders"]}, Declared())  # type: ignore[arg-type]
+    assert asset.uri == "paimon://lake/shop/orders?on=changes"
+    watching = [type(watcher.trigger).__name__ for watcher in asset.watchers]
+    assert watching == ["PaimonSnapshotTrigger"]
