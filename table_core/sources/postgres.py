@@ -292,7 +292,7 @@ class PostgresConnection:
 
     def end_of_log(self) -> int:
         """Where the log ends now."""
-        return lsn_number(str(self.rows("SELECT pg_current_wallsn_number()")[0][0]))
+        return lsn_number(str(self.rows("SELECT pg_current_wal_lsn()")[0][0]))
 
 
 _COLUMNS: Final = """

@@ -269,6 +269,8 @@ class SyncRun:
         self.catalog.drop_table(feed.target.name)
         del self.feeds[feed.target.name]
         self.dropped.add(feed.target.name)
+        if self.standing is not None:
+            self.standing.forget(feed.target.name)
         return self.feed(feed.target.name)
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:

@@ -170,6 +170,11 @@ class Standing:
         return list(found.values())
 
     # ------------------------------------------------------------------------------ afterwards
+    def forget(self, name: str) -> None:
+        """A table was dropped, and what it said with it."""
+        self.told.pop(name, None)
+        self.texts.pop(name, None)
+
     def all_text(self, last: TableFeed, ready: Sequence[TableFeed]) -> tuple[str, str | None]:
         """What the last commit of a run says, and what was said there before."""
         run, name = self.run, last.target.name
