@@ -17,6 +17,7 @@ from tests.durability.torture import places, torture
         ("local", "full-compaction", 2, 12, 1),
         ("local", "vectors", 2, 12, 2),
         ("local", "vectors lookup", 2, 12, 2),
+        ("local", "vectors, expiry", 2, 20, 2),
         ("s3", "lookup", 2, 5, 1),
     ],
 )
