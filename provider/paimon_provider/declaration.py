@@ -19,7 +19,7 @@ from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
 from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX
-from table_core.declaration.order import among, tables_written
+from table_core.declaration.order import among, gated, tables_written
 from table_core.declaration.parameters import has_default
 from table_core.declaration.shape import hint
 from table_core.declaration.step_arguments import ACTIONS
@@ -68,6 +68,7 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
     """
     path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
     declaration = read_head(path)
+    path = Path(file)  # as it was given: where a bundle of Dags lies makes no new version of a Dag
     hooks = _known(hooks or Hooks(), declaration)
     common: dict[str, Any] = {"catchup": False, "max_active_runs": 1, **dag}
     common["tags"] = [*common.get("tags", ()), "paimon"]
@@ -101,6 +102,7 @@ class PaimonTaskGroup(TaskGroup):
         """
         path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
         declaration = read_head(path)
+        path = Path(file)
         kwargs["default_args"] = {
             **_default_args(declaration),
             **(kwargs.get("default_args") or {}),
@@ -217,12 +219,18 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
             task_id=f"{CHECK_PREFIX}{check.name}",
             table=check.table,
             rules=check.rules,
+            against=check.against,
+            fail=check.severity == "error",
             paimon_conn_id=declaration.connection,
             catalog=declaration.catalog,
             **_pooled(declaration),
         )
         for writer in writers or [apply]:
             writer >> task
+        waiting = gated(declaration.steps, check.table) if check.gate else ()
+        for step, reader in made:
+            if step.name in waiting:
+                task >> reader
 
 
 def _steps(

@@ -21,7 +21,7 @@ from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
 from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
-from table_core.commit.stale import stale_homes, stale_index, stale_merges, stale_rows
+from table_core.commit.stale import stale_homes, stale_idle, stale_index, stale_merges, stale_rows
 from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
@@ -327,6 +327,13 @@ def _rows_changed(
             found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
         elif bounds is not None:
             found += stale_rows(part, since, bounds)
+    for then in sorted(part.basis.idle, key=lambda as_of: as_of.id):
+        since = yield from attempt.since(then)
+        if since is None:
+            what = "what came since partitions were found idle cannot be told any more"
+            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+        else:
+            found += stale_idle(part, since)
     return found
 
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import DataFile
     from table_core.ondisk.snapshot import Snapshot
+    from table_core.schema.table_schema import TableSchema
 
-__all__ = ["AsOf", "Basis", "Hashed", "Merged", "Numbered"]
+__all__ = ["AsOf", "Basis", "Hashed", "Merged", "Numbered", "Opened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,20 @@ class Merged:
         return max((file.max_sequence_number for file in self.files), default=-1)
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The schema that a writer opened its table with: what tells the table from another of its name."""
+
+    schema_id: int
+    time_millis: int
+    highest_field_id: int
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> Self:
+        """That ``schema``, also where a handle has options of its own."""
+        return cls(schema.id, schema.time_millis, schema.highest_field_id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
     """All that one half of a commit read."""
@@ -91,6 +106,10 @@ class Basis:
     rows: frozenset[AsOf] = field(default=frozenset())
     """States of the table whose rows were read, by a statement that writes other versions of them: of the
     keys that are written, none may have another version since."""
+    idle: frozenset[AsOf] = field(default=frozenset())
+    """States of the table in which partitions that are taken out were idle: nothing may have come since."""
+    opened: frozenset[Opened] = field(default=frozenset())
+    """The table, as the writers opened it."""
 
     @classmethod
     def joined(cls, each: Iterable[Basis]) -> Self:
@@ -102,4 +121,6 @@ class Basis:
             merged=tuple(m for basis in all_of_them for m in basis.merged),
             homes=frozenset(as_of for basis in all_of_them for as_of in basis.homes),
             rows=frozenset(as_of for basis in all_of_them for as_of in basis.rows),
+            idle=frozenset(as_of for basis in all_of_them for as_of in basis.idle),
+            opened=frozenset(opened for basis in all_of_them for opened in basis.opened),
         )

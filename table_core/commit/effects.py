@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from table_core.commit.basis import Opened
     from table_core.commit.request import CommitPart, IndexFile
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.properties import Carried
@@ -73,11 +74,15 @@ class TableState:
     buckets_may_differ: bool
     """False if every schema version says the same ``bucket``: then no file can have been written
     with another count, and appends need not look."""
+    schemas: frozenset[Opened] = frozenset()
+    """All schemas that the table has."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadHead:
     """Reply ``TableState`` with the newest snapshot.  Never from a cache.
+
+    Raises ``NotFoundError`` if there is no table any more.
 
     Hints are hints: ``LATEST`` counts only if the next id does not exist (spec 1.2).
     """

@@ -197,6 +197,7 @@ def _head(run: Run) -> Steps[fx.TableState]:
     """Where the table stands; what this process saw before must still be as it was."""
     state = yield fx.ReadHead()
     assert isinstance(state, fx.TableState)
+    run.refuse_another_table(state)
     head = state.head
     for seen in run.seen:
         if head is None or seen.id > head.id:

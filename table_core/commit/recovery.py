@@ -15,7 +15,7 @@ from table_core.commit.asked import ASKED_PROPERTY, differences
 from table_core.commit.attempt import Attempt
 from table_core.commit.outcome import Landed, Outcome
 from table_core.commit.readback import verify
-from table_core.errors import ArgumentError, OutcomeUnknownError
+from table_core.errors import ArgumentError, NotFoundError, OutcomeUnknownError
 from table_core.ondisk.properties import has_landed
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
@@ -96,6 +96,27 @@ class Run:
                 snapshot=snapshot.id,
                 differs=differs,
             )
+
+    def refuse_another_table(self, state: fx.TableState) -> None:
+        """Require that the table is the one that was opened, by the writers too.
+
+        Raises:
+            NotFoundError: that one is gone, and another stands at its place.
+        """
+        request = self.request
+        opened = {request.opened} - {None}
+        for part in (request.append, request.compact):
+            opened |= part.basis.opened if part is not None else frozenset()
+        if opened <= state.schemas:
+            return
+        raise NotFoundError(
+            f"{request.table}: the table that was opened is gone, and another stands at its place: it was "
+            "dropped and made anew, or its schema was taken back. Nothing was committed; open the table "
+            "and write again",
+            name=request.table,
+            available=[],
+            opened=sorted(each.schema_id for each in opened - state.schemas if each is not None),
+        )
 
     def unknown(self, message: str, **facts: object) -> OutcomeUnknownError:
         """The error that says that nobody can tell."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from table_core.commit.basis import Basis
+from table_core.commit.basis import Basis, Opened
 from table_core.errors import ArgumentError
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
@@ -163,6 +163,8 @@ class CommitRequest:
     """For the first snapshot that this commit makes."""
     expect: Mapping[str, str | None] = field(default_factory=dict)
     """Property to the value (None: absent) that the head must have at each attempt."""
+    opened: Opened | None = None
+    """The table, as the handle opened it that commits."""
     asked: str | None = None
     """What the identifier stands for (``asked.asked``); None: nobody says."""
     watermark: int | None = None

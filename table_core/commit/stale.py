@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Ranges: TypeAlias = Sequence[tuple[Any, Any]]
 
-__all__ = ["stale_homes", "stale_index", "stale_merges", "stale_rows"]
+__all__ = ["stale_homes", "stale_idle", "stale_index", "stale_merges", "stale_rows"]
 
 
 def stale_merges(live: Live, merged: Sequence[Merged], bounds: Bounds) -> Iterator[Conflict]:
@@ -169,6 +169,21 @@ def stale_rows(part: CommitPart, since: Iterable[Touched], bounds: Bounds) -> It
                     entry.partition,
                     entry.bucket,
                     (entry.file.file_name,),
+                )
+
+
+def stale_idle(part: CommitPart, since: Iterable[Touched]) -> Iterator[Conflict]:
+    """Commits to partitions that are taken out because nobody wrote to them."""
+    for touched in since:
+        if touched.snapshot.commit_kind not in {CommitKind.APPEND, CommitKind.OVERWRITE}:
+            continue
+        for partition in sorted(touched.partitions):
+            if part.overwrite is not None and part.overwrite.selects(partition):
+                yield Conflict(
+                    ConflictKind.ROWS_CHANGED,
+                    f"snapshot {touched.snapshot.id} of {touched.snapshot.commit_user} wrote to a partition "
+                    "that was idle",
+                    partition,
                 )
 
 

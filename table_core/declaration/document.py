@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
-from table_core.declaration.grammar import DECLARATION, GROUPS
+from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.located import Fault, Located, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
@@ -156,7 +156,8 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
             CheckDeclaration(
                 name=name,
                 table=check["table"],
-                rules={key: value for key, value in check.items() if key != "table"},
+                rules={key: check[key] for key in check if key in CHECK_RULES},
+                **{key: check[key] for key in check if key not in CHECK_RULES and key != "table"},
             )
             for name, check in (given.get("checks") or {}).items()
         ),

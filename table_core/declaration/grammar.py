@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.difference import WORDS
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from table_core.declaration.located import Fault, Located
 
 __all__ = [
+    "CHECK_RULES",
     "DECLARATION",
     "GROUPS",
     "RUN_ACTIONS",
@@ -67,6 +68,11 @@ def _option_text(key: str, given: Located) -> str:
 class _Nothing(Shape):
     """``null``."""
 
+    @property
+    def in_words(self) -> str:
+        """It itself."""
+        return "`null`"
+
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Nothing but nothing."""
         if given.value is not None:
@@ -79,6 +85,11 @@ class _Nothing(Shape):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Version(Shape):
     """The one version of the language that there is."""
+
+    @property
+    def in_words(self) -> str:
+        """It itself."""
+        return f"`{VERSION}`"
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """1."""
@@ -179,7 +190,16 @@ _UPKEEP: Final = Record(
     },
     required=["policy"],
 )
-CHECK_RULES: Final = ("not_null", "unique", "range", "rows", "sql")
+_CHECKED: Final = ("not_null", "unique", "range", "rows", "change", "sql")
+CHECK_RULES: Final = (*_CHECKED, "where", "at_most")
+"""What the check itself is told; the rest is for the Dag."""
+_PAIR: Final = ListOf(
+    item=OneOf(
+        what="a number of at least 0, or null", shapes=[Number(minimum=0, whole=False), _Nothing()]
+    ),
+    least=2,
+    most=2,
+)
 _CHECK: Final = Record(
     named="check",
     members={
@@ -203,10 +223,22 @@ _CHECK: Final = Record(
             about="[fewest, most]; null is open.",
         ),
         "sql": Text(about="A query over the table as `rows`: each row that it gives is a fault."),
+        "change": replace(_PAIR, about="[lowest, highest] ratio of the row count to `against`'s."),
+        "against": Text(about="The table that `change` compares with."),
         "where": Text(about="Which rows are looked at."),
+        "at_most": OneOf(
+            about="So many rows, or 1 % of them, may break a rule.",
+            what="a number of rows, or a share such as 1 %",
+            shapes=[
+                Number(minimum=0),
+                Text(pattern=r"[0-9]+(\.[0-9]+)?\s*%", what="a share such as 1 %"),
+            ],
+        ),
+        "severity": Text(about="warn: only told.", one_of=("error", "warn")),
+        "gate": Flag(about="Flows that read the table wait until the check has passed."),
     },
     required=["table"],
-    some_of=CHECK_RULES,
+    some_of=_CHECKED,
 )
 _TRIGGER: Final = Record(
     named="trigger",

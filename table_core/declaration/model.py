@@ -82,6 +82,12 @@ class CheckDeclaration(_Document):
     name: str
     table: str
     rules: Mapping[str, Any]
+    severity: str = "error"
+    """``warn``: what is wrong is told, and nothing fails."""
+    gate: bool = False
+    """Whether flows that read the table wait for the check."""
+    against: str | None = None
+    """The table that ``change`` compares with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

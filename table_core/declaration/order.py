@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Step
 
-__all__ = ["among", "cycle", "ordered", "tables_read", "tables_written"]
+__all__ = ["among", "cycle", "gated", "ordered", "tables_read", "tables_written"]
 
 
 def tables_read(step: Step) -> set[str]:
@@ -90,6 +90,17 @@ def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, .
                 waiting += after[other]
         found[name] = tuple(one for one in after if one in nearest)
     return found
+
+
+def gated(steps: Sequence[Step], table: str) -> list[str]:
+    """The readers of ``table`` that can wait for a check of it: no writer of it waits for them."""
+    before: dict[str, set[str]] = {}
+    for step in steps:  # in an order in which they can run
+        direct = [name for name in step.after if name in before]
+        before[step.name] = {*direct, *(name for one in direct for name in before[one])}
+    writers = [step.name for step in steps if table in tables_written(step)]
+    early = {name for writer in writers for name in before[writer]}
+    return [step.name for step in steps if table in tables_read(step) and step.name not in early]
 
 
 def cycle(steps: Sequence[Step]) -> list[str]:

@@ -16,7 +16,8 @@ __all__ = ["policy_of"]
 def policy_of(table: str, upkeep: Mapping[str, Any]) -> dict[str, Any]:
     """Action to its settings for ``table``; an action that is ``false`` is off.
 
-    What is nearer wins, setting by setting; of several patterns that match, the later one.
+    What is nearer wins, setting by setting; of several patterns that match, the later one.  What was
+    switched off and is switched on again has the settings that it would have inherited.
     """
     database = table.partition(".")[0]
     layers = [upkeep.get("policy") or {}]
@@ -24,13 +25,14 @@ def policy_of(table: str, upkeep: Mapping[str, Any]) -> dict[str, Any]:
     layers += [rules for name, rules in patterns.items() if fnmatch.fnmatchcase(database, name)]
     layers.append((upkeep.get("tables") or {}).get(table) or {})
     found: dict[str, Any] = {}
+    off: set[str] = set()
     for rules in layers:
-        for name, settings in (rules or {}).items():
+        for name, settings in rules.items():
             if settings is False:
-                found.pop(name, None)
-            elif settings is True or settings is None:
-                found.setdefault(name, {})
-            else:
-                found[name] = {**found.get(name, {}), **settings}
+                off.add(name)
+                continue
+            off.discard(name)
+            more = {} if settings is True else settings
+            found[name] = {**found.get(name, {}), **more}
     actions = [*UPKEEP_ACTIONS, "thresholds"]
-    return {name: found[name] for name in actions if name in found}
+    return {name: found[name] for name in actions if name in found and name not in off}

@@ -51,10 +51,14 @@ def lookup_join(
         UnsupportedFeatureError: a column has a type that Spark cannot hold.
         NotFoundError: there is no such state.
     """
-    if as_of is None and missing != "wait" and not df.isStreaming:
-        as_of = table.access.metadata.head_id()
     dimension = Dimension.of(
-        table.access, on, as_of, missing=missing, columns=columns, wait_seconds=wait_seconds
+        table.access,
+        on,
+        as_of,
+        missing=missing,
+        columns=columns,
+        wait_seconds=wait_seconds,
+        pins=missing != "wait" and not df.isStreaming,
     )
     dimension.refuse_columns(df.columns)
     shape = StructType([*df.schema.fields, *spark_schema(dimension.added).fields])

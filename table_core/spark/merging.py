@@ -80,6 +80,8 @@ def merge_into(
     """
     access, commit, when = table.access, commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     clauses.refuse_clauses(access, when)
     columns = clauses.columns_of(access, on)
     commit = clauses.asking(commit, access, source, on, when)

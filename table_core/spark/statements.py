@@ -78,6 +78,8 @@ def _run(
 ) -> ResultDocument:
     access, commit = statement.access, statement.asking(commit)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     done, rows = find_commit(access, commit), 0
     if done is None and head is not None:
         by_tasks = _write_versions if access.schema.is_key_table else _rewrite

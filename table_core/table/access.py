@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
 
@@ -61,6 +62,24 @@ class TableAccess:
         Options stay those of this handle, as in Paimon.
         """
         return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
+
+    def is_gone(self) -> NotFoundError:
+        """The error of a handle whose table is not there any more."""
+        return NotFoundError(
+            f"{self.name} is not at {self.storage.uri} any more: it was dropped or renamed since this "
+            "handle was opened. Nothing was written; open the table by its name again",
+            name=self.name,
+            available=[],
+        )
+
+    def require_there(self) -> None:
+        """Require that there is a table, before files are written that nobody could commit.
+
+        Raises:
+            NotFoundError: it was dropped or renamed.
+        """
+        if not self.metadata.schema_ids():
+            raise self.is_gone()
 
     def live_entries(
         self,

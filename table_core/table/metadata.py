@@ -7,13 +7,12 @@ for the whole process.  Snapshots are not: a rollback lets later commits use a n
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict, deque
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
 from table_core.ondisk import layout
@@ -25,9 +24,10 @@ from table_core.ondisk.snapshot import FIRST_ID, Snapshot
 from table_core.position.source import birth_of
 from table_core.schema.document import schema_from_json
 from table_core.storage.paths import is_local
+from table_core.table.remembered import Remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
     from table_core.commit.readback import Seen
@@ -44,57 +44,14 @@ Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
 """Which entries are wanted, by their heads."""
 
 _FIRST_SCHEMA: Final = 0
-_ASKED_MAX: Final = 10_000
 _AT_ONCE: Final = 8
 """So many manifests are on their way from a remote store."""
 _STEPS_MAX: Final = 8
 """So many snapshots past the hint are read one after the other; then the folder is listed."""
 
 
-class _Remembered:
-    """Least recently used documents, bounded by the number of entries in them."""
-
-    def __init__(self, weight_max: int) -> None:
-        self._found: OrderedDict[tuple[str, str], tuple[int, Any]] = OrderedDict()
-        self._weight = 0
-        self._weight_max = weight_max
-        self._lock = threading.Lock()
-        self._asked: OrderedDict[tuple[str, str], None] = OrderedDict()
-
-    def is_new(self, key: tuple[str, str]) -> bool:
-        """Whether nobody asked this or for ``key`` before."""
-        with self._lock:
-            known = key in self._found or key in self._asked
-            self._asked[key] = None
-            if len(self._asked) > _ASKED_MAX:
-                self._asked.popitem(last=False)
-            return not known
-
-    def peek(self, key: tuple[str, str]) -> Any:
-        """What is remembered; None if nothing is."""
-        with self._lock:
-            hit = self._found.get(key)
-            return None if hit is None else hit[1]
-
-    def get(self, key: tuple[str, str], load: Callable[[], Sized]) -> Any:
-        with self._lock:
-            hit = self._found.get(key)
-            if hit is not None:
-                self._found.move_to_end(key)
-                return hit[1]
-        value = load()
-        weight = len(value) + 1
-        with self._lock:
-            if key not in self._found:
-                self._found[key] = (weight, value)
-                self._weight += weight
-            while self._weight > self._weight_max and len(self._found) > 1:
-                self._weight -= self._found.popitem(last=False)[1][0]
-        return value
-
-
-_MANIFESTS: Final = _Remembered(weight_max=400_000)
-_COLUMNS: Final = _Remembered(weight_max=2_000_000)
+_MANIFESTS: Final = Remembered(weight_max=400_000)
+_COLUMNS: Final = Remembered(weight_max=2_000_000)
 
 
 @dataclass(slots=True)
@@ -108,11 +65,25 @@ class Metadata:
     history: dict[int, Snapshot] = field(default_factory=dict, repr=False)
     """Snapshots that commits of this handle have searched."""
     _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
+    _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
+    """Size and time of the files of schemas, as listed last: one that has others was made anew."""
 
     # ------------------------------------------------------------------------------- schemas
     def schema_ids(self) -> list[int]:
         """Ids of all schemas, ascending; empty when there is no table here."""
-        return self._numbered(layout.schema_folder(self.branch), "schema-")
+        stamps = {}
+        for info in self.storage.list(layout.schema_folder(self.branch)):
+            id = layout.numbered(info.path.rpartition("/")[2], "schema-")
+            if id is not None and not info.is_dir:
+                stamps[id] = (info.size, info.modified_ms)
+        for id in [id for id in self._schemas if self._stamps.get(id) != stamps.get(id)]:
+            del self._schemas[id]
+        self._stamps = stamps
+        return sorted(stamps)
+
+    def schemas(self) -> list[TableSchema]:
+        """All schemas, ascending, as they are now; empty when there is no table here."""
+        return [self.schema(id) for id in self.schema_ids()]
 
     def schema(self, id: int) -> TableSchema:
         """The schema ``id``; an old one may live on the main branch only."""

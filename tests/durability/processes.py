@@ -23,15 +23,22 @@ OPTIONS = {
     "merge-engine": "aggregation",
     "fields.n.aggregate-function": "max",
     "fields.v.aggregate-function": "sum",
+    "fields.last.aggregate-function": "last_value",
     "num-sorted-run.compaction-trigger": "3",
     "commit.max-retries": "100",
 }
+NOBODY = "~"
 ALL = "all"
 """A sum that every writer of a torture adds to."""
 READER_REST_S = 0.1
 """Readers look all the while, and leave the processor to the writers."""
 SCHEMA = pa.schema(
-    [pa.field("writer", pa.string(), nullable=False), ("n", pa.int32()), ("v", pa.int64())]
+    [
+        pa.field("writer", pa.string(), nullable=False),
+        ("n", pa.int32()),
+        ("v", pa.int64()),
+        ("last", pa.string()),
+    ]
 )
 FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(
@@ -62,9 +69,19 @@ def make_table(
     )
 
 
+def fill(table: tc.Table, count: int) -> None:
+    """Rows of nobody, on the top level: compactions take their time, and look into large files."""
+    names = [f"{NOBODY}{n:06}" for n in range(count)]
+    with table.write() as writer:
+        ns = pa.array([0] * count, pa.int32())
+        writer.write(pa.table({"writer": names, "n": ns, "v": range(count)}))
+        writer.commit()
+    table.compact()
+
+
 def sums(table: tc.Table) -> dict[str, tuple[int, int]]:
-    """Writer to (n, v)."""
-    rows = table.read().to_arrow()
+    """Writer to (n, v); not the rows of nobody."""
+    rows = table.read(where=f"writer < '{NOBODY}'").to_arrow()
     found = dict(
         zip(
             rows["writer"].to_pylist(),
@@ -80,7 +97,8 @@ def replayed(table: tc.Table) -> dict[str, tuple[int, int]]:
     """``sums`` from the changelog: nothing is taken back that is not there, or brought twice."""
     state: dict[str, tuple[int, int]] = {}
     for snapshot in table.snapshots():
-        rows = table.changes(after=snapshot.id - 1, to=snapshot.id).to_arrow()
+        own = f"writer < '{NOBODY}'"
+        rows = table.changes(after=snapshot.id - 1, to=snapshot.id, where=own).to_arrow()
         for row in rows.to_pylist():
             user, values = row["writer"], (row["n"], row["v"])
             if row["_ROW_KIND"] in ("-U", "-D"):
@@ -110,7 +128,9 @@ def write(
         for n in range(first, first + count):
             with table.write(commit=tc.CommitAs(user=user, identifier=n)) as writer:
                 ns = pa.array([n] * len(users), pa.int32())
-                writer.write(pa.table({"writer": users, "n": ns, "v": [1] * len(users)}))
+                last = [f"{user} {n}"] * len(users)
+                columns = {"writer": users, "n": ns, "v": [1] * len(users), "last": last}
+                writer.write(pa.table(columns))
                 done = writer.commit()
             hashes = (f"{id}:{snapshot_hash(table, id)}" for id in done.snapshot_ids)
             print(n, "found" if done.replayed else "made", *hashes, file=out)
@@ -136,6 +156,14 @@ def compact(
                 print("conflict", file=out)
             if stop is not None:
                 time.sleep(READER_REST_S)
+
+
+def expire(uri: str, stop: Path, store: Store = None) -> None:
+    """Expire all but a few snapshots, until ``stop`` is there."""
+    table = tc.open_table(uri, storage_options=store)
+    while not stop.exists():
+        table.expire_snapshots(retain_max=30, retain_min=1)
+        time.sleep(READER_REST_S)
 
 
 def read(uri: str, stop: Path, log: Path, store: Store = None) -> None:

@@ -17,7 +17,7 @@ from airflow.dag_processing.dagbag import DagBag
 
 from tests.provider.dag_runs import HEAD
 
-__all__ = ["DYING", "Runs", "of_dag"]
+__all__ = ["DYING", "Runs", "of_dag", "of_file"]
 
 DYING = """
 import os
@@ -41,7 +41,7 @@ class Runs:
         self.dag = dag
         self.scheduled = DagSerialization.deserialize_dag(DagSerialization.serialize_dag(dag))
 
-    def create(self, run_id: str = "daily", **conf: Any) -> None:
+    def create(self, run_id: str = "daily", at: datetime | None = None, **conf: Any) -> None:
         """A run, as a trigger or a schedule makes it."""
         from airflow.models.dagrun import DagRun
         from airflow.utils.session import create_session
@@ -49,7 +49,7 @@ class Runs:
         from airflow.utils.types import DagRunTriggeredByType, DagRunType
 
         with create_session() as session:
-            when = WHEN + timedelta(days=session.query(DagRun).count())
+            when = at or WHEN + timedelta(days=session.query(DagRun).count())
             self.scheduled.create_dagrun(
                 run_id=run_id,
                 logical_date=when,
@@ -99,6 +99,23 @@ class Runs:
                 ti.task_id + (f"[{ti.map_index}]" if ti.map_index >= 0 else ""): str(ti.state)
                 for ti in found
             }
+
+    def ids(self) -> list[str]:
+        """Those of the runs that there are."""
+        from airflow.models.dagrun import DagRun
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            found = session.query(DagRun).filter_by(dag_id=self.dag.dag_id)
+            return [run.run_id for run in found]
+
+    def tries(self, task_id: str, run_id: str = "daily") -> int:
+        """How many attempts a task has had."""
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            found = self._run(session, run_id).get_task_instance(task_id, session=session)
+            return int(found.try_number)
 
     def clear(self, *tasks: str, run_id: str = "daily", reset_run: bool = True) -> None:
         """What the UI, the API and the command line do."""
@@ -158,18 +175,24 @@ class Runs:
 
 
 @contextmanager
-def of_dag(home: Path, body: str, *, dag_id: str | None = None, head: str = "") -> Iterator[Runs]:
+def of_dag(home: Path, body: str, *, head: str = "") -> Iterator[Runs]:
     """Write ``body`` into a Dag file and tell Airflow's database of it."""
+    dag_id = f"dag_{uuid.uuid4().hex[:8]}"
+    inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    defaults = "dict(retries=1, retry_delay=timedelta(0))"
+    text = f"{HEAD}{head}\nwith DAG({dag_id!r}, schedule=None, default_args={defaults}) as dag:\n{inner}\n"
+    with of_file(home, text, dag_id) as runs:
+        yield runs
+
+
+@contextmanager
+def of_file(home: Path, text: str, dag_id: str) -> Iterator[Runs]:
+    """Write ``text`` as a Dag file and tell Airflow's database of it; one of its Dags."""
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.dag_processing.dagbag import sync_bag_to_db
 
-    dag_id = dag_id or f"dag_{uuid.uuid4().hex[:8]}"
-    inner = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    defaults = "dict(retries=1, retry_delay=timedelta(0))"
     path = home / "dags" / f"file_{uuid.uuid4().hex[:8]}.py"
-    path.write_text(
-        f"{HEAD}{head}\nwith DAG({dag_id!r}, schedule=None, default_args={defaults}) as dag:\n{inner}\n"
-    )
+    path.write_text(text)
     try:
         bag = DagBag(str(path))
         assert not bag.import_errors, bag.import_errors

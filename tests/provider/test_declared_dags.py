@@ -158,6 +158,17 @@ def test_tasks_stand_in_the_order_of_what_they_read_and_make(tmp_path: Path) -> 
     assert wide.max_active_tasks == 3
 
 
+def test_a_gate_holds_back_what_reads_the_table(tmp_path: Path) -> None:
+    gate = WIDE.replace("unique: [id]}", "unique: [id], gate: true, severity: warn, at_most: 1 %}")
+    gate = gate.replace("rows: [0, null]}", "change: [0.5, null], against: s.out, gate: true}")
+    wide = dags_of(tmp_path, gate)["wide"]
+    sums, late = wide.get_task("check_sums"), wide.get_task("check_late")
+    assert (sums.fail, sums.rules) == (False, {"unique": ["id"], "at_most": "1 %"})
+    assert (late.fail, late.against, late.rules) == (True, "s.out", {"change": [0.5, None]})
+    assert sums.downstream_task_ids == {"out"}
+    assert late.downstream_task_ids == {"merge"}
+
+
 def test_every_dag_has_the_retries_and_parameters_that_were_declared(tmp_path: Path) -> None:
     from datetime import timedelta
 
@@ -274,3 +285,19 @@ flows:
         assert set(states(done).values()) == {"success"}, states(done)
         seen.append(sorted(warehouse.table("r.copies").read().to_arrow()["id"].to_pylist()))
     assert seen == [[1], [1, 2]]
+
+
+def test_where_a_bundle_of_dags_lies_makes_no_new_version_of_a_dag(
+    run: Callable[..., Any], airflow_home: Path, warehouse: Catalog
+) -> None:
+    beside = airflow_home / "dags" / "beside.yaml"
+    beside.write_text(SHOP)
+    text = f"{HEAD}from paimon_provider.declaration import load_dags\n"
+    text += "globals().update(load_dags('beside.yaml'))\n# airflow dag\n"
+    text += "with DAG('only', schedule=None) as only:\n"
+    text += "    PaimonApplyOperator(task_id='apply', file='beside.yaml')\n"
+    try:
+        assert states(run_text(airflow_home, text, "only")) == {"apply": "success"}
+    finally:
+        beside.unlink()
+    assert warehouse.tables("shop") == ["orders"]

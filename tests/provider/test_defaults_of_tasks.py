@@ -106,9 +106,14 @@ def test_mapped_tasks_announce_what_they_commit(airflow_home: Path, warehouse: C
 
 
 def test_tables_are_announced_under_the_catalog_of_the_connection(
-    airflow_home: Path, warehouse: Catalog, monkeypatch: pytest.MonkeyPatch
+    airflow_home: Path, warehouse: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(warehouse)
+    declared = tmp_path / "declared.yaml"
+    declared.write_text(
+        "version: 1\nname: x\ncatalog: paimon_default\ntables:\n"
+        "  shop.new: {columns: {id: BIGINT}, options: {bucket: '-1'}}\n"
+    )
     connection = json.loads(os.environ["AIRFLOW_CONN_PAIMON_DEFAULT"])
     connection["extra"]["catalog_name"] = "demo"
     monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(connection))
@@ -119,14 +124,19 @@ from paimon_provider.decorators import paimon_task
 @paimon_task(writes=["shop.orders"])
 def put(): ...
 put()
+PaimonRelayPartitionsOperator(task_id="relay", table="shop.orders")
+PaimonSnapshotSensor(task_id="sense", table="shop.orders", poke_interval=0.1,
+    outlets=[__import__("airflow.sdk").sdk.Asset("paimon://paimon_default/shop/orders")])
+PaimonApplyOperator(task_id="apply", file="FILE")
 PaimonWriteOperator(task_id="right", table="shop.orders", catalog="demo", engine="local",
     sql="SELECT CAST(1 AS BIGINT) AS id")
 """
     )
-    with of_dag(airflow_home, body) as runs:
+    with of_dag(airflow_home, body.replace("FILE", str(declared))) as runs:
         runs.create()
         states = runs.finish()
         told = runs.events()
+    assert warehouse.tables("shop") == ["orders"]
     assert states.pop("right") == "success"
     assert set(states.values()) == {"failed"}
     assert [uri for _, uri, _ in told] == ["paimon://demo/shop/orders"]

@@ -9,6 +9,8 @@ from paimon_provider.operators.base import PaimonTableOperator
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from paimon_provider._compat import Context
+
 __all__ = ["PaimonCheckOperator"]
 
 
@@ -32,7 +34,8 @@ class PaimonCheckOperator(PaimonTableOperator):
     :param rules: ``not_null`` and ``unique``: columns; ``range``: column to [smallest, largest];
         ``rows``: [fewest, most]; ``change``: [lowest, highest] ratio of the row count to that of
         ``against``; ``sql``: a query over the view ``rows`` of which each row is a fault;
-        ``where``: which rows are looked at.  (templated)
+        ``where``: which rows are looked at; ``at_most``: so many rows, or ``"1 %"`` of those looked
+        at, may break a rule on rows.  (templated)
     :param parameters: the values of ``$name`` in the rule ``sql``, bound.  (templated)
     :param against: the table to compare the row count with.  (templated)
     :param fail: off: only report, as XCom and in the log.
@@ -73,3 +76,11 @@ class PaimonCheckOperator(PaimonTableOperator):
             "against": self.against,
             "fail": self.fail,
         }
+
+    def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:
+        """Tell the rules that are broken where that does not fail the task."""
+        for one in (result.get("details") or {}).get("checks") or ():
+            if not one["passed"]:
+                told = (self.table, one["rule"], one["failed_rows"], one["sample"])
+                self.log.warning("%s breaks %s: %s rows, e.g. %s", *told)
+        return super().finished(context, result)

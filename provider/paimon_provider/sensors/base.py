@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider import waits
 from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTriggerArgs, conf
+from paimon_provider.assets import require_named_so
 from paimon_provider.failures import airflow_failures
 from table_core.errors import ErrorKind, TableError, error_from_document
 
@@ -67,6 +68,7 @@ class PaimonSensor(BaseSensorOperator):
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
+            self._require_named_so()
             try:
                 found = self.wait(**self._condition()).look(PaimonHook(self.paimon_conn_id))
             except TableError as error:
@@ -93,10 +95,21 @@ class PaimonSensor(BaseSensorOperator):
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Take the trigger's answer."""
+        with airflow_failures():
+            self._require_named_so()
         if event.get("status") == "found":
             return dict(event["found"])
         with airflow_failures():
             raise error_from_document(event["error"])
+
+    def _require_named_so(self) -> None:
+        """Refuse to announce the table under the name of another catalog than the connection's."""
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        uris = [str(getattr(outlet, "uri", "")) for outlet in self.outlets]
+        if uris:
+            warehouse = PaimonHook(self.paimon_conn_id).warehouse
+            require_named_so(uris, self.table, catalog=warehouse.catalog_name)
 
     def _condition(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in waits.field_names(self.wait)}

@@ -104,6 +104,8 @@ def _once(
     commit: CommitAs,
 ) -> ResultDocument:
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     counts = Counter[str]()
     by_kind = _write_versions if access.schema.is_key_table else _rewrite
     done = by_kind(access, head, rows, columns, when, commit, counts)

@@ -258,6 +258,8 @@ def _take_out(
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
     head = access.metadata.head()
+    if head is None:
+        access.require_there()
     live = access.live_entries(head)
     commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)

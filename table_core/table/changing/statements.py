@@ -146,6 +146,8 @@ def run(statement: Statement, commit: CommitAs) -> ResultDocument:
 def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
     access = statement.access
     started_ms, head = access.clock.now_ms(), access.metadata.head()
+    if head is None:
+        access.require_there()
     done, rows = find_commit(access, commit), 0
     if done is None and access.schema.is_key_table:
         done, rows = _write_versions(statement, head, commit)

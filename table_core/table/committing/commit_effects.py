@@ -8,6 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.commit import effects as fx
+from table_core.commit.basis import Opened
 from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
@@ -100,12 +101,14 @@ class Performer:
             if known.get(found[0].id, found[0]) != found[0]:
                 known.clear()  # rolled back: the numbers are used again
             known[found[0].id] = found[0]
-        ids = metadata.schema_ids()
-        buckets = {metadata.schema(id).bucket for id in ids}
+        schemas = metadata.schemas()
+        if not schemas:
+            raise self.access.is_gone()
         return fx.TableState(
             head=fx.Head(*found) if found else None,
-            schema_id=ids[-1],
-            buckets_may_differ=len(buckets) > 1,
+            schema_id=schemas[-1].id,
+            buckets_may_differ=len({schema.bucket for schema in schemas}) > 1,
+            schemas=frozenset(map(Opened.of, schemas)),
         )
 
     @perform.register(fx.ReadBack)

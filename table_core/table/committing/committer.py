@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit import protocol
-from table_core.commit.basis import Basis
+from table_core.commit.basis import Basis, Opened
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
 from table_core.errors import OutcomeUnknownError, TableError
@@ -184,6 +184,7 @@ def _request(access: TableAccess, commit: CommitAs) -> CommitRequest:
         user=commit.user or _random_user(access),
         identifier=BATCH_IDENTIFIER if commit.identifier is None else commit.identifier,
         fresh_user=not commit.is_named,
+        opened=Opened.of(access.schema),
         asked=commit.asked,
         growing=commit.growing,
         properties=commit.properties,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
@@ -9,9 +11,12 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["RULES", "sound_rules"]
+__all__ = ["RULES", "allowed_rows", "sound_rules"]
 
-RULES: Final = ("not_null", "unique", "range", "rows", "change", "sql", "where")
+RULES: Final = ("not_null", "unique", "range", "rows", "change", "sql", "where", "at_most")
+_OF_OTHERS: Final = {"where", "at_most"}
+"""What says something about other rules, and is none by itself."""
+_SHARE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
 
 def sound_rules(rules: Mapping[str, Any], *, against: bool) -> dict[str, Any]:
@@ -22,7 +27,7 @@ def sound_rules(rules: Mapping[str, Any], *, against: bool) -> dict[str, Any]:
     """
     given = {name: rule for name, rule in rules.items() if rule is not None}
     unknown = sorted(set(given) - set(RULES))
-    if unknown or not set(given) - {"where"}:
+    if unknown or not set(given) - _OF_OTHERS:
         what = f"unknown rules {unknown}" if unknown else "no rule to check"
         raise _refused(f"{what}; there are {', '.join(RULES)}", unknown)
     for name in ("not_null", "unique"):
@@ -38,9 +43,28 @@ def sound_rules(rules: Mapping[str, Any], *, against: bool) -> dict[str, Any]:
     for name in ("sql", "where"):
         if name in given and (not isinstance(given[name], str) or not given[name].strip()):
             raise _refused(f"{name}: give SQL", given[name])
+    if "at_most" in given:
+        allowed_rows(given["at_most"], 0)
     if "change" in given and not against:
         raise _refused("change: say with `against` what to compare with", given["change"])
     return given
+
+
+def allowed_rows(at_most: Any, count: int) -> int:
+    """How many of ``count`` rows may break a rule: a number of them, or a share such as ``"1 %"``.
+
+    Raises:
+        ArgumentError: neither.
+    """
+    if at_most is None:
+        return 0
+    share = _SHARE.fullmatch(at_most) if isinstance(at_most, str) else None
+    if share is not None:
+        return int(Decimal(share[1]) * count / 100)
+    rows = _counted("at_most", at_most)
+    if rows is None or rows != int(rows):
+        raise _refused(f"at_most: {at_most!r} is neither rows nor a share such as '1 %'", at_most)
+    return int(rows)
 
 
 def _columns(name: str, given: Any) -> tuple[str, ...]:

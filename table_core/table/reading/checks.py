@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from table_core.errors import ArgumentError, DataError
 from table_core.table.reading.check_bounds import Bounds
-from table_core.table.reading.check_rules import RULES, sound_rules
+from table_core.table.reading.check_rules import RULES, allowed_rows, sound_rules
 from table_core.table.results import ResultDocument
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class _Finding:
     """One rule: how many rows break it, and some of them."""
 
     rule: str
+    allowed: int = 0
+    """So many rows may break it."""
     failed_rows: int = 0
     sample: list[Any] = field(default_factory=list)
     found: Any = None
@@ -38,10 +40,14 @@ class _Finding:
         self.failed_rows += rows.num_rows
         self.sample += rows.slice(0, _SAMPLE - len(self.sample)).to_pylist()
 
+    @property
+    def broken(self) -> bool:
+        return self.failed_rows > self.allowed
+
     def to_document(self) -> dict[str, object]:
         return {
             "rule": self.rule,
-            "passed": not self.failed_rows,
+            "passed": not self.broken,
             "failed_rows": self.failed_rows,
             "sample": [{key: _plain(v) for key, v in row.items()} for row in self.sample],
             **({} if self.found is None else {"found": self.found}),
@@ -61,7 +67,8 @@ def check(
     ``not_null`` and ``unique`` are lists of columns; ``range`` is column to ``[smallest, largest]``,
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
     row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
-    is a fault; ``where`` chooses the rows that are looked at.  ``unique`` holds its columns in
+    is a fault; ``where`` chooses the rows that are looked at; ``at_most`` rows, or ``"1 %"`` of those
+    looked at, may break a rule on rows.  ``unique`` holds its columns in
     memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other, ``details["rows"]`` how many
     rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
 
@@ -76,13 +83,9 @@ def check(
     rules = sound_rules(rules, against=against is not None)
     head = table.latest_snapshot()
     snapshot = head.id if head else None
-    found, count = _by_batch(table, rules, snapshot)
-    if "sql" in rules:
-        found.append(_by_query(table, rules, query, snapshot))
-    if against is not None and "change" in rules:
-        found.append(_by_change(table, rules, against, snapshot))
+    found, count = _findings(table, rules, against, query, snapshot)
     told = [finding.to_document() for finding in found]
-    broken = [finding for finding in found if finding.failed_rows]
+    broken = [finding for finding in found if finding.broken]
     if broken and fail:
         lines = [f"{f.rule}: {f.failed_rows} rows, e.g. {f.sample or f.found}" for f in broken]
         raise DataError(
@@ -105,6 +108,25 @@ def check(
             "state": head.state if head else None,
         },
     )
+
+
+def _findings(
+    table: Table,
+    rules: Mapping[str, Any],
+    against: Table | None,
+    query: Callable[[str, pa.Table], pa.Table] | None,
+    snapshot: int | None,
+) -> tuple[list[_Finding], int]:
+    """Each rule, and how many rows were looked at."""
+    found, count = _by_batch(table, rules, snapshot)
+    if "sql" in rules:
+        found.append(_by_query(table, rules, query, snapshot))
+    for finding in found:
+        if not finding.rule.startswith("rows "):
+            finding.allowed = allowed_rows(rules.get("at_most"), count)
+    if against is not None and "change" in rules:
+        found.append(_by_change(table, rules, against, snapshot))
+    return found, count
 
 
 def _by_batch(

@@ -12,6 +12,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -19,16 +20,21 @@ import pyarrow as pa
 from table_core.errors import ArgumentError, DataError
 from table_core.merge.pairs import pairs_of, side_of
 from table_core.options import keys_write
+from table_core.scan.time_travel import resolve
 from table_core.storage.spill import Spill
-from table_core.table.reading.scan import batch_scan
+from table_core.table.reading.scan import state_scan
+from table_core.table.reading.state_plan import fallback_of, refuse_unreadable
+from table_core.table.reading.timeline import TableTimeline
+from table_core.table.times import epoch_ms
 from table_core.table.writing.coerce import batches_of, cast_column
 from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
 
     from table_core.datatypes.kinds import Field
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.scan.time_travel import SnapshotRef
     from table_core.storage.spill import SpilledRows
     from table_core.table.access import TableAccess
     from table_core.table.reading.scan import Scan
@@ -82,6 +88,8 @@ class Dimension:
     """Of the table, in the order of ``on``."""
     added: tuple[Field, ...]
     as_of: AsOf
+    state: SnapshotRef | None
+    """What ``as_of`` was found to be; None: found anew for each join."""
     missing: str
     wait_ms: int
 
@@ -95,8 +103,9 @@ class Dimension:
         missing: str,
         columns: Sequence[str] | None,
         wait_seconds: float,
+        pins: bool = False,
     ) -> Dimension:
-        """See ``lookup_join``."""
+        """See ``lookup_join``; ``pins``: all joins see the state of now, wherever they are done."""
         pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
         if not pairs:
             raise ArgumentError("on: name the columns that must be equal", argument="on", value=on)
@@ -112,7 +121,9 @@ class Dimension:
                 argument="missing",
                 value=missing,
             )
-        fields = {f.name: f for f in batch_scan(access, **_state(as_of)).reader.fields}
+        refuse_unreadable(access)
+        found = _found(access, as_of)
+        fields = {f.name: f for f in _described(access, found).schema.fields}
         theirs = list(pairs.values())
         names = [n for n in fields if n not in theirs] if columns is None else list(columns)
         unknown = [name for name in (*theirs, *names) if name not in fields]
@@ -128,6 +139,7 @@ class Dimension:
             keys=tuple(fields[name] for name in theirs),
             added=tuple(fields[name] for name in names),
             as_of=as_of,
+            state=found if pins else None,
             missing=missing,
             wait_ms=int(wait_seconds * 1000),
         )
@@ -157,12 +169,12 @@ class Dimension:
     def join(self, rows: pa.Table) -> pa.Table:
         """``rows`` with the columns of the dimension."""
         self.refuse_columns(rows.column_names)
-        columns = zip(self.on, self.keys, strict=True)
-        keys = pa.table({f.name: cast_column(f, rows[name]) for name, f in columns})
+        sides = enumerate(zip(self.on, self.keys, strict=True))
+        keys = pa.table({f"{at}": cast_column(f, rows[name]) for at, (name, f) in sides})
         waited_ms, pause_ms = 0, _POLL_MS
         while True:
             dimension = self._matching(keys)
-            at, found = pairs_of(keys, dimension.select(keys.column_names), "left outer")
+            at, found = pairs_of(keys, self._keys_of(dimension), "left outer")
             lost = found < 0
             if self.missing == "null" or not lost.any():
                 break
@@ -180,7 +192,9 @@ class Dimension:
         return joined
 
     def _missing_error(self, absent: pa.Table, waited_ms: int) -> DataError:
-        example = {name: str(absent[name][0]) for name in absent.column_names}
+        repeated = len(set(self.on.values())) < len(self.on)
+        names = self.on.keys() if repeated else self.on.values()
+        example = {name: str(c[0]) for name, c in zip(names, absent.columns, strict=True)}
         waited = f" after {waited_ms / 1000:g} s" if self.missing == "wait" else ""
         return DataError(
             f"{self.access.name} has no row for {example}{waited}, and {absent.num_rows - 1} more "
@@ -190,40 +204,78 @@ class Dimension:
             value=example,
         )
 
+    def _keys_of(self, dimension: pa.Table) -> pa.Table:
+        """The columns to compare, in the order of ``on``, which may name one several times."""
+        return pa.table({f"{at}": dimension[f.name] for at, f in enumerate(self.keys)})
+
     def _matching(self, keys: pa.Table) -> pa.Table:
         """The rows of the dimension, or at least those with ``keys``."""
-        known = CACHE.find(self)
+        found = _found(self.access, self.as_of) if self.state is None else self.state
+        known = CACHE.find(self, found)
         if isinstance(known, pa.Table):
             return known
         wanted = keys.group_by(keys.column_names).aggregate([])
         parts = []
-        for batch in self.scan().to_batches() if known is None else known.batches():
+        for batch in self.scan(found).to_batches() if known is None else known.batches():
             part = pa.Table.from_batches([batch])
-            found, _ = pairs_of(part.select(keys.column_names), wanted, "inner")
-            parts.append(part.take(pa.array(found)))
-        return pa.concat_tables(parts) if parts else self.scan().schema.empty_table()
+            at, _ = pairs_of(self._keys_of(part), wanted, "inner")
+            parts.append(part.take(pa.array(at)))
+        return pa.concat_tables(parts) if parts else self.scan(found).schema.empty_table()
 
-    def scan(self) -> Scan:
-        """All rows of the state: keys and added columns."""
+    def scan(self, found: SnapshotRef) -> Scan:
+        """All rows of the state ``found``: keys and added columns."""
         names = dict.fromkeys(f.name for f in (*self.keys, *self.added))
-        return batch_scan(self.access, columns=list(names), **_state(self.as_of))
+        return state_scan(_described(self.access, found), found, list(names), None, None)
 
-    @property
-    def name(self) -> tuple[Any, ...]:
-        """What the rows of the state depend on."""
+    def name(self, found: SnapshotRef) -> tuple[Any, ...]:
+        """What the rows of the state ``found`` depend on: nothing that could stand for others later."""
         access = self.access
-        as_of = access.metadata.head_id() if self.as_of is None else self.as_of
-        columns = tuple((f.name, str(f.type)) for f in (*self.keys, *self.added))
-        return access.storage.uri, access.branch, as_of, columns, tuple(access.options.raw.items())
+        fallback = fallback_of(access)
+        behind = None if fallback is None else fallback.metadata.head()
+        return (
+            access.storage.uri,
+            access.branch,
+            _identity(found.snapshot),
+            (found.delta_only, found.created_after_ms),
+            _identity(behind),
+            tuple((f.id, f.name, str(f.type)) for f in (*self.keys, *self.added)),
+            tuple(sorted(access.options.raw.items())),
+        )
 
 
-def _state(as_of: AsOf) -> dict[str, Any]:
-    """``as_of`` as ``batch_scan`` takes it."""
-    if as_of is None:
-        return {}
-    if isinstance(as_of, str):
-        return {"tag": as_of}
-    return {"snapshot" if isinstance(as_of, int) else "timestamp": as_of}
+def _found(access: TableAccess, as_of: AsOf) -> SnapshotRef:
+    """The state that ``as_of`` stands for now.
+
+    Raises:
+        NotFoundError: there is no such state.
+    """
+    return resolve(
+        access.options,
+        TableTimeline(access),
+        snapshot=as_of if isinstance(as_of, int) else None,
+        tag=as_of if isinstance(as_of, str) else None,
+        timestamp_ms=epoch_ms("as_of", as_of) if isinstance(as_of, datetime) else None,
+    )
+
+
+def _described(access: TableAccess, found: SnapshotRef) -> TableAccess:
+    """The table under the schema that applies to the state ``found``."""
+    if not found.explicit or found.snapshot is None:
+        return access
+    return access.with_schema(access.metadata.schema(found.snapshot.schema_id))
+
+
+def _identity(snapshot: Snapshot | None) -> tuple[object, ...]:
+    """What tells a snapshot from any other, of this table or one that stood at its place."""
+    if snapshot is None:
+        return ()
+    return (
+        snapshot.id,
+        snapshot.schema_id,
+        snapshot.base_manifest_list,
+        snapshot.delta_manifest_list,
+        snapshot.index_manifest,
+    )
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -251,13 +303,13 @@ class DimensionCache:
     _kept: OrderedDict[tuple[Any, ...], _Kept] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def find(self, dimension: Dimension) -> pa.Table | _OnDisk | None:
-        """All rows of ``dimension``, None where they are too large to be kept."""
+    def find(self, dimension: Dimension, found: SnapshotRef) -> pa.Table | _OnDisk | None:
+        """All rows of ``dimension`` as of ``found``, None where they are too large to be kept."""
         options, now_ms = dimension.access.options, dimension.access.clock.now_ms()
         memory = options.get(keys_write.LOOKUP_CACHE_MAX_MEMORY_SIZE)
         disk = options.get(keys_write.LOOKUP_CACHE_MAX_DISK_SIZE)
         retention = options.get(keys_write.LOOKUP_CACHE_FILE_RETENTION)
-        name = dimension.name
+        name = dimension.name(found)
         with self._lock:
             for old in [n for n, kept in self._kept.items() if now_ms - kept.used_ms > retention]:
                 del self._kept[old]
@@ -265,7 +317,7 @@ class DimensionCache:
                 self._kept.move_to_end(name)
                 self._kept[name].used_ms = now_ms
                 return self._kept[name].rows
-        rows = _within(dimension.scan(), memory, disk)
+        rows = _within(dimension.scan(found), memory, disk)
         with self._lock:
             self._kept[name] = _Kept(rows, now_ms)
             while len(self._kept) > 1 and self._is_over(memory, disk):

@@ -310,6 +310,8 @@ def state_scan(
     limit: int | None,
 ) -> Scan:
     """The rows of ``found`` under the schema of ``access``, and what its fallback branch adds."""
+    if found.snapshot is None:
+        access.require_there()
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
     reader = SplitReader(access=access, fields=fields, where=bound, forgives=True)

@@ -98,16 +98,28 @@ class Branches:
             raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
         if snapshot is not None and not exists:
             tag = base_of(name)
-            if dry_run:
-                access.metadata.snapshot(snapshot)
-            else:
-                Tags(access).create(tag, snapshot=snapshot)
+            access.metadata.snapshot(snapshot)  # there is one
+            if not dry_run:
+                snapshot = self._tag_base(name, snapshot)
         elif tag is not None and not exists:
             snapshot = tagged(access, tag).snapshot.id
         if not exists and not dry_run:
             self._make(name, tag)
         details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
         return unchanged(access, "create-branch", details, dry_run=dry_run)
+
+    def _tag_base(self, name: str, snapshot: int) -> int:
+        """Tag ``snapshot`` for the branch ``name``, unless a run that was cut short has tagged one; which it is.
+
+        A note of it in the folder of the branch comes first: a tag of that name without it is another's.
+        """
+        access, tag = self.access, base_of(name)
+        if tag in tag_names(access) and _noted(access, name) == tag:
+            return tagged(access, tag).snapshot.id
+        if tag not in tag_names(access):
+            access.storage.write(_note_path(name), tag.encode())
+        Tags(access).create(tag, snapshot=snapshot)
+        return snapshot
 
     def _make(self, name: str, tag: str | None) -> None:
         access = self.access
@@ -164,7 +176,7 @@ class Branches:
             branch_access(access, name)
         folder = layout.branch_folder(name)
         documents = list(storage.walk(folder)) if there else []
-        bases = _made_for(access, name) if there else []
+        bases = _made_for(access, name, there=there)
         # While the branch is there, its files outlive the tag, and are told of as orphans later.
         done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
         if there and not dry_run:  # what makes it a branch goes first
@@ -209,12 +221,27 @@ def base_of(branch: str) -> str:
     return f"{branch}-base"
 
 
-def _made_for(access: TableAccess, name: str) -> list[str]:
+def _note_path(branch: str) -> str:
+    return f"{layout.branch_folder(branch)}/base-tag"
+
+
+def _noted(access: TableAccess, branch: str) -> str | None:
+    """The tag that was made for ``branch``; None: none, so one of that name is somebody's own."""
+    path = _note_path(branch)
+    return access.storage.read(path).decode() if access.storage.exists(path) else None
+
+
+def _made_for(access: TableAccess, name: str, *, there: bool) -> list[str]:
     """The tag that was made for the branch ``name``, if it still stands for where that began."""
-    base, branch = base_of(name), branch_access(access, name)
-    if base not in tag_names(access) or base not in tag_names(branch):
+    base = _noted(access, name)
+    if base is None or base not in tag_names(access):
         return []
-    is_same = tagged(access, base).snapshot == tagged(branch, base).snapshot
+    if not there:  # its making was cut short
+        return [base]
+    branch = branch_access(access, name)
+    is_same = (
+        base in tag_names(branch) and tagged(access, base).snapshot == tagged(branch, base).snapshot
+    )
     return [base] if is_same else []
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from table_core.errors import ArgumentError
 from table_core.table.deliveries import tell_of
 from table_core.table.results import unchanged
-from table_core.table.states.branches import base_of
 from table_core.table.states.fast_forward import FastForward
 
 if TYPE_CHECKING:
@@ -55,18 +54,15 @@ def delete_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     """What ``Branches.create`` takes; ``from_head`` is the newest snapshot.
 
-    The tag ``<name>-base`` of an earlier attempt is what it begins with.  ``replace`` forgets a branch
-    of that name first.
+    The tag ``<name>-base`` that an earlier attempt made is what it begins with; one that somebody else
+    made is refused.  ``replace`` forgets a branch of that name first.
     """
     name, tag, snapshot = args["name"], args.get("tag"), args.get("snapshot")
     if args.get("replace") and not args.get("dry_run"):
         table.branches.delete(name, if_exists=True)
-        table.tags.delete(base_of(name), if_exists=True)
     head = table.latest_snapshot()
     if args.get("from_head") and head is not None:
         snapshot = head.id
-    if snapshot is not None and base_of(name) in table.tags:
-        tag, snapshot = base_of(name), None
     return table.branches.create(
         name,
         tag=tag,

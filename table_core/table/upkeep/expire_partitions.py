@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from table_core.commit.basis import AsOf, Basis
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError
@@ -16,12 +17,14 @@ from table_core.ondisk.partition_text import partition_text
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options.parse import duration_ms
 from table_core.table.changing.overwriting import TRUNCATE
+from table_core.table.changing.redoing import done_again
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:
     from table_core.expire.partitions import PartitionPlan
     from table_core.ondisk.file_columns import FileColumns
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
     from table_core.table.results import Commit
 
@@ -48,16 +51,16 @@ def expire_partitions(
         )
     head = access.metadata.head()
     live = access.metadata.live_files(head)
-    now_ms = access.clock.now_ms()
-    plan = plan_partitions(
-        partitions_of(access, live),
-        expiry,
-        now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
-    )
-    rows = {partition.row for partition in plan.expired}
-    gone = live.of_partitions(rows.__contains__)
     commit = commit.asking("expire-partitions", access.branch, expiration_time=expiration_time)
-    done = [] if dry_run else _drop(access, plan, commit)
+    run = _Run(access, expiry, commit)
+    if dry_run:
+        run.plan(head, live)
+    else:
+        done_again(access, run.once)
+    plan, done = run.planned, run.done
+    expired = [*run.dropped, *(p for p in plan.expired if p not in run.dropped)]
+    rows = {partition.row for partition in expired}
+    gone = live.of_partitions(rows.__contains__)
     bytes_before, bytes_gone = int(live.size.sum()), int(gone.size.sum())
     before = head.id if head else None
     ids = [id for one in done for id in one.snapshot_ids]
@@ -75,7 +78,7 @@ def expire_partitions(
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         dry_run=dry_run,
         details={
-            "partitions": [dict(partition.texts) for partition in plan.expired],
+            "partitions": [dict(partition.texts) for partition in expired],
             "undated": [dict(partition.texts) for partition in plan.undated],
             "left_for_next_run": plan.left,
             "replayed": any(one.replayed for one in done),
@@ -94,23 +97,48 @@ def _age_ms(text: str | None) -> int | None:
         ) from error
 
 
-def _drop(access: TableAccess, plan: PartitionPlan, commit: CommitAs) -> list[Commit]:
-    """One OVERWRITE commit a batch; see ``CommitAs.nth``.
+@dataclass(slots=True)
+class _Run:
+    """One call: planned anew where somebody wrote to a partition that was idle."""
 
-    A retry plans what is left, so its numbers begin after those that have landed.  What goes along
-    with the commit goes with the first.
-    """
-    done: list[Commit] = []
-    while (found := find_commit(access, _nth(commit, len(done)))) is not None:
-        done.append(found)
-    if done and plan.batch_max is None:
-        return done
-    for batch in plan.batches():
-        selection = Selection(frozenset(partition.row for partition in batch))
-        part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
-        as_ = _nth(commit, len(done))
-        done.append(commit_parts(access, as_, append=part, operation=TRUNCATE, upkeep=False))
-    return done
+    access: TableAccess
+    expiry: PartitionExpiry
+    commit: CommitAs
+    done: list[Commit] = field(default_factory=list)
+    dropped: list[Partition] = field(default_factory=list)
+    planned: PartitionPlan = field(init=False)
+
+    def plan(self, head: Snapshot | None, live: FileColumns) -> AsOf:
+        """Find what is past its time as of ``head``."""
+        access = self.access
+        now_ms = access.clock.now_ms()
+        self.planned = plan_partitions(
+            partitions_of(access, live),
+            self.expiry,
+            now_local_ms=now_ms + access.clock.local_offset_ms(now_ms),
+        )
+        return AsOf.of(head)
+
+    def once(self) -> None:
+        """One OVERWRITE commit a batch; see ``CommitAs.nth``.
+
+        A retry plans what is left, so its numbers begin after those that have landed.  What goes along
+        with the commit goes with the first.
+        """
+        access, commit, done = self.access, self.commit, self.done
+        head = access.metadata.head()
+        as_of = self.plan(head, access.metadata.live_files(head))
+        while (found := find_commit(access, _nth(commit, len(done)))) is not None:
+            done.append(found)
+        if done and self.planned.batch_max is None:
+            return
+        basis = Basis(idle=frozenset({as_of})) if self.expiry.by_update else Basis()
+        for batch in self.planned.batches():
+            selection = Selection(frozenset(partition.row for partition in batch))
+            part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection, basis=basis)
+            as_ = _nth(commit, len(done))
+            done.append(commit_parts(access, as_, append=part, operation=TRUNCATE, upkeep=False))
+            self.dropped += batch
 
 
 def _nth(commit: CommitAs, number: int) -> CommitAs:

@@ -198,6 +198,8 @@ class DynamicBuckets:
 
     def _stored(self) -> dict[Bucket, IndexEntry]:
         head = self._access.metadata.head()
+        if head is None:
+            self._access.require_there()
         self._as_of = AsOf.of(head)
         entries = [] if head is None else index_entries(self._access, head)
         return {(e.partition, e.bucket): e for e in entries if e.index_type == HASH}

@@ -104,6 +104,8 @@ class BucketWriter:
             return
         partitions = {partition for partition, _ in unknown}
         head = self.access.metadata.head()
+        if head is None:
+            self.access.require_there()
         self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
         live = self.access.files_by_bucket(head, keep=lambda e: e.partition in partitions)
         for bucket, entries in live.items():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
 
-from table_core.commit.basis import Basis
+from table_core.commit.basis import Basis, Opened
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.engine import counted
 from table_core.merge.versions import Versions
@@ -121,6 +121,7 @@ class TableWriter:
         self._direct: RollingWriter | None = None
         inline = InlineCompaction(access, self._factory, replaces=replaces)
         self._compaction = inline if compact else None
+        self._looked = False
         self._done = False
 
     def __enter__(self) -> Self:
@@ -177,7 +178,8 @@ class TableWriter:
         )
         compactions = self._compaction.run(changes) if self._compaction else ()
         self._factory.sync()
-        basis = Basis.joined((self._assigner.basis(), self._buckets.basis()))
+        opened = Basis(opened=frozenset({Opened.of(self._access.schema)}))
+        basis = Basis.joined((self._assigner.basis(), self._buckets.basis(), opened))
         return WriteResult(changes=changes, compactions=compactions, basis=basis)
 
     def commit(self) -> Commit:
@@ -211,6 +213,10 @@ class TableWriter:
     def _take(self, rows: pa.Table | None) -> None:
         if rows is None:
             return
+        schema = self._access.schema
+        if not (self._looked or schema.is_key_table or schema.bucket > 0):  # nothing else looks
+            self._access.require_there()
+        self._looked = True
         if self._writes_directly():
             self._write_directly(rows)
             return

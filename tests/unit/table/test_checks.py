@@ -183,3 +183,18 @@ def test_all_rules_that_are_broken_are_told_with_rows() -> None:
         ("range v", 1),
         ("rows [4, None]", 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("at_most", "passes"), [(1, False), (2, True), ("2", True), ("40 %", True), ("39.9%", False)]
+)
+def test_so_many_rows_may_break_a_rule(at_most: Any, passes: bool) -> None:
+    table = table_of(pa.int32(), [1, 2, 3, None, None])
+    rules = {"not_null": ["v"], "at_most": at_most}
+    (one,) = check(table, rules, fail=False).details["checks"]  # type: ignore[misc]  # a document
+    assert (one["passed"], one["failed_rows"]) == (passes, 2)
+    with pytest.raises(DataError):
+        check(table, {"rows": [9, None], "at_most": "100 %"})
+    for wrong in ("many", "1.5", -1, True, [1]):
+        with pytest.raises(ArgumentError):
+            check(table, {"not_null": ["v"], "at_most": wrong})

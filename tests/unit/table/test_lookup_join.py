@@ -203,3 +203,72 @@ def test_what_cannot_be_joined_is_refused_by_name() -> None:
     ):
         with pytest.raises(ArgumentError, match=what):
             tc.lookup_join(orders, table, **how)  # type: ignore[arg-type]  # wrong on purpose
+
+
+# ------------------------------------------------------------------------------- what is kept, and of what
+def _price(table: tc.Table, **how: Any) -> list[Any]:
+    found = tc.lookup_join(pa.table({"id": [1], "region": ["eu"]}), table, ["id", "region"], **how)
+    return [None if p is None else str(p) for p in found["price"].to_pylist()]
+
+
+def _made(catalog: tc.Catalog, price: str) -> tc.Table:
+    table = catalog.create_table(
+        "d.items", SCHEMA, primary_key=("id", "region"), options={"bucket": "1"}
+    )
+    write(table, [item(1, price=price)])
+    return table
+
+
+def test_a_state_is_not_taken_for_that_of_a_table_that_stood_there() -> None:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    first = _made(catalog, "1.00")
+    first.tags.create("t")
+    for how in ({}, {"as_of": 1}, {"as_of": "t"}):
+        assert _price(first, **how) == ["1.00"]
+    catalog.drop_table("d.items")
+    second = _made(catalog, "2.00")
+    second.tags.create("t")
+    for how in ({}, {"as_of": 1}, {"as_of": "t"}):
+        assert _price(second, **how) == ["2.00"]
+        assert _price(first, **how) == ["2.00"]
+
+
+def test_a_state_is_not_taken_for_one_that_was_rolled_back() -> None:
+    table = dimension([item(1, price="1.00")])
+    write(table, [item(1, price="2.00")])
+    assert _price(table) == _price(table, as_of=2) == ["2.00"]
+    table.rollback_to(snapshot=1)
+    write(table, [item(1, price="3.00")])
+    assert _price(table) == _price(table, as_of=2) == ["3.00"]
+
+
+def test_a_tag_that_moves_and_a_time_to_come_are_looked_up_again() -> None:
+    table = dimension([item(1, price="1.00")])
+    table.tags.create("t")
+    future = datetime(2999, 1, 1, tzinfo=UTC)
+    assert _price(table, as_of="t") == _price(table, as_of=future) == ["1.00"]
+    write(table, [item(1, price="2.00")])
+    assert _price(table, as_of="t") == ["1.00"]
+    table.tags.replace("t")
+    assert _price(table, as_of="t") == _price(table, as_of=future) == ["2.00"]
+
+
+def test_a_column_that_was_dropped_and_added_again_is_another() -> None:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    table = _made(catalog, "1.00")
+    assert _price(table) == ["1.00"]
+    catalog.alter_table("d.items", [tc.DropColumn("price")])
+    catalog.alter_table("d.items", [tc.AddColumn("price", "DECIMAL(9, 2)")])
+    assert _price(catalog.table("d.items")) == [None]
+
+
+def test_two_columns_of_the_rows_may_have_to_equal_one_of_the_table() -> None:
+    table = dimension([item(1), item(2)])
+    both = pa.table({"a": [1, 1, 2, 3], "b": [1, 2, 2, 3]})
+    found = tc.lookup_join(both, table, {"a": "id", "b": "id"}, columns=["region"])
+    assert found["region"].to_pylist() == ["eu", None, "eu", None]
+    with pytest.raises(DataError) as caught:
+        tc.lookup_join(both, table, {"a": "id", "b": "id"}, columns=["region"], missing="fail")
+    assert caught.value.facts["value"] == {"a": "1", "b": "2"}

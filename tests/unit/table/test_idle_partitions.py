@@ -1,0 +1,80 @@
+"""Partitions that expire because nobody writes to them: somebody may, at the last moment."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.table.upkeep import expire_partitions
+
+SCHEMA = pa.schema([pa.field("p", pa.string(), nullable=False), ("v", pa.int64())])
+
+
+@pytest.mark.parametrize("batch", ["1", "10"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_row_that_comes_between_plan_and_commit_keeps_its_partition(
+    batch: str, named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    options = {
+        "bucket": "-1",
+        "partition.expiration-strategy": "update-time",
+        "partition.expiration-time": "1 s",
+        "partition.expiration-batch-size": batch,
+        "write-only": "true",
+    }
+    table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=options)
+
+    def put(*partitions: str) -> None:
+        with table.write() as writer:
+            writer.write(pa.table({"p": partitions, "v": [1] * len(partitions)}, schema=SCHEMA))
+            writer.commit()
+
+    put("a", "b", "c")
+    time.sleep(1.1)
+    plain, calls = expire_partitions.commit_parts, []
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            put("b")
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(expire_partitions, "commit_parts", late)
+    commit = tc.CommitAs(user="u", identifier=0) if named else None
+    done = table.expire_partitions(commit=commit)
+    assert sorted(table.read().to_arrow()["p"].to_pylist()) == ["b", "b"]
+    assert sorted(p["p"] for p in done.details["partitions"]) == ["a", "c"]  # type: ignore[attr-defined]
+    assert done.files_deleted == 2
+
+
+def test_a_commit_to_another_partition_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    options = {"bucket": "-1", "partition.expiration-strategy": "update-time"}
+    table = catalog.create_table("d.t", SCHEMA, partition_by=("p",), options=options)
+
+    def put(partition: str) -> None:
+        with table.write() as writer:
+            writer.write(pa.table({"p": [partition], "v": [1]}, schema=SCHEMA))
+            writer.commit()
+
+    put("a")
+    time.sleep(1.1)
+    plain, calls = expire_partitions.commit_parts, []
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        put("new")
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(expire_partitions, "commit_parts", late)
+    table.expire_partitions("1 s")
+    assert table.read().to_arrow()["p"].to_pylist() == ["new"]
+    assert len(calls) == 1

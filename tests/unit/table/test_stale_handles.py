@@ -1,0 +1,161 @@
+"""A handle or a writer that outlived its table says so, and leaves no file behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core import errors
+
+SCHEMA = pa.schema(
+    [
+        pa.field("p", pa.string(), nullable=False),
+        pa.field("k", pa.int32(), nullable=False),
+        ("v", pa.int64()),
+    ]
+)
+KINDS: dict[str, dict[str, Any]] = {
+    "key": {"primary_key": ("p", "k"), "options": {"bucket": "1"}},
+    "dynamic": {"primary_key": ("p", "k"), "options": {"bucket": "-1"}},
+    "cross": {"primary_key": ("k",), "partition_by": ("p",), "options": {"bucket": "-1"}},
+    "append": {"options": {"bucket": "-1"}},
+    "append by partition": {"partition_by": ("p",), "options": {"bucket": "-1"}},
+    "append by bucket": {"options": {"bucket": "2", "bucket-key": "k"}},
+}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> tc.Catalog:
+    found = tc.open_catalog(tmp_path.as_uri())
+    found.create_database("d")
+    return found
+
+
+def rows(*keys: int) -> pa.Table:
+    data = {"p": ["a"] * len(keys), "k": list(keys), "v": [1] * len(keys)}
+    return pa.table(data, schema=SCHEMA)
+
+
+def put(table: tc.Table, *keys: int, **how: Any) -> tc.Commit:
+    with table.write(**how) as writer:
+        writer.write(rows(*keys))
+        return writer.commit()
+
+
+def anew(catalog: tc.Catalog, kind: str) -> tc.Table:
+    catalog.drop_table("d.t")
+    time.sleep(0.002)  # the clock of files counts milliseconds
+    return catalog.create_table("d.t", SCHEMA, **KINDS[kind])
+
+
+def found(table: tc.Table) -> list[int]:
+    return sorted(table.read().to_arrow()["k"].to_pylist())
+
+
+def data_files(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("data-*"))
+
+
+@pytest.mark.parametrize("there", ["empty", "with rows"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_write_prepared_before_drop_and_create_is_not_committed(
+    catalog: tc.Catalog, tmp_path: Path, kind: str, there: str
+) -> None:
+    old = catalog.create_table("d.t", SCHEMA, **KINDS[kind])
+    put(old, 1)
+    writer = old.write()
+    writer.write(rows(2))
+    result = writer.prepare()
+    new = anew(catalog, kind)
+    if there == "with rows":
+        put(new, 9)
+    for handle in (old, new, catalog.table("d.t")):
+        with pytest.raises(errors.NotFoundError, match="another stands at its place"):
+            handle.commit([result])
+    assert found(catalog.table("d.t")) == ([9] if there == "with rows" else [])
+    assert len(data_files(tmp_path)) == (1 if there == "with rows" else 0)
+    put(catalog.table("d.t"), 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stale_handle_does_not_write_into_the_table_that_was_made_anew(
+    catalog: tc.Catalog, tmp_path: Path, kind: str
+) -> None:
+    old = catalog.create_table("d.t", SCHEMA, **KINDS[kind])
+    put(old, 1)
+    new = anew(catalog, kind)
+    for call in (
+        lambda: put(old, 2),
+        lambda: put(old, 2, overwrite="table"),
+        lambda: put(old, 2, commit=tc.CommitAs(user="u", identifier=0)),
+    ):
+        with pytest.raises(errors.NotFoundError, match="another stands at its place"):
+            call()
+    assert found(new) == []
+    assert data_files(tmp_path) == []
+
+
+def test_another_schema_at_the_same_place_is_noticed_too(catalog: tc.Catalog) -> None:
+    old = catalog.create_table("d.t", SCHEMA, **KINDS["key"])
+    catalog.drop_table("d.t")
+    other = pa.schema([pa.field("k", pa.int32(), nullable=False), ("text", pa.string())])
+    catalog.create_table("d.t", other, primary_key=("k",), options={"bucket": "1"})
+    with pytest.raises(errors.NotFoundError):
+        put(old, 1)
+    assert catalog.table("d.t").read().to_arrow().num_rows == 0
+
+
+VERBS: dict[str, Callable[[tc.Table], Any]] = {
+    "write": lambda t: put(t, 2),
+    "overwrite": lambda t: put(t, 2, overwrite="table"),
+    "update": lambda t: t.update({"v": "2"}, "k = 1"),
+    "delete": lambda t: t.delete("k = 1"),
+    "merge": lambda t: t.merge_into(rows(5), ["p", "k"], [tc.NotMatchedInsert()]),
+    "truncate": lambda t: t.truncate(),
+    "read": lambda t: t.read().to_arrow(),
+    "named": lambda t: put(t, 2, commit=tc.CommitAs(user="u", identifier=0)),
+}
+
+
+@pytest.mark.parametrize("gone", ["dropped", "renamed"])
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_handle_of_a_table_that_is_gone_says_so_and_writes_nothing(
+    catalog: tc.Catalog, tmp_path: Path, kind: str, verb: str, gone: str
+) -> None:
+    old = catalog.create_table("d.t", SCHEMA, **KINDS[kind])
+    put(old, 1)
+    if gone == "dropped":
+        catalog.drop_table("d.t")
+    else:
+        catalog.rename_table("d.t", "d.moved")
+    with pytest.raises(errors.NotFoundError, match="dropped or renamed"):
+        VERBS[verb](old)
+    folder = tmp_path / "d.db" / "t"
+    assert not list(folder.rglob("*")), "nothing is in the way"
+    if gone == "renamed":
+        catalog.rename_table("d.moved", "d.t")
+        assert found(catalog.table("d.t")) == [1]
+    else:
+        catalog.create_table("d.t", SCHEMA, **KINDS[kind])
+
+
+def test_a_table_that_was_altered_or_renamed_back_takes_what_was_prepared(
+    catalog: tc.Catalog,
+) -> None:
+    old = catalog.create_table("d.t", SCHEMA, **KINDS["key"])
+    writer = old.write()
+    writer.write(rows(1))
+    result = writer.prepare()
+    catalog.alter_table("d.t", [tc.AddColumn("x", "INT")])
+    catalog.rename_table("d.t", "d.moved")
+    catalog.rename_table("d.moved", "d.t")
+    old.commit([result])
+    put(old, 2)
+    assert found(catalog.table("d.t")) == [1, 2]
