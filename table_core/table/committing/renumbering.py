@@ -30,35 +30,51 @@ __all__ = ["renumbered"]
 def renumbered(access: TableAccess, part: CommitPart, by: Mapping[Bucket, int]) -> CommitPart:
     """``part`` of a key table; its new rows in the buckets ``by`` have numbers larger by so much.
 
-    Nothing else about the rows changes, and their order stays.  The old files stay too.
+    Nothing else about the rows changes, and their order stays: a file has the schema that it was written
+    with, which may be newer than that of ``access``.  The old files stay too.
     """
-    factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
+    factories: dict[int, FileFactory] = {}
+
+    def factory_of(schema_id: int) -> FileFactory:
+        known = factories.get(schema_id)
+        if known is None:
+            own = access.with_schema(access.metadata.schema(schema_id))
+            known = FileFactory(access.storage, own.schema, access.clock, access.ids)
+            factories[schema_id] = known
+        return known
+
+    def discard() -> None:
+        for factory in factories.values():
+            factory.discard()
 
     def again(entry: ManifestEntry, *, changelog: bool) -> Iterator[ManifestEntry]:
         more = by.get((entry.partition, entry.bucket))
         if more is None or entry.kind is EntryKind.DELETE:
             yield entry
         else:
+            factory = factory_of(entry.file.schema_id)
             yield from _written(access, factory, entry, more, changelog=changelog)
 
-    with undone_by(factory.discard):
+    with undone_by(discard):
         made = replace(
             part,
             entries=tuple(e for old in part.entries for e in again(old, changelog=False)),
             changelog=tuple(e for old in part.changelog for e in again(old, changelog=True)),
         )
-        factory.sync()
+        for factory in factories.values():
+            factory.sync()
     return made
 
 
 def _written(
     access: TableAccess, factory: FileFactory, entry: ManifestEntry, more: int, *, changelog: bool
 ) -> Iterator[ManifestEntry]:
+    own = access.with_schema(factory.schema)
     reader = FileReader(
-        access=access,
+        access=own,
         partition=entry.partition,
         bucket=entry.bucket,
-        fields=access.schema.fields,
+        fields=own.schema.fields,
         system=True,
     )
     writer = factory.rolling(
