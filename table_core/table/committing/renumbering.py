@@ -33,43 +33,29 @@ def renumbered(access: TableAccess, part: CommitPart, by: Mapping[Bucket, int]) 
     Nothing else about the rows changes, and their order stays: a file has the schema that it was written
     with, which may be newer than that of ``access``.  The old files stay too.
     """
-    factories: dict[int, FileFactory] = {}
-
-    def factory_of(schema_id: int) -> FileFactory:
-        known = factories.get(schema_id)
-        if known is None:
-            own = access.with_schema(access.metadata.schema(schema_id))
-            known = FileFactory(access.storage, own.schema, access.clock, access.ids)
-            factories[schema_id] = known
-        return known
-
-    def discard() -> None:
-        for factory in factories.values():
-            factory.discard()
+    factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
 
     def again(entry: ManifestEntry, *, changelog: bool) -> Iterator[ManifestEntry]:
         more = by.get((entry.partition, entry.bucket))
         if more is None or entry.kind is EntryKind.DELETE:
             yield entry
         else:
-            factory = factory_of(entry.file.schema_id)
             yield from _written(access, factory, entry, more, changelog=changelog)
 
-    with undone_by(discard):
+    with undone_by(factory.discard):
         made = replace(
             part,
             entries=tuple(e for old in part.entries for e in again(old, changelog=False)),
             changelog=tuple(e for old in part.changelog for e in again(old, changelog=True)),
         )
-        for factory in factories.values():
-            factory.sync()
+        factory.sync()
     return made
 
 
 def _written(
     access: TableAccess, factory: FileFactory, entry: ManifestEntry, more: int, *, changelog: bool
 ) -> Iterator[ManifestEntry]:
-    own = access.with_schema(factory.schema)
+    own = access.with_schema(access.metadata.schema(entry.file.schema_id))
     reader = FileReader(
         access=own,
         partition=entry.partition,
@@ -77,7 +63,7 @@ def _written(
         fields=own.schema.fields,
         system=True,
     )
-    writer = factory.rolling(
+    writer = factory.in_schema(own.schema).rolling(
         entry.partition,
         entry.bucket,
         level=entry.file.level,
