@@ -21,7 +21,8 @@ from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.table.reading.timeline import TableTimeline
-from table_core.table.results import ResultDocument
+from table_core.table.results import CommitAs, ResultDocument, unchanged
+from table_core.table.states.rollback_note import RollbackNote
 from table_core.table.states.tags import state_of, tag_names, tagged
 from table_core.table.times import epoch_ms
 from table_core.table.upkeep.consumers import held
@@ -41,17 +42,27 @@ def rollback_to(
     tag: str | None,
     timestamp: PointInTime | None,
     dry_run: bool = False,
+    commit: CommitAs | None = None,
 ) -> ResultDocument:
     """See ``Table.rollback_to``.
 
     Raises:
-        ArgumentError: not exactly one state is named.
+        ArgumentError: not exactly one state is named, or something else was asked for under the name of
+            ``commit``.
         NotFoundError: there is no such state.
+        OutcomeUnknownError: an earlier run of ``commit`` was cut short, and the table went on since.
     """
     started_ms = access.clock.now_ms()
     if (snapshot, tag, timestamp).count(None) != 2:
         raise ArgumentError("name one of snapshot, tag and timestamp", argument="snapshot")
+    commit = (commit or CommitAs()).asking(
+        "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
+    )
     head = access.metadata.head()
+    note = RollbackNote.read(access, commit)
+    if note is not None and note.is_done(access, _snapshots_after(access, note.target)):
+        nothing: dict[str, object] = {"snapshots_removed": [], "changelogs_removed": [], "tags_removed": []}
+        return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
     target = resolve(
         TableOptions.parse({}),
         TableTimeline(access),
@@ -68,6 +79,7 @@ def rollback_to(
         )
     removed = _later(access, target)
     if not dry_run:
+        RollbackNote.write(access, commit, target.id, _snapshots_after(access, target.id))
         with held(access, target.id):
             _remove(access, target, removed, is_tagged=tag is not None)
         access.metadata.seen = ()
@@ -83,8 +95,13 @@ def rollback_to(
             "snapshots_removed": removed.snapshots,
             "changelogs_removed": removed.changelogs,
             "tags_removed": removed.tags,
+            "replayed": False,
         },
     )
+
+
+def _snapshots_after(access: TableAccess, id: int) -> list[Snapshot]:
+    return [access.metadata.snapshot(each) for each in access.metadata.snapshot_ids() if each > id]
 
 
 @dataclass(frozen=True, slots=True)
