@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 PYSPARK_NEXT := 4.2.0
 export PYTHONPATH :=
 
-.PHONY: help venv check lint types layers tidy docs test java java-build demo demo-down bench \
+.PHONY: fuzz help venv check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live test-spark-cluster test-spark-next \
 	servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits
 
@@ -76,6 +76,9 @@ bench-watch: $(STAMP) ## 1,000 watched tables on one triggerer, 10 commits/s, Ai
 
 bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and plain Parquet in one run
 	@PYTHONPATH=.:provider $(BIN)/python -m bench.spark $(BENCH_SPARK)
+
+fuzz: $(STAMP) ## Decoders of what others wrote, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses
+	PYTHONPATH=.:provider $(BIN)/python tests/fuzz/run.py --seconds $(or $(BUDGET_S),300) $(FUZZ)
 
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
 	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation

@@ -8,7 +8,7 @@ text.  Messages are for people and may change; ``kind`` and the ``facts`` keys a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -232,7 +232,12 @@ def error_from_document(document: Mapping[str, object]) -> TableError:
     known = {cls.__name__: cls for cls in TableError.__subclasses__()}
     facts = document.get("facts")
     cls = known.get(str(document["error"])) or _of_kind(ErrorKind(str(document["kind"])))
-    return cls(str(document["message"]), **(facts if isinstance(facts, dict) else {}))
+    told = facts if isinstance(facts, dict) else {}
+    return cls(str(document["message"]), **{k: v for k, v in told.items() if k not in _PLACES})
+
+
+_PLACES: Final = frozenset({"self", "message"})
+"""Parameters of an error that are no facts."""
 
 
 def _of_kind(kind: ErrorKind) -> type[TableError]:

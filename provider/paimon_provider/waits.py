@@ -70,7 +70,9 @@ class SnapshotWait:
             )
         condition = NewSnapshots(after=after, on=self.on, min_rows=self.min_rows)
         found = hook.new_snapshots(self.table, condition)
-        return None if found is None else event_document(self.table, *found)
+        if found is None:
+            return None
+        return event_document(self.table, *found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

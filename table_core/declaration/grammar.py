@@ -68,6 +68,11 @@ def _option_text(key: str, given: Located) -> str:
 class _Nothing(Shape):
     """``null``."""
 
+    @property
+    def in_words(self) -> str:
+        """It itself."""
+        return "`null`"
+
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Nothing but nothing."""
         if given.value is not None:
@@ -80,6 +85,11 @@ class _Nothing(Shape):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Version(Shape):
     """The one version of the language that there is."""
+
+    @property
+    def in_words(self) -> str:
+        """It itself."""
+        return f"`{VERSION}`"
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """1."""

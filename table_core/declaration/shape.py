@@ -54,6 +54,11 @@ class Shape:
     named: str = ""
     """The name of this part of the schema, where others refer to it."""
 
+    @property
+    def in_words(self) -> str:
+        """The shape in a few words, for the reference; '' where its parts say it."""
+        return ""
+
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Add a fault for everything in ``given`` that does not fit."""
 
@@ -98,6 +103,11 @@ def _shown(given: Located) -> str:
 class AnyValue(Shape):
     """Whatever; somebody else looks at it."""
 
+    @property
+    def in_words(self) -> str:
+        """Nothing is said of it."""
+        return "anything"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Shape):
@@ -108,6 +118,12 @@ class Text(Shape):
     """Of a regular expression that the whole text fits."""
     what: str = "text"
     """What the pattern stands for, in words."""
+
+    @property
+    def in_words(self) -> str:
+        """Its choices, or what it stands for."""
+        choices = ", ".join(f"`{one}`" for one in self.one_of)
+        return choices or self.what
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Text, and one of those that are known."""
@@ -143,6 +159,12 @@ class Number(Shape):
     minimum: float | None = None
     whole: bool = True
 
+    @property
+    def in_words(self) -> str:
+        """With its bound."""
+        bound = "" if self.minimum is None else f" of at least {self.minimum:g}"
+        return f"{'whole number' if self.whole else 'number'}{bound}"
+
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """A number that is large enough."""
         value = given.value
@@ -167,6 +189,11 @@ class Number(Shape):
 class Flag(Shape):
     """True or false."""
 
+    @property
+    def in_words(self) -> str:
+        """Both values."""
+        return "`true` or `false`"
+
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """One of the two."""
         if not isinstance(given.value, bool):
@@ -179,6 +206,11 @@ class Flag(Shape):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar(Shape):
     """A number, a text, or nothing: a bound that may be open."""
+
+    @property
+    def in_words(self) -> str:
+        """All that it may be."""
+        return "number, text or `null`"
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Neither a list, nor a mapping, nor a flag."""

@@ -223,6 +223,11 @@ VERBS: Final[Mapping[str, Verb]] = {
 class _Step(Shape):
     """A step: the record of the one verb that it has."""
 
+    @property
+    def in_words(self) -> str:
+        """See there."""
+        return "[source or flow](#sources-and-flows)"
+
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
         """Which verb it is, and then what that verb takes."""
         if not isinstance(given.value, dict):

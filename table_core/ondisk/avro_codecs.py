@@ -22,6 +22,8 @@ __all__ = ["codec_named", "pack", "unpack"]
 
 _BLOCK_MAX: Final = 1 << 28
 """More than this from one block is no file of ours: Paimon's blocks are 64 kB."""
+_PART_BYTES: Final = 1 << 20
+"""Room is made for so much at once, whatever a block says of itself."""
 _ROOM_BYTES: Final = 1 << 18
 """Enough for what most blocks hold."""
 _ZSTD_LEVEL: Final = 1
@@ -92,7 +94,10 @@ def _unpack_zstd(block: bytes) -> bytes:
     except cramjam.DecompressionError:
         # Damaged, or more than usual.  Arrow's stream knows, but takes five times as long to start.
         with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
-            return bytes(stream.read(_BLOCK_MAX + 1))
+            found = bytearray()
+            while len(found) <= _BLOCK_MAX and (part := stream.read(_PART_BYTES)):
+                found += part
+            return bytes(found)
 
 
 def pack(block: bytes, codec: str) -> bytes:

@@ -14,6 +14,7 @@ from table_core.errors import PositionDivergedError
 from table_core.position.files import FilesRead, FilesTaken
 from table_core.position.gtids import gtids_contain
 from table_core.position.place import LogPlace, OffsetsPlace, SnapshotPlace
+from table_core.position.reader import ReaderKind
 from table_core.position.source import MySqlId, PostgresId, TopicsId
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ __all__ = [
 _WAYS: Final = (
     "'table-core position set' to go on from a place that you name",
     "'table-core position reset' to read from the start again",
+)
+
+
+_CONSUMERS: Final = (
+    "'table-core consumer reset' to go on at a snapshot that you name",
+    "'table-core consumer delete' to begin as a new reader does",
 )
 
 
@@ -154,8 +161,10 @@ def what_next(stored: Position | None, now: Now) -> Next:
                 why=f"its position is of {stored.source}, and it is to read {now.source}",
             )
     if isinstance(found, Diverged):
+        is_consumer = stored.reader.kind is ReaderKind.CONSUMER
         return replace(
             found,
+            ways_out=_CONSUMERS if is_consumer else found.ways_out,
             reader=str(stored.reader),
             source=str(now.source),
             stored=f"{place} of {stored.source}",

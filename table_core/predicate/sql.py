@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -58,6 +58,11 @@ _TEMPORAL: Final = {
     "TIMESTAMPNTZ": Root.TIMESTAMP,
 }
 _TYPES: Final = {"TEXT": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
+
+
+_T = TypeVar("_T")
+_DOUBLED_MAX: Final = 10
+_DIGITS_MAX: Final = 400
 
 
 def parse_where(text: str) -> Condition:
@@ -109,11 +114,31 @@ def _fault(error: Exception) -> str:
     return "it ends too early" if isinstance(error, TokenError) else "it is nested too deep"
 
 
+def _doubling(read: Callable[[_Reader, Any], _T]) -> Callable[[_Reader, Any], _T]:
+    """``read`` of what names an operand more than once: of so many in one another it would be millions."""
+
+    def bounded(reader: _Reader, node: Any) -> _T:
+        if reader.doubled >= _DOUBLED_MAX:
+            raise PredicateError(
+                f"{reader.text[:200]!r}: BETWEEN, CASE, coalesce and comparisons of conditions are "
+                f"nested more than {_DOUBLED_MAX} deep",
+                where=reader.text,
+            )
+        reader.doubled += 1
+        try:
+            return read(reader, node)
+        finally:
+            reader.doubled -= 1
+
+    return bounded
+
+
 class _Reader:
     """Walks one parsed text; keeps the text to say what could not be read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.doubled = 0
 
     def refuse(self, node: Any, hint: str = "") -> PredicateError:
         part = node.sql(dialect="spark") if isinstance(node, exp.Expr) else str(node)
@@ -153,6 +178,7 @@ class _Reader:
         found = In(self.term(node.this), tuple(self.term(v) for v in node.expressions))
         return self.negated(node, found)
 
+    @_doubling
     def between(self, node: Any) -> Condition:
         if node.args.get("symmetric"):
             raise self.refuse(node, "write BETWEEN")
@@ -213,6 +239,7 @@ class _Reader:
             return self.truth(node)
         raise self.refuse(node)
 
+    @_doubling
     def truth(self, node: Any) -> Term:
         """A condition as a value: true, false or NULL."""
         met = self.condition(node)
@@ -233,9 +260,14 @@ class _Reader:
         if node.is_string:
             return Literal(node.this, STRING)
         text: str = node.this
+        if len(text) > _DIGITS_MAX:
+            raise self.refuse(node, f"a number has at most {_DIGITS_MAX} digits")
         if re.fullmatch(r"\d+", text):
             return Literal(int(text))
-        return Literal(float(text) if "e" in text.lower() else Decimal(text))
+        try:
+            return Literal(float(text) if "e" in text.lower() else Decimal(text))
+        except (ValueError, ArithmeticError) as error:
+            raise self.refuse(node, "it is no number") from error
 
     def minus(self, node: Any) -> Term:
         value = self.term(node.this)
@@ -264,13 +296,17 @@ class _Reader:
 
     def binary(self, node: Any) -> Term:
         digits: str = node.this
-        return Literal(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits))
+        try:
+            return Literal(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits))
+        except ValueError as error:
+            raise self.refuse(node, "expected hexadecimal digits") from error
 
     def cast(self, node: Any) -> Term:
         if node.args.get("safe"):
             raise self.refuse(node, "write CAST")
         return Cast(self.term(node.this), self.type(node.to))  # DATE '…', 5L and 1.5D too
 
+    @_doubling
     def case(self, node: Any) -> Term:
         """``CASE``, also ``CASE x WHEN``, and ``IF``."""
         default = node.args.get("default") or node.args.get("false")
@@ -282,10 +318,12 @@ class _Reader:
             branches.append((self.condition(met), self.term(each.args["true"])))
         return Case(tuple(branches), Literal(None) if default is None else self.term(default))
 
+    @_doubling
     def coalesce(self, node: Any) -> Term:
         *values, last = [self.term(part) for part in (node.this, *node.expressions)]
         return Case(tuple((Not(IsNull(value)), value) for value in values), last)
 
+    @_doubling
     def nullif(self, node: Any) -> Term:
         value = self.term(node.this)
         return Case(((Compare("=", value, self.term(node.expression)), Literal(None)),), value)

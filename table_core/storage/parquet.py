@@ -87,7 +87,7 @@ class ParquetFormat:
                 stored = file.schema_arrow
                 missing_columns(stored.names, fields, path=path)
                 groups = list(wanted.part.of(file.num_row_groups))
-                chunks = cache(partial(read_chunk_stats, file.metadata))
+                chunks = cache(partial(read_chunk_stats, source))
                 groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
                 spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
                 groups = groups if spans is None else [span.group for span in spans]

@@ -6,6 +6,7 @@ Source: parquet-format ``parquet.thrift``; Thrift's compact protocol.
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["ChunkStats", "read_chunk_stats"]
 
 _MAGIC: Final = b"PAR1"
+_TAIL_BYTES: Final = 64 << 10
+"""So much is read at first, as by Arrow."""
 _ROW_GROUPS, _COLUMNS, _META = 4, 1, 3
 _TYPE, _ENCODINGS, _PATH, _BYTES, _STATS, _SIZES = 1, 2, 3, 6, 12, 16
 _TEXT_BYTES: Final = 1
@@ -44,8 +47,8 @@ class ChunkStats:
     null_count: int | None
 
 
-def read_chunk_stats(metadata: Any) -> list[list[ChunkStats]]:
-    """Statistics by row group and leaf column, of what Arrow read as the footer of a file.
+def read_chunk_stats(source: Any) -> list[list[ChunkStats]]:
+    """Statistics by row group and leaf column, of the open file ``source`` or of Arrow's metadata.
 
     The bounds of files before Parquet 2.4 (``min`` and ``max``, in an order that nobody agreed on)
     are not told.
@@ -53,14 +56,30 @@ def read_chunk_stats(metadata: Any) -> list[list[ChunkStats]]:
     Raises:
         pa.ArrowInvalid: the footer is damaged.
     """
-    sink = pa.BufferOutputStream()
-    metadata.write_metadata_file(sink)  # a file that is a footer and nothing else
-    body = sink.getvalue().to_pybytes()[len(_MAGIC) :]
+    if hasattr(source, "write_metadata_file"):
+        sink = pa.BufferOutputStream()
+        source.write_metadata_file(sink)  # a file that is a footer and nothing else
+        source = pa.BufferReader(sink.getvalue())
+    body = _footer(source)
     try:
         groups = _Compact(body).struct()[_ROW_GROUPS]
         return [[_chunk(chunk[_META]) for chunk in group[_COLUMNS]] for group in groups]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise pa.ArrowInvalid(f"damaged footer: {error!r}") from error
+
+
+def _footer(source: Any) -> bytes:
+    """The last bytes of a file, as many as the four before its magic number say."""
+    size = source.seek(0, io.SEEK_END)
+    source.seek(max(0, size - _TAIL_BYTES))
+    tail = bytes(source.read(_TAIL_BYTES))
+    length = int.from_bytes(tail[-8:-4], "little")
+    if tail[-4:] != _MAGIC or length + 8 > size:
+        raise pa.ArrowInvalid("damaged footer: it does not say where it begins")
+    if length + 8 > len(tail):
+        source.seek(size - 8 - length)
+        tail = bytes(source.read(length + 8))
+    return tail[len(tail) - 8 - length : -8]
 
 
 def _chunk(meta: dict[int, Any]) -> ChunkStats:

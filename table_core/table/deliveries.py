@@ -66,6 +66,10 @@ class CommitNote:
     committed_at_ms: int | None
     producer: str
     """The table's changelog producer."""
+    mark: str = ""
+    """What tells the snapshot from another of that number."""
+    recorded: bool = True
+    """Whether rows and partitions are known: as the snapshot says, or by its manifests."""
     total_rows: int = 0
     delta_rows: int = 0
     changelog_rows: int = 0
@@ -104,7 +108,12 @@ class CommitNote:
         most = max(self.partitions_total, later.partitions_total)
         total = most if partitions is None else len(partitions)
         return replace(
-            later, first=self.first, partitions=partitions, partitions_total=total, **sums
+            later,
+            first=self.first,
+            recorded=self.recorded and later.recorded,
+            partitions=partitions,
+            partitions_total=total,
+            **sums,
         )
 
 
@@ -173,6 +182,7 @@ def tell(access: TableAccess, outcome: Outcome, user: str) -> None:
                 user=user,
                 committed_at_ms=None,
                 producer=_producer(access),
+                recorded=False,
                 partitions=None,
             )
         )
@@ -189,9 +199,11 @@ def tell_of(access: TableAccess, snapshots: Iterable[Snapshot]) -> None:
 def note_of(access: TableAccess, snapshot: Snapshot, *, read: bool = False) -> CommitNote:
     """What is told of ``snapshot``; with ``read`` its manifests are asked where it does not say."""
     known = recorded_delivery(snapshot)
+    if known is None and read:
+        known = delivery(access, snapshot)
+    recorded = known is not None
     if known is None:
-        unknown = Delivery(partitions=None)
-        known = (delivery(access, snapshot) or unknown) if read else unknown
+        known = Delivery(partitions=None)
     return CommitNote(
         table=access.name,
         branch=access.branch,
@@ -202,6 +214,8 @@ def note_of(access: TableAccess, snapshot: Snapshot, *, read: bool = False) -> C
         user=snapshot.commit_user,
         committed_at_ms=snapshot.time_millis,
         producer=_producer(access),
+        mark=snapshot.delta_manifest_list,
+        recorded=recorded,
         total_rows=snapshot.total_record_count,
         delta_rows=snapshot.delta_record_count,
         changelog_rows=snapshot.changelog_record_count or 0,

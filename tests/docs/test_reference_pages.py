@@ -36,6 +36,16 @@ def test_the_page_of_options_is_what_the_options_give() -> None:
     assert options_page.PAGE.read_text() == options_page.page(), "run python docs/options_page.py"
 
 
+def test_the_reference_of_declarations_is_what_the_records_give() -> None:
+    sys.path.insert(0, str(DOCS))
+    try:
+        import declaration_page
+    finally:
+        sys.path.remove(str(DOCS))
+    page = declaration_page.page()
+    assert declaration_page.PAGE.read_text() == page, "run python docs/declaration_page.py"
+
+
 def test_the_page_of_operators_is_what_their_docstrings_give(tmp_path: Path) -> None:
     environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join(

@@ -119,3 +119,159 @@ def test_marks_are_announced_when_they_are_new(table: Table) -> None:
 def test_a_wrong_choice_is_an_error_in_the_dag() -> None:
     with pytest.raises(ArgumentError, match="none of changed, done"):
         PaimonRelayPartitionsOperator(task_id="r", table="a.b", ready="soon")
+
+
+class Run(SimpleNamespace):
+    """A task instance that knows how the runs before it ended, as Airflow does."""
+
+    ended: dict[str, str]
+
+    def get_task_states(self, dag_id: str, task_ids: list[str], run_ids: list[str]) -> Any:
+        return {id: dict.fromkeys(task_ids, self.ended[id]) for id in run_ids if id in self.ended}
+
+
+class KnowingAirflow(Airflow):
+    """Runs may fail after they have done their work: then nobody hears of their events."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.ended: dict[str, str] = {}
+
+    def attempt(self, run_id: str, told: Any = None, *, fails: bool = False) -> list[str]:
+        self.ended[run_id] = "failed" if fails else "success"
+        run = Run(dag_id="d", task_id="relay", run_id=run_id, ended=self.ended)
+        task = PaimonRelayPartitionsOperator(task_id="relay", table="shop.t", **self.arguments)
+        events: defaultdict[Any, Events] = defaultdict(Events)
+        context: Any = {
+            "ti": run,
+            "asset_state_store": self.state,
+            "outlet_events": events,
+            "triggering_asset_events": {"a": [SimpleNamespace(extra=one) for one in told or []]},
+        }
+        returned = task.execute(context)
+        self.extra = events[task.asset].extra
+        return [] if fails else returned
+
+
+def test_what_a_failed_run_has_read_is_announced_by_the_next(table: Table) -> None:
+    airflow = KnowingAirflow()
+    airflow.attempt("1")
+    write(table, "a")
+    airflow.attempt("A", fails=True)
+    write(table, "b")
+    assert airflow.attempt("B") == ["dt=a", "dt=b"], "A's too"
+    assert airflow.attempt("A") == [], "B has told them"
+    assert airflow.attempt("C") == []
+
+
+def test_the_very_first_run_may_fail_and_loses_nothing(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(table, "old")
+    write(table, "a")
+    airflow = KnowingAirflow()
+    event = {"table": "shop.t", "snapshots": {"first": 2, "last": 2}}
+    other = {"table": "shop.other", "snapshots": {"first": 1, "last": 1}}
+    with monkeypatch.context() as broken:
+        broken.setattr(PaimonRelayPartitionsOperator, "_changed", _break)
+        with pytest.raises(RuntimeError):
+            airflow.attempt("1", [event, other], fails=True)
+    write(table, "b")
+    assert airflow.attempt("2", [{"table": "shop.t", "snapshots": {"first": 3}}]) == [
+        "dt=a",
+        "dt=b",
+    ]
+
+
+def _break(*_: Any) -> Any:
+    raise RuntimeError("no store")
+
+
+@pytest.mark.parametrize("commits", [1, 3, 5])
+def test_a_table_made_anew_is_relayed_whole(table: Table, warehouse: Catalog, commits: int) -> None:
+    airflow = Airflow()
+    for day in "xyz":
+        write(table, day)
+    assert airflow.run("1") == []
+    warehouse.drop_table("shop.t")
+    anew = warehouse.create_table(
+        "shop.t", SCHEMA, partition_by=("dt",), options={"bucket": "-1", "write-only": "true"}
+    )
+    for day in range(commits):
+        write(anew, str(day))
+    assert airflow.run("2") == [f"dt={day}" for day in range(commits)]
+    assert airflow.run("3") == []
+
+
+def test_a_mark_that_is_written_while_others_are_read_is_told_next(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(table, "a", "b")
+    airflow, read = Airflow(ready="done"), Table.done_partitions
+
+    def slow(self: Table, after_ms: int = 0) -> Any:
+        """``b`` is marked after ``a``, and read; ``a`` was read before it was marked."""
+        table.mark_done([{"dt": "a"}])
+        table.mark_done([{"dt": "b"}])
+        return [one for one in read(self, after_ms) if one[0]["dt"] == "b"]
+
+    with monkeypatch.context() as slowly:
+        slowly.setattr(Table, "done_partitions", slow)
+        assert airflow.run("1") == ["dt=b"]
+    assert airflow.run("2") == ["dt=a"]
+    assert airflow.run("3") == []
+
+
+def test_odd_values_have_keys_of_their_own_also_where_snapshots_expired(table: Table) -> None:
+    airflow = Airflow()
+    write(table, "z")
+    airflow.run("1")
+    values: list[str | None] = ["a/b", None, "", "__DEFAULT_PARTITION__", "x=y", "v" * 248]
+    write(table, *values)
+    keys = airflow.run("2")
+    assert keys[:5] == [
+        "dt=a%2Fb",
+        "dt=__DEFAULT_PARTITION__",
+        "dt=",
+        "dt=%5F_DEFAULT_PARTITION__",
+        "dt=x%3Dy",
+    ]
+    assert max(map(len, keys)) == 250
+    write(table, "z")
+    write(table, "z")
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    assert sorted(airflow.run("3")) == sorted([*keys, "dt=z"])
+
+
+def test_events_do_not_grow_with_the_partitions_that_are_told(table: Table) -> None:
+    airflow = KnowingAirflow()
+    airflow.attempt("1")
+    write(table, *(str(n) for n in range(400)))
+    assert len(airflow.attempt("2")) == 400
+    assert airflow.extra["partitions_total"] == 400
+    assert len(str(airflow.extra)) < 200
+
+
+def test_a_relay_that_is_named_keeps_its_place_when_the_dag_is_renamed(table: Table) -> None:
+    write(table, "a")
+    airflow = Airflow(reader="orders")
+    airflow.run("1")
+    write(table, "b")
+    task = PaimonRelayPartitionsOperator(task_id="other", table="shop.t", reader="orders")
+    events: defaultdict[Any, Events] = defaultdict(Events)
+    context: Any = {
+        "ti": SimpleNamespace(dag_id="renamed", task_id="other", run_id="2"),
+        "asset_state_store": airflow.state,
+        "outlet_events": events,
+    }
+    assert task.execute(context) == ["dt=b"]
+
+
+def test_positions_of_earlier_releases_are_read_once(table: Table) -> None:
+    for day in "abc":
+        write(table, day)
+    airflow = Airflow()
+    task = PaimonRelayPartitionsOperator(task_id="relay", table="shop.t")
+    airflow.state[task.asset]["partitions.d.relay"] = {"to": 2, "from": 1, "run": "old"}
+    assert airflow.run("new") == ["dt=c"]
+    assert airflow.state[task.asset]["partitions.d.relay"]["to"]["snapshot_id"] == 3

@@ -293,29 +293,6 @@ def test_each_snapshot_may_have_an_event_of_its_own(
     ]
 
 
-def test_only_the_partitions_that_were_asked_for_wake(
-    monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
-) -> None:
-    three = (fact(1), fact(2), fact(3))
-    news = TableNews(snapshots=three, since=Seen(), partitioned=True)
-    monkeypatch.setattr(PaimonHook, "touched_partitions", lambda _, __, s: [{"c": f"{s[0].id}"}])
-    polls = iter([news])
-
-    def once(_: PaimonHook, __: str, since: Seen | None) -> TableNews:
-        if since is None:
-            return TableNews(snapshots=three[-1:])
-        found = next(polls, None)
-        if found is None:
-            END[-1]()
-            raise OverError
-        return found
-
-    monkeypatch.setattr(PaimonHook, "news", once)
-    (payload,) = events(watcher(start="earliest", partitions=[{"c": "1"}, {"c": "2"}]))
-    assert payload["partitions"] == [{"c": "1"}, {"c": "2"}]
-    assert payload["snapshots"] == {"first": 1, "last": 2, "count": 2}
-
-
 def test_triggers_on_one_connection_share_a_poll(
     monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
 ) -> None:

@@ -164,9 +164,15 @@ def test_two_deletes_on_one_data_file_conflict() -> None:
     assert index([theirs], [ours], [theirs], by_file=True) == []
 
 
-def test_masking_a_file_that_is_gone_conflicts() -> None:
-    found = index([], [Index("b", (Masked("missing"),))], [], by_file=True)
+@pytest.mark.parametrize("by_file", [False, True])
+def test_masking_a_file_that_is_gone_conflicts(by_file: bool) -> None:
+    found = index([], [Index("b", (Masked("missing"),))], [], by_file=by_file)
     assert found == [ConflictKind.INDEX_REPLACED]
+
+
+def test_marks_that_were_left_over_are_carried_along() -> None:
+    old, new = Index("a", (Masked("missing"),)), Index("b", (Masked("missing"), Masked("f")))
+    assert index([old], [new], [old], by_file=False) == []
 
 
 def test_a_file_goes_only_with_the_marks_of_its_rows() -> None:

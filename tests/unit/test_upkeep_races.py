@@ -171,6 +171,17 @@ def test_a_rollback_in_the_middle_of_expiry_finds_its_state_or_says_that_it_is_g
     assert keys(fresh(table)) == [*want, 9]
 
 
+@pytest.mark.parametrize("at", [("write", "snapshot/EARLIEST"), ("list", "tag")])
+def test_expiry_begins_anew_if_what_was_to_stay_is_rolled_back(at: tuple[str, str]) -> None:
+    table = grown()
+    table.tags.create("old", snapshot=4)
+    slow = between(table, at, lambda: table.rollback_to(tag="old"))
+    assert slow.expire_snapshots(retain_max=1).details["earliest_snapshot"] == 4
+    assert keys(fresh(table)) == [1, 2, 3, 4]
+    put(table, 5)
+    assert keys(fresh(table)) == [1, 2, 3, 4, 5]
+
+
 def test_two_rollbacks_at_once_hold_what_each_goes_back_to() -> None:
     table = create()
     for key in range(4):
@@ -183,6 +194,15 @@ def test_two_rollbacks_at_once_hold_what_each_goes_back_to() -> None:
     table.expire_snapshots(retain_max=1, retain_min=1)
     assert [s.id for s in fresh(table).snapshots()] == [4]
     assert table.consumers.list() == {}
+
+
+def test_a_consumer_that_goes_while_expiry_reads_them_holds_nothing() -> None:
+    table = grown()
+    set_consumer(table.access, "slow", 2)
+    at = ("read", "consumer/consumer-slow")
+    slow = between(table, at, lambda: table.consumers.delete("slow"))
+    slow.expire_snapshots(retain_max=1)
+    assert [s.id for s in fresh(table).snapshots()] == [7]
 
 
 def test_a_hold_that_a_killed_rollback_left_goes_with_a_later_one() -> None:

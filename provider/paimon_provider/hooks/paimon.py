@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.job_log import ProgressLine, Redaction, log_text, progress_of
+from paimon_provider.run_identity import is_commit_of
 from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PaimonHook"]
 
 _SHOWN: Final = 10
+_MANY: Final = 2**31
 
 
 class PaimonHook(BaseHook):
@@ -215,54 +217,104 @@ class PaimonHook(BaseHook):
     def head(self, table: str) -> SnapshotFacts | None:
         """The newest snapshot; None while there is no such table, or nothing in it."""
         try:
-            snapshot = self.table(table).latest_snapshot()
+            handle = self.table(table)
+            snapshot = handle.latest_snapshot()
         except NotFoundError:
             return None
-        return None if snapshot is None else SnapshotFacts.of(snapshot)
+        return None if snapshot is None else _facts(handle, snapshot)
 
     def snapshots(self, table: str) -> tuple[list[SnapshotFacts], str]:
         """All snapshots, oldest first, and the table's changelog producer."""
         handle = self.table(table)
-        facts = [SnapshotFacts.of(snapshot) for snapshot in handle.snapshots()]
-        producer = handle.options.get("changelog-producer", "none")
-        return sorted(facts, key=lambda s: s.id), str(producer).lower()
+        facts = [_facts(handle, snapshot) for snapshot in handle.snapshots()]
+        return sorted(facts, key=lambda s: s.id), _producer(handle)
 
     def news(self, table: str, since: Seen | None) -> TableNews:
         """The newest snapshots, back to ``since``; without it the head alone.
 
-        Where the numbers have started over, after a rollback or a new table of that name, back to
-        the time of ``since``.  No table and no snapshot are no news.  While nothing is new, asking
-        again costs a look at the head and no more.
+        Where ``since`` is not there any more, after a rollback or in a new table of that name, back
+        to what it remembers from before.  No table and no snapshot are no news.  While nothing is
+        new, asking again costs a look at the head and no more; the birth of the table is looked at
+        when there is no ``since`` yet, and when it is not found.
         """
         try:
             handle = self._watched.get(table) or self.table(table)
             head = handle.latest_snapshot()
-            if head is not None and (since is None or _mark(head) != since):
+            if head is not None and (since is None or not _mark(head).is_at(since)):
                 handle = self.table(table)  # its options may be others by now
+            birth = handle.birth if since is None else ""
         except NotFoundError:
             self._watched.pop(table, None)
             return TableNews()
         self._watched[table] = handle
-        found = [] if head is None else [SnapshotFacts.of(head)]
+        found, whole = [] if head is None else [_facts(handle, head)], False
         while found and since is not None and not _reaches(found[-1], since, found[0].id):
             try:
-                found.append(SnapshotFacts.of(handle.snapshot(found[-1].id - 1)))
+                found.append(_facts(handle, handle.snapshot(found[-1].id - 1)))
             except NotFoundError:
+                whole = True
                 break
+        if found and since is not None and since.snapshot_id:
+            there = any(Seen.up_to(one).is_at(since) for one in found)
+            birth = "" if there else _birth(handle)
         return TableNews(
             snapshots=tuple(reversed(found)),
             since=since,
-            producer=str(handle.options.get("changelog-producer", "none")).lower(),
+            producer=_producer(handle),
             partitioned=bool(handle.partition_by),
+            birth=birth,
+            whole=whole or bool(found and found[-1].id == 1),
         )
 
+    def commits_of(self, table: str, user: str) -> list[dict[str, Any]]:
+        """What ``user`` has committed to a table, as far as it is not expired: notes, oldest first."""
+        handle, found = self.table(table), []
+        ids = [s.id for s in handle.snapshots() if is_commit_of(s.commit_user, user)]
+        for id in sorted(ids):
+            try:
+                found.append(handle.delivers(id).to_document())
+            except NotFoundError:  # it has expired since
+                continue
+        return found
+
+    def completed(self, table: str, snapshots: Sequence[SnapshotFacts]) -> list[SnapshotFacts]:
+        """``snapshots``, those of writers that do not say what they deliver read from manifests.
+
+        One that is expired meanwhile stays as it is.
+        """
+        handle = self.table(table)
+        found = []
+        for snapshot in snapshots:
+            try:
+                found.append(
+                    snapshot
+                    if snapshot.is_known
+                    else SnapshotFacts.told(handle.delivers(snapshot.id))
+                )
+            except NotFoundError:
+                found.append(snapshot)
+        return found
+
+    def spelled(
+        self, table: str, partitions: Sequence[Mapping[str, Any]]
+    ) -> list[dict[str, str | None]]:
+        """Partitions as users name them, in the one spelling that events have.
+
+        Raises:
+            ArgumentError: a name is no partition column, or a value does not fit its type.
+        """
+        handle = self.table(table)
+        return [handle.partition_values(one) for one in partitions]
+
     def touched_partitions(
-        self, table: str, snapshots: Sequence[SnapshotFacts]
+        self, table: str, snapshots: Sequence[SnapshotFacts], limit: int | None = 100
     ) -> list[dict[str, str | None]] | None:
         """The partitions that ``snapshots`` touched; None if they are many or no longer known."""
         try:
             found: list[dict[str, str | None]] | None
-            found = self.table(table).touched_partitions([s.id for s in snapshots])
+            found = self.table(table).touched_partitions(
+                [s.id for s in snapshots], limit=_MANY if limit is None else limit
+            )
             return found
         except TableError as error:
             if error.kind is not ErrorKind.NOT_FOUND:
@@ -280,8 +332,29 @@ class PaimonHook(BaseHook):
         if head is None or head.id <= condition.after:
             return None
         snapshots, producer = self.snapshots(table)
+        if condition.on == "delete":
+            snapshots = self.completed(table, [s for s in snapshots if s.id > condition.after])
         found = condition.found(snapshots, producer)
         return (found, producer) if found else None
+
+
+def _facts(handle: Any, snapshot: Any) -> SnapshotFacts:
+    """What is known of a snapshot, by its document alone."""
+    from table_core.table.deliveries import note_of
+
+    return SnapshotFacts.told(note_of(handle.access, snapshot))
+
+
+def _producer(handle: Any) -> str:
+    return str(handle.options.get("changelog-producer", "none")).lower()
+
+
+def _birth(handle: Any) -> str:
+    """The birth of a table, which may be dropped at any moment."""
+    try:
+        return str(handle.birth)
+    except NotFoundError:
+        return ""
 
 
 def _mark(head: Any) -> Seen:
@@ -290,11 +363,11 @@ def _mark(head: Any) -> Seen:
 
 def _reaches(oldest: SnapshotFacts, since: Seen, head_id: int) -> bool:
     """Whether nothing below ``oldest`` can be new to somebody who has come to ``since``."""
-    if oldest.id <= 1:
+    if oldest.id <= 1 or (oldest.id, oldest.mark) in since.path:
         return True
-    same_numbers = head_id >= since.snapshot_id
-    if same_numbers and oldest.id > since.snapshot_id:
+    if oldest.id == since.snapshot_id and Seen.up_to(oldest).is_at(since):
+        return True
+    if since.snapshot_id < oldest.id and since.snapshot_id <= head_id:
         return False
-    if same_numbers and oldest.id == since.snapshot_id and oldest.time_millis == since.time_millis:
-        return True
-    return oldest.time_millis <= since.time_millis
+    remembered = min((id for id, _ in since.path), default=oldest.id + 1)
+    return oldest.id < remembered and 0 < oldest.time_millis <= since.time_millis

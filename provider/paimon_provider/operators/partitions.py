@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import hashlib
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from paimon_provider.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PaimonDropPartitionOperator", "PaimonMarkPartitionDoneOperator"]
+__all__ = [
+    "PaimonDropPartitionOperator",
+    "PaimonMarkPartitionDoneOperator",
+    "asset_partitions",
+    "digest",
+    "partitions_extra",
+]
+
+_KEY_MAX: Final = 250
 
 
 class PaimonDropPartitionOperator(PaimonTableOperator):
@@ -80,7 +90,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         """Those of ``table.mark_done``."""
         return {"partitions": [dict(partition) for partition in self.partitions]}
 
-    def _announce(self, context: Any, result: Mapping[str, Any]) -> None:
+    def _announce(self, context: Any, result: Mapping[str, Any], user: str) -> None:  # noqa: ARG002
         """One event for each partition, or one for all."""
         asset = self._own_outlet()
         if asset is None:
@@ -88,13 +98,40 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         if self.events == "none":
             self._keep_silent(asset)
             return
-        done = [dict(partition) for partition in self.partitions]
-        extra = {"version": 1, "table": self.table, "partitions": done, "result": dict(result)}
-        context["outlet_events"][asset].extra = extra
+        done, keys = result["details"]["partitions"], result["details"]["keys"]
+        extra = partitions_extra(self.table, done, apart=self.announce_partitions)
+        context["outlet_events"][asset].extra = extra | {"result": bounded_result(result)}
         if self.announce_partitions:
-            context["outlet_events"][asset].add_partitions([partition_key(p) for p in done])
+            context["outlet_events"][asset].add_partitions(asset_partitions(keys))
 
 
-def partition_key(partition: Mapping[str, Any]) -> str:
-    """A partition as Airflow's partition keys write it: ``dt=2026-01-01/hh=01``."""
-    return "/".join(f"{name}={value}" for name, value in partition.items())
+def partitions_extra(
+    table: str, partitions: Sequence[Mapping[str, str | None]], *, apart: bool
+) -> dict[str, Any]:
+    """What an event about ``partitions`` says; ``apart``: each is an event, and says its own key.
+
+    Its size does not grow with them: many are counted, and one that is told apart is told once.
+    """
+    few = not apart and len(partitions) <= PARTITIONS_MAX
+    return {
+        "version": EVENT_VERSION,
+        "table": table,
+        "partitions": list(map(dict, partitions)) if few else None,
+        "partitions_total": len(partitions),
+    }
+
+
+def asset_partitions(keys: Sequence[str]) -> list[str]:
+    """Keys of the core as Airflow's partition keys, which have at most 250 characters.
+
+    A longer one is cut, with a digest of all of it at its end.
+    """
+    return [
+        key if len(key) <= _KEY_MAX else f"{key[: _KEY_MAX - 17]}~{digest(key)[:16]}"
+        for key in keys
+    ]
+
+
+def digest(text: str) -> str:
+    """A digest, the same everywhere."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseOperator
 from paimon_provider.assets import require_named_so, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
-from paimon_provider.operators.partitions import partition_key
-from table_core.errors import ArgumentError
+from paimon_provider.operators.partitions import asset_partitions, digest, partitions_extra
+from paimon_provider.places import Seen, since
+from paimon_provider.run_positions import RunPosition
+from table_core.errors import ArgumentError, ErrorKind, TableError
 
 if TYPE_CHECKING:
     from paimon_provider._compat import Context
@@ -18,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["PaimonRelayPartitionsOperator"]
 
 READY: Final = ("changed", "done")
-_VERSION: Final = 1
-_MANY: Final = 1_000_000
-_Partitions = list[dict[str, str]]
+_MARKS_KEPT: Final = 1_000
+_CLOCKS_MS: Final = 3_600_000
+"""By how much the clocks of those who mark may be behind."""
 
 
 class PaimonRelayPartitionsOperator(BaseOperator):
@@ -40,7 +43,10 @@ class PaimonRelayPartitionsOperator(BaseOperator):
             ...  # a run for each partition; its key is such as dt=2026-01-01/hh=01
 
     How far it has come is kept in the state of the table's asset.  An attempt that is repeated
-    announces the same partitions again, a failed run moves nothing.  Returns what was announced.
+    announces the same partitions again, and what a failed run has read is announced by the next: no
+    partition is lost.  One comes twice only where runs overlap or a run was deleted; so let one run
+    at a time (``max_active_runs=1``).  Where snapshots expired unread, or the table was made anew, every
+    partition that may have changed is announced.  Returns the keys.
 
     :param table: ``database.table``.
     :param ready: ``changed``: partitions that commits with changes have touched.  ``done``: those
@@ -48,6 +54,8 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         Dag a schedule too.  It reads one small file for each partition of the table.
     :param paimon_conn_id: the connection with the warehouse.
     :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
+    :param reader: names the position; default is the Dag and the task, so that renaming either begins
+        anew.  Two relays of one table must have two names.
     """
 
     ui_color = "#e8f1fb"
@@ -59,6 +67,7 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         ready: str = "changed",
         paimon_conn_id: str = "paimon_default",
         catalog: str | None = None,
+        reader: str | None = None,
         **kwargs: Any,
     ) -> None:
         self.asset = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
@@ -71,6 +80,7 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         self.ready = ready
         self.paimon_conn_id = paimon_conn_id
         self.catalog = catalog
+        self.reader = reader
 
     def execute(self, context: Context) -> list[str]:
         """Announce what is new since the last run that ended well."""
@@ -78,62 +88,95 @@ class PaimonRelayPartitionsOperator(BaseOperator):
 
         ti: Any = context["ti"]
         states: Any = context["asset_state_store"]
-        state = states[self.asset]
-        key = f"partitions.{ti.dag_id}.{ti.task_id}"
-        after = _position(state.get(key), ti.run_id)
-        if after is None:
-            after = 0 if self.ready == "done" else _first_told(context)
+        name = self.reader or f"{ti.dag_id}.{ti.task_id}"
+        position = RunPosition(states[self.asset], f"partitions.{name}", ti)
+        start = position.start
+        if start is None and self.ready == "changed":
+            start = self._first_told(context)
+            if start is not None:
+                position.begin(start)
         with airflow_failures():
             hook = PaimonHook(self.paimon_conn_id)
             require_named_so([self.asset.uri], self.table, catalog=hook.warehouse.catalog_name)
             find = self._done if self.ready == "done" else self._changed
-            found, upto = find(hook, after)
-        keys = [partition_key(partition) for partition in found]
+            found, start, to = find(hook, start)
+            table = hook.table(self.table) if found else None
+            keys = asset_partitions([table.partition_key(one) for one in found]) if table else []
         self.log.info("%d partitions of %s are ready: %s", len(keys), self.table, ", ".join(keys))
         if keys:
             event: Any = context["outlet_events"][self.asset]
-            event.extra = {"version": _VERSION, "table": self.table, "partitions": found}
+            event.extra = partitions_extra(self.table, found, apart=True)
             event.add_partitions(keys)
         else:
             self.outlets = [outlet for outlet in self.outlets if outlet != self.asset]
-        state.set(key, {"to": upto, "from": upto if after is None else after, "run": ti.run_id})
+        position.keep(start, to)
         return keys
 
-    def _done(self, hook: PaimonHook, after_ms: int | None) -> tuple[_Partitions, int]:
-        marked = hook.table(self.table).done_partitions(after_ms or 0)
-        newest = max((at_ms for _, at_ms in marked), default=after_ms or 0)
-        return [partition for partition, _ in marked], newest
+    def _first_told(self, context: Context) -> dict[str, Any] | None:
+        """Before the events that have started the very first run; None if there are none."""
+        told: Any = context.get("triggering_asset_events") or {}
+        extras = [event.extra.get("payload") or event.extra for of in told.values() for event in of]
+        firsts = [
+            int(extra["snapshots"]["first"])
+            for extra in extras
+            if extra.get("snapshots") and extra.get("table", self.table) == self.table
+        ]
+        return Seen(snapshot_id=min(firsts) - 1).to_json() if firsts else None
 
-    def _changed(self, hook: PaimonHook, after: int | None) -> tuple[_Partitions, int]:
+    def _changed(self, hook: PaimonHook, start: Any) -> tuple[list[Any], Any, Any]:
+        """Partitions, and where the reading has begun and ended."""
         snapshots, producer = hook.snapshots(self.table)
-        head = snapshots[-1].id if snapshots else 0
-        if after is None or not snapshots:
-            return [], head
-        if after > head:  # rolled back, or a new table of that name
-            after = 0
         table = hook.table(self.table)
-        if after + 1 < snapshots[0].id:
+        birth = table.birth
+        if start is None or not snapshots:
+            head = Seen(birth=birth)
+            if snapshots:
+                head = head.moved(snapshots[-1], snapshots)
+            here = head.to_json()
+            return [], here if start is None else start, here if start is None else start
+        seen = Seen.stored(start)
+        step = since(snapshots, seen, birth)
+        to = seen.moved(snapshots[-1], step.new, birth).to_json()
+        if step.reset:
+            self.log.warning("%s was replaced (%s) since %s", self.table, step.reset, start)
+        if step.gap:
             self.log.warning(
                 "Snapshots %d to %d expired before they were relayed: every partition counts",
-                *(after + 1, snapshots[0].id - 1),
+                *step.gap,
             )
-            rows = table.system("partitions").to_arrow()
-            names = rows.column("partition").to_pylist()
-            return [dict(part.split("=", 1) for part in n.split("/")) for n in names], head
-        new = [s.id for s in snapshots if s.id > after and delivers_changes(s, producer)]
-        return table.touched_partitions(new, limit=_MANY), head
+            return table.live_partitions(), start, to
+        new = [s.id for s in step.new if delivers_changes(s, producer)]
+        try:
+            return table.touched_partitions(new, limit=2**31), start, to
+        except TableError as error:
+            if error.kind is not ErrorKind.NOT_FOUND:
+                raise
+            self.log.warning("Snapshots expire meanwhile: every partition counts: %s", error)
+            return table.live_partitions(), start, to
 
+    def _done(self, hook: PaimonHook, start: Any) -> tuple[list[Any], Any, Any]:
+        """Marks that were not told yet, and which have been.
 
-def _position(stored: Any, run_id: str) -> int | None:
-    """How far the runs before this one have come; None if there was none."""
-    if not isinstance(stored, dict):
-        return None
-    return int(stored["from" if stored.get("run") == run_id else "to"])
-
-
-def _first_told(context: Context) -> int | None:
-    """Where the events that have started the very first run begin."""
-    told: Any = context.get("triggering_asset_events") or {}
-    extras = [event.extra.get("payload") or event.extra for of in told.values() for event in of]
-    firsts = [int(extra["snapshots"]["first"]) for extra in extras if extra.get("snapshots")]
-    return min(firsts) - 1 if firsts else None
+        A mark may be written behind our back while others are read, by a clock that is not ours: so
+        those of the last hour are remembered one by one, and all that is older has been told.
+        """
+        began_ms = int(time.time() * 1000)
+        stored: dict[str, Any] = start if isinstance(start, dict) else {"ms": int(start or 0)}
+        table = hook.table(self.table)
+        birth = table.birth
+        if stored.get("birth", birth) != birth:
+            stored = {"ms": 0}
+        told, after_ms = dict(stored.get("told", {})), int(stored["ms"])
+        marks = [
+            (values, digest(f"{table.partition_key(values)} {at_ms}")[:16], at_ms)
+            for values, at_ms in table.done_partitions(after_ms)
+        ]
+        told_now = {name: at_ms for _, name, at_ms in marks}
+        times = sorted(told_now.values())
+        upto = min(began_ms, times[-1] if times else after_ms) - _CLOCKS_MS
+        if len(times) > _MARKS_KEPT:
+            upto = max(upto, min(times[-_MARKS_KEPT], began_ms))
+        upto = max(upto, after_ms)
+        kept = {name: at_ms for name, at_ms in told_now.items() if at_ms > upto}
+        to = {"ms": upto, "told": kept, "birth": birth}
+        return [values for values, name, _ in marks if name not in told], stored, to

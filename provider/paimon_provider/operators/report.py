@@ -11,8 +11,10 @@ from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
 from paimon_provider.page_text import cell_text
+from paimon_provider.places import Seen, since
 from paimon_provider.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
 from paimon_provider.reports_folder import clear_reports, report_name, write_report
+from paimon_provider.run_positions import RunPosition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +32,16 @@ class PaimonChangeReportOperator(BaseOperator):
     """Render what changed in a table since this task last ran, with charts, on an HTML page.
 
     The page opens from the task's link "Change report".  How far the last run has read is kept in
-    the state of the table's asset; a failed run moves nothing, so its changes are in the next one.
+    the state of the table's asset; a repeated attempt shows the same changes again, and those of a
+    failed run are in the next one.
 
     :param table: ``database.table``.  (templated)
     :param label_column: the column that names a row.
     :param value_column: the numeric column to draw.
     :param paimon_conn_id: the connection with the warehouse.
     :param catalog: the connection's ``catalog_name``, if it has one: names the asset.
+    :param reader: names the position; default is the Dag and the task, so that renaming either begins
+        anew.
     """
 
     template_fields: Sequence[str] = ("table", "label_column", "value_column")
@@ -52,6 +57,7 @@ class PaimonChangeReportOperator(BaseOperator):
         value_column: str,
         paimon_conn_id: str = "paimon_default",
         catalog: str | None = None,
+        reader: str | None = None,
         **kwargs: Any,
     ) -> None:
         if "inlets" not in kwargs and not is_template(table):
@@ -62,6 +68,7 @@ class PaimonChangeReportOperator(BaseOperator):
         self.value_column = value_column
         self.paimon_conn_id = paimon_conn_id
         self.catalog = catalog
+        self.reader = reader
         self.report_link: str | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -69,16 +76,18 @@ class PaimonChangeReportOperator(BaseOperator):
         ti: Any = context["ti"]
         states: Any = context["asset_state_store"]
         state = states[self.inlets[0]]
-        key = f"{self.position_key}.{ti.dag_id}.{ti.task_id}"
+        reader = self.reader or f"{ti.dag_id}.{ti.task_id}"
+        position = RunPosition(state, f"{self.position_key}.{reader}", ti)
+        start = Seen.stored(position.start or 0)
         with airflow_failures():
-            report = self._read(int(state.get(key) or 0))
+            report, to = self._read(start)
             name = report_name(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
             path = write_report(name, ti.dag_id, render(report))
             clear_reports(path.stat().st_mtime_ns // 1_000_000)
         self.report_link = report_url(name)
         ti.xcom_push(key=ChangeReportLink().xcom_key, value=self.report_link)
         if report.head is not None:
-            state.set(key, report.head)
+            position.keep(start.to_json(), to.to_json())
         self.log.info("Change report of %s: %s", self.table, self.report_link)
         return {
             "version": 1,
@@ -88,27 +97,29 @@ class PaimonChangeReportOperator(BaseOperator):
             "rows": report.changes_total,
         }
 
-    def _read(self, after: int) -> ChangeReport:
+    def _read(self, start: Seen) -> tuple[ChangeReport, Seen]:
         from paimon_provider.hooks.paimon import PaimonHook
 
         hook = PaimonHook(self.paimon_conn_id)
         snapshots, producer = hook.snapshots(self.table)
         table = hook.table(self.table)
         if not snapshots:
-            return self._report(table, 0, None, [], [])
-        head, earliest = snapshots[-1].id, snapshots[0].id
-        warning = ""
-        if after > head:
-            warning = f"The table was rolled back or made anew: snapshot {after} is gone."
-            after = 0
-        if after + 1 < earliest:
-            if after:
-                warning = f"Snapshots {after + 1} to {earliest - 1} expired before they were read."
-            after = earliest - 1
+            return self._report(table, 0, None, [], []), start
+        head, birth = snapshots[-1], table.birth
+        step = since(snapshots, start, birth)
+        warnings = []
+        if step.reset:
+            was = f"snapshot {start.snapshot_id} is gone"
+            warnings.append(f"The table was rolled back or made anew: {was}.")
+        if step.gap and start.snapshot_id:
+            first, last = step.gap
+            warnings.append(f"Snapshots {first} to {last} expired before they were read.")
+        after = step.new[0].id - 1 if step.new else head.id
         delivering = [s for s in snapshots if delivers_changes(s, producer)]
         history = [_changes_of(table, snapshot) for snapshot in delivering]
         new = [s.id for s in delivering if s.id > after]
-        return self._report(table, after, head, history, new, warning)
+        report = self._report(table, after, head.id, history, new, " ".join(warnings))
+        return report, start.moved(head, step.new, birth)
 
     def _report(
         self,

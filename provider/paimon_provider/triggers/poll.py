@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch", "Watches", "poll", "stream_key", "watches_of"]
 
+_CONNECTION_SECONDS: Final = 10.0
+"""How old a connection may be that is used."""
 _ROUND_SECONDS: Final = 0.05
 """At least so far apart: tables that are due at about the same time are looked at together."""
 
@@ -167,24 +169,35 @@ def _keep_up(tables: dict[str, _Table], watches: Watches, made: Callable[[str], 
 
 
 class _Warehouse:
-    """The opened warehouse: connection and catalog are fetched once, and anew after a failure."""
+    """The opened warehouse: the catalog is opened once, and anew after a failure.
+
+    The connection is read again from time to time, for somebody may have edited it.
+    """
 
     def __init__(self, paimon_conn_id: str) -> None:
         self._conn_id = paimon_conn_id
         self._hook: PaimonHook | None = None
+        self._read = 0.0
 
     def news(self, table: str, since: Seen | None) -> TableNews:
         """What is new in ``table``; runs in a thread."""
-        from paimon_provider.hooks.paimon import PaimonHook
-
-        hook = self._hook
-        if hook is None:
-            hook = self._hook = PaimonHook(self._conn_id)
         try:
-            return hook.news(table, since)
+            return self._opened().news(table, since)
         except Exception:
             self._hook = None
             raise
+
+    def _opened(self) -> PaimonHook:
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        hook, now = self._hook, time.monotonic()
+        if hook is not None and now < self._read + _CONNECTION_SECONDS:
+            return hook
+        self._read = now
+        said = PaimonHook(self._conn_id)
+        if hook is None or said.warehouse != hook.warehouse:
+            hook = self._hook = said
+        return hook
 
 
 @dataclass(slots=True)
@@ -225,7 +238,7 @@ class _Table:
             self._failed(error)
             return False
         else:
-            moved = any(told != found.head for _, told in self._marks)
+            moved = any(told is None or not told.is_at(found.head) for _, told in self._marks)
             if moved:
                 self.news = found
             self.pause.reset()

@@ -7,34 +7,32 @@ import json
 import logging
 import time
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
-from paimon_provider.conditions import (
-    NewSnapshots,
-    Seen,
-    counts,
-    event_document,
-    matching_partitions,
-    rows_of,
-    unseen,
-)
+from paimon_provider.conditions import RESET, NewSnapshots, counts, matching_partitions
+from paimon_provider.events import Gathered, gathered
+from paimon_provider.places import Seen, since
 from paimon_provider.triggers.asking import Asking, Pause
 from paimon_provider.triggers.marks import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from paimon_provider.conditions import SnapshotFacts, TableNews
+    from paimon_provider.hooks.paimon import PaimonHook
+    from paimon_provider.places import Since, TableNews
+    from paimon_provider.snapshot_facts import SnapshotFacts
 
 __all__ = ["PaimonSnapshotTrigger", "PaimonSnapshotWaitTrigger"]
 
 _WATERMARK: Final = "paimon.seen"
 _FLUSH_SECONDS: Final = 1.0
 """The triggerer stores events about once a second: one of a watcher's at a time."""
+_PENDING_MAX: Final = 100
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -95,6 +93,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             json.loads(one) if isinstance(one, str) else dict(one) for one in partitions
         ]
         self.events = events
+        self._checked = False
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Name this class and every argument of ``__init__``."""
@@ -109,7 +108,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                 "poll_seconds": self.poll_seconds,
                 "min_rows": self.min_rows,
                 # As texts: Airflow does not know a watcher again whose arguments have mappings in them.
-                "partitions": [json.dumps(one, sort_keys=True) for one in self.partitions],
+                "partitions": [
+                    json.dumps(one, sort_keys=True, default=str) for one in self.partitions
+                ],
                 "events": self.events,
             },
         )
@@ -160,17 +161,21 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
                     if watch.seen is None:  # what is there at first is no news
                         watch.seen = news.head
                         await self._keep(watch.seen)
-                    if not news.covers(watch.seen):
-                        watch.told = None  # to be told again, from further back
-                        continue
-                    async for payload, mark in self._found(news, watch.seen, asking):
-                        if payload is not None:
-                            self._count(payload)
-                            yield TriggerEvent(payload)
-                        marks.move(mark)
-                        if payload is not None:
-                            await asyncio.sleep(_FLUSH_SECONDS)
-                        watch.seen = mark
+                    try:
+                        ready = await self._ready(news, watch.seen, asking)
+                        async for payload, mark in self._found(ready, watch.seen, asking):
+                            if payload is not None:
+                                self._count(payload)
+                                yield TriggerEvent(payload)
+                            marks.move(mark)
+                            if payload is not None:
+                                await asyncio.sleep(_FLUSH_SECONDS)
+                            watch.seen = mark
+                    except Exception as error:  # noqa: BLE001 - ending would lose the place
+                        await self._failed(error, pause)
+                        watch.told = None  # nothing is lost: it is told again
+                    else:
+                        pause.reset()
         finally:
             keeping.cancel()
             watches.remove(watch)
@@ -178,24 +183,136 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     async def _found(
         self, news: TableNews, seen: Seen, asking: Asking
     ) -> AsyncIterator[tuple[dict[str, Any] | None, Seen]]:
-        """Payloads, each with how far it goes; no payload for what counts for nobody."""
-        fresh = unseen(news.snapshots, seen)
-        found = [s for s in fresh if counts(s, news.producer, self.on)]
-        touched: dict[int, list[dict[str, str | None]] | None] = {}
-        if found and news.partitioned:
-            touched = await self._touched(found, asking)
-        if self.partitions:
-            found = [s for s in found if matching_partitions(touched.get(s.id), self.partitions)]
-        if found and sum(map(rows_of, found)) < self.min_rows:
+        """Payloads, each with how far it goes; no payload for what counts for nobody, or is too little."""
+        if not news.snapshots:  # away: what it was is known when it is back
             return
-        groups = [[one] for one in found] if self.events == "snapshot" else [found]
-        for group in groups:
-            if group:
-                parts = _together(touched, group) if news.partitioned else []
-                payload = event_document(self.table, group, news.producer, parts)
-                yield payload, news.head if group is groups[-1] else Seen.up_to(group[-1])
-        if not found and news.head != seen:
-            yield None, news.head
+        step = since(news.snapshots, seen, news.birth)
+        if seen.snapshot_id == 0 and self.start == "earliest":
+            step = replace(step, gap=None)  # earliest is what is there
+        if not (step.new or step.reset or seen.due):
+            return
+        found = await self._counting(step.new, news, asking)
+        told = self._told(found, news, step)
+        pending = [Gathered.from_document(one) for one in seen.pending]
+        reached = sum(one.touched for one in (*pending, *told)) >= self.min_rows
+        signalled = any(one.gap or one.reset for one in told)
+        end = news.snapshots[-1]
+        moved = seen.moved(end, news.snapshots, news.birth)
+        if not (pending or told) or not (reached or signalled or seen.due):
+            kept = [*pending, *told]
+            if kept and self.events == "poll":
+                kept = [gathered(kept)]
+            yield None, replace(moved, pending=_documents(kept))
+            return
+        if self.events == "poll":
+            yield gathered([*pending, *told]).event(self.table), moved
+            return
+        for n, one in enumerate(pending, 1):
+            mark = replace(seen, pending=_documents(pending[n:]), due=True)
+            yield one.event(self.table), mark if told or pending[n:] else moved
+        by_id = {s.id: s for s in news.snapshots}
+        for one in told:
+            at = by_id.get(one.last, end)
+            mark = replace(seen.moved(at, news.snapshots, news.birth), due=self.min_rows > 0)
+            yield one.event(self.table), moved if one is told[-1] else mark
+
+    def _told(self, found: Sequence[SnapshotFacts], news: TableNews, step: Since) -> list[Gathered]:
+        """What counts, oldest first; the first says of a gap or of a table that is another."""
+        nothing = None if news.partitioned else ()
+        told = [Gathered.of(s, news.producer, nothing) for s in found]
+        reset = step.reset if self.on in RESET else None
+        if step.gap is None and reset is None:
+            return told
+        end = news.snapshots[-1]
+        first = Gathered(
+            first=step.gap[0] if step.gap else (step.new[0].id if step.new else end.id),
+            last=end.id if not told else told[0].last,
+            committed_at_ms=end.time_millis,
+            delivers=True,
+            partitions=None if news.partitioned else (),
+            partitions_total=None,
+            gap=step.gap,
+            reset=reset,
+        )
+        return [first.and_then(told[0]), *told[1:]] if told else [first]
+
+    async def _ready(self, news: TableNews, seen: Seen, asking: Asking) -> TableNews:
+        """News that go back to ``seen``, of a table that has what is asked for."""
+        if self.partitions and not self._checked:
+            try:
+                await asking.ask(self._wanted)
+                self._checked = True
+            except NotFoundError:
+                return news
+        if news.covers(seen):
+            return news
+        return await asking.ask(lambda: self._hook().news(self.table, seen))
+
+    async def _counting(
+        self, new: Sequence[SnapshotFacts], news: TableNews, asking: Asking
+    ) -> Sequence[SnapshotFacts]:
+        """Those of ``new`` that count: of the kind, and in a partition that was asked for."""
+        if self.on == "delete":
+            new = await self._completed(new, asking)
+        found: Sequence[SnapshotFacts]
+        found = [s for s in new if counts(s, news.producer, self.on)]
+        if not (found and news.partitioned):
+            return found
+        found = await self._completed(found, asking)
+        if not self.partitions:
+            return found
+        wanted = await asking.ask(self._wanted)
+        kept = [s for s in found if matching_partitions(s.partitions, wanted)]
+        many = [s for s in kept if s.partitions is None]
+        if not many:
+            return kept
+        touched = await asking.ask(lambda: self._touching(many, wanted))
+        return [s for s in kept if s.partitions is not None or s.id in touched]
+
+    def _wanted(self) -> list[dict[str, str | None]]:
+        """The partitions that were asked for, as the table spells them; runs in a thread.
+
+        Raises:
+            ArgumentError: the table has no such partition column, or the value is none of its type.
+        """
+        return self._hook().spelled(self.table, self.partitions)
+
+    def _touching(
+        self, snapshots: Sequence[SnapshotFacts], wanted: Sequence[Mapping[str, str | None]]
+    ) -> set[int]:
+        """Which of ``snapshots`` of many partitions touch one of ``wanted``; runs in a thread."""
+        hook = self._hook()
+        return {
+            s.id
+            for s in snapshots
+            if matching_partitions(hook.touched_partitions(self.table, [s], limit=None), wanted)
+        }
+
+    def _hook(self) -> PaimonHook:
+        from paimon_provider.hooks.paimon import PaimonHook
+
+        return PaimonHook(self.paimon_conn_id)
+
+    async def _completed(
+        self, snapshots: Sequence[SnapshotFacts], asking: Asking
+    ) -> Sequence[SnapshotFacts]:
+        """``snapshots``, with what foreign writers do not say; as they are where nobody can tell."""
+        if all(s.is_known for s in snapshots):
+            return snapshots
+        try:
+            return await asking.ask(lambda: self._hook().completed(self.table, snapshots))
+        except Exception as error:  # noqa: BLE001 - the event matters more than its partitions
+            self.log.warning("Partitions of %s are not known: %s", self.table, error)
+            return snapshots
+
+    async def _failed(self, error: Exception, pause: Pause) -> None:
+        """Say that this cannot go on, and wait; what waiting does not mend is said as an error."""
+        seconds = pause.grow()
+        triggerer_stats.incr("paimon.look_failures", tags={"table": self.table})
+        invalid = isinstance(error, TableError) and error.kind is ErrorKind.INVALID
+        tell = self.log.error if invalid else self.log.warning
+        tell("Watcher of %s tells nothing, trying again in %.0f s: %s", self.table, seconds, error)
+        await asyncio.sleep(pause.seconds())
 
     def _count(self, payload: Mapping[str, Any]) -> None:
         """Tell Airflow's metrics of an event, and how long after its commit it comes."""
@@ -203,23 +320,6 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         triggerer_stats.incr("paimon.events", tags=tags)
         delay_ms = time.time() * 1000 - payload["committed_at_ms"]
         triggerer_stats.timing("paimon.event_delay", max(0.0, delay_ms), tags=tags)
-
-    async def _touched(
-        self, snapshots: Sequence[SnapshotFacts], asking: Asking
-    ) -> dict[int, list[dict[str, str | None]] | None]:
-        """The partitions of each snapshot, None where nobody can tell."""
-
-        def ask() -> dict[int, list[dict[str, str | None]] | None]:
-            from paimon_provider.hooks.paimon import PaimonHook
-
-            hook = PaimonHook(self.paimon_conn_id)
-            return {s.id: hook.touched_partitions(self.table, [s]) for s in snapshots}
-
-        try:
-            return await asking.ask(ask)
-        except Exception as error:  # noqa: BLE001 - the event matters more than its partitions
-            self.log.warning("Partitions of %s are not known: %s", self.table, error)
-            return {}
 
     async def _stored_mark(self) -> Seen | None:
         store = self.asset_state_store
@@ -237,16 +337,12 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             self.log.warning("Cannot keep the watermark of %s: %s", self.table, error)
 
 
-def _together(
-    touched: Mapping[int, list[dict[str, str | None]] | None], group: Sequence[SnapshotFacts]
-) -> list[dict[str, str | None]] | None:
-    found: dict[tuple[tuple[str, str | None], ...], dict[str, str | None]] = {}
-    for snapshot in group:
-        partitions = touched.get(snapshot.id)
-        if partitions is None:
-            return None
-        found.update({tuple(one.items()): one for one in partitions})
-    return list(found.values())
+def _documents(ones: Sequence[Gathered]) -> tuple[dict[str, Any], ...]:
+    """As a mark keeps them: bounded, the oldest told as one where they are many."""
+    kept = list(ones)
+    if len(kept) > _PENDING_MAX:
+        kept = [gathered(kept[: len(kept) - _PENDING_MAX + 1]), *kept[1 - _PENDING_MAX :]]
+    return tuple(one.to_document() for one in kept)
 
 
 def _require(argument: str, value: str, known: Sequence[str]) -> None:

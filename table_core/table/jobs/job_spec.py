@@ -20,7 +20,7 @@ from table_core.errors import (
 from table_core.options.spark_settings import require_printable, require_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["ACTIONS", "RESULT_SCHEMA", "SPEC_SCHEMA", "VERSION", "JobResult", "JobSpec"]
 
@@ -138,11 +138,8 @@ class JobSpec:
             UnsupportedFeatureError: the spec is of another version or names an unknown action.
             ArgumentError: it is no spec.
         """
-        try:
-            document = json.loads(text)
-        except ValueError as error:
-            raise ArgumentError(f"job spec is not JSON: {error}", argument="spec") from error
-        if not isinstance(document, dict) or not isinstance(document.get("args"), dict):
+        document = _object(text, "job spec")
+        if not isinstance(document.get("args"), dict):
             raise ArgumentError("job spec lacks 'args'", argument="spec")
         if document.get("version") != VERSION:
             raise UnsupportedFeatureError(
@@ -150,15 +147,16 @@ class JobSpec:
                 "release of airflow-provider-paimon where the job runs",
                 feature=f"job spec version {document.get('version')}",
             )
-        if document.get("action") not in ACTIONS:
+        if str(document.get("action")) not in ACTIONS:
             raise UnsupportedFeatureError(
                 f"unknown action {document.get('action')!r}; known: {', '.join(ACTIONS)}",
                 feature=str(document.get("action")),
             )
         unknown = sorted(set(document) - set(SPEC_SCHEMA["properties"]))
-        if unknown or not isinstance(document.get("warehouse"), str):
-            raise ArgumentError(f"job spec is malformed: {unknown or 'warehouse'}", argument="spec")
-        return cls(**document)
+        wrong = [*unknown, *(name for name, of in _TYPES.items() if not of(document.get(name)))]
+        if wrong:
+            raise ArgumentError(f"job spec is malformed: {', '.join(wrong)}", argument="spec")
+        return cls(**{**document, "options": document.get("options") or {}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,9 +179,47 @@ class JobResult:
 
     @classmethod
     def from_json(cls, text: str) -> JobResult:
-        """Decode; the error becomes an exception of its class again."""
+        """Decode; the error becomes an exception of its class again.
+
+        Raises:
+            ArgumentError: it is no result.
+        """
+        document = _object(text, "job result")
+        result, error = document.get("result"), document.get("error")
+        if not isinstance(result, dict | None) or not isinstance(error, dict | None):
+            raise ArgumentError("job result is malformed", argument="result")
+        try:
+            return cls(result=result, error=None if error is None else error_from_document(error))
+        except (ValueError, LookupError, TypeError) as wrong:
+            raise ArgumentError(
+                f"job result tells of an error that is none: {wrong!r}", argument="result"
+            ) from wrong
+
+
+def _object(text: str, what: str) -> dict[str, Any]:
+    try:
         document = json.loads(text)
-        error = document["error"]
-        return cls(
-            result=document["result"], error=None if error is None else error_from_document(error)
-        )
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError(
+            f"{what} is not JSON: {type(error).__name__}: {error}", argument="spec"
+        ) from error
+    if not isinstance(document, dict):
+        raise ArgumentError(f"{what} is no JSON object", argument="spec")
+    return document
+
+
+def _optional(kind: type) -> Callable[[object], bool]:
+    return lambda value: value is None or (isinstance(value, kind) and not isinstance(value, bool))
+
+
+_TYPES: Final[Mapping[str, Callable[[object], bool]]] = {
+    "warehouse": lambda value: isinstance(value, str) and bool(value),
+    "table": _optional(str),
+    "commit_user": _optional(str),
+    "commit_identifier": _optional(int),
+    "options": lambda value: (
+        value is None
+        or (isinstance(value, dict) and all(isinstance(one, str) for one in value.values()))
+    ),
+}
+"""What a member of a spec may be."""

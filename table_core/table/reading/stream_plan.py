@@ -147,7 +147,7 @@ class StreamPlanner:
     def hold(self, next_id: int, read: SnapshotPlace | None = None, birth: str = "") -> None:
         """Let expiry keep what the stream reads from ``next_id`` on, once it has taken ``read``."""
         if self.consumer is not None:
-            set_consumer(self.access, self.consumer, next_id, read, birth)
+            set_consumer(self.access, self.consumer, next_id, read, birth, keep=True)
 
     # ---------------------------------------------------------------------------- by positions
     def reached(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -29,6 +29,7 @@ __all__ = [
     "consumers",
     "delete_consumer",
     "held",
+    "held_from",
     "idle_consumers",
     "next_snapshot_of",
     "position_of",
@@ -150,15 +151,32 @@ def _earliest_readable(access: TableAccess) -> int:
 
 
 def consumers(access: TableAccess) -> dict[str, int]:
-    """Every consumer and the next snapshot that it will read."""
-    found = {}
+    """Every consumer and the next snapshot that it will read; none that goes while they are read."""
+    return {id: found.next_snapshot for id, found in _all(access)}
+
+
+def held_from(access: TableAccess) -> int | None:
+    """The first snapshot that a consumer needs; None if there is none.
+
+    A reader of ours needs the one that it has read last, too: while that is there, nobody can put another in
+    its place unseen.
+    """
+    return min((_needs(found) for _, found in _all(access)), default=None)
+
+
+def _needs(consumer: Consumer) -> int:
+    mark = consumer.extra.get(_MARK)
+    is_read = isinstance(mark, dict) and mark.get("keep") is True
+    return consumer.next_snapshot - (1 if is_read and consumer.next_snapshot > 1 else 0)
+
+
+def _all(access: TableAccess) -> Iterator[tuple[str, Consumer]]:
     for info in access.storage.list(layout.consumer_folder(access.branch)):
         name = info.path.rpartition("/")[2]
         if name.startswith(_PREFIX):
-            path = info.path
-            consumer = Consumer.from_json(access.storage.read(path), path=path)
-            found[name.removeprefix(_PREFIX)] = consumer.next_snapshot
-    return found
+            with suppress(NotFoundError):
+                body = access.storage.read(info.path)
+                yield name.removeprefix(_PREFIX), Consumer.from_json(body, path=info.path)
 
 
 def next_snapshot_of(access: TableAccess, id: str) -> int | None:
@@ -201,11 +219,13 @@ def set_consumer(
     next_snapshot: int,
     read: SnapshotPlace | None = None,
     birth: str = "",
+    *,
+    keep: bool = False,
 ) -> None:
     """Say that ``id`` has read everything before ``next_snapshot``.
 
     ``read`` is where that ends, in the table of that ``birth``: what tells it from others of its number is
-    kept beside it, in a member that Paimon does not look at.
+    kept beside it, in a member that Paimon does not look at.  With ``keep`` our expiry keeps ``read`` too.
     """
     require_printable(id, "consumer")
     if not id.strip() or "/" in id or "\\" in id:
@@ -214,7 +234,7 @@ def set_consumer(
     extra: dict[str, object] = {}
     if read is not None and read.mark and read.id == next_snapshot - 1:
         members = {"id": read.id, "mark": read.mark, "time_ms": read.time_ms, "birth": birth}
-        extra = {_MARK: members}
+        extra = {_MARK: {**members, "keep": True} if keep else members}
     access.storage.write(path, Consumer(next_snapshot, extra).to_json())
 
 

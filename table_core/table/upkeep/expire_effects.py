@@ -20,7 +20,7 @@ from table_core.table.states.other_branches import (
     snapshot_files,
     tag_documents,
 )
-from table_core.table.upkeep.consumers import consumers
+from table_core.table.upkeep.consumers import held_from
 from table_core.table.upkeep.file_deletion import delete_empty_folders, delete_files, paths_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Performer:
 
     @perform.register(fx.ReadConsumers)
     def _consumers(self, _: fx.ReadConsumers) -> int | None:
-        return min(consumers(self.access).values(), default=None)
+        return held_from(self.access)
 
     @perform.register(fx.ReadPins)
     def _pins(self, _: fx.ReadPins) -> fx.Pins:

@@ -23,6 +23,7 @@ __all__ = [
     "SUCCESS_FILE",
     "PartitionState",
     "done_partitions",
+    "live_partitions",
     "mark_actions",
     "mark_paths",
     "marked_ms",
@@ -107,6 +108,14 @@ def touched_partitions(
         if len(found) > limit:
             return None
     return list(found.values())
+
+
+def live_partitions(access: TableAccess) -> list[dict[str, str | None]]:
+    """See ``Table.live_partitions``."""
+    if not access.schema.partition_keys:
+        return []
+    rows = dict.fromkeys(e.partition for e in access.live_entries(access.metadata.head()))
+    return [partition_values(access.schema, row) for row in rows]
 
 
 def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, str | None], int]]:

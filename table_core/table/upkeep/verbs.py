@@ -197,6 +197,12 @@ class Upkeep:
 
         return touched_partitions(self.access, snapshots, limit)
 
+    def live_partitions(self) -> list[dict[str, str | None]]:
+        """The values of every partition that has files, in the spelling of events."""
+        from table_core.table.upkeep.partition_state import live_partitions
+
+        return live_partitions(self.access)
+
     def delivers(self, snapshot: int) -> CommitNote:
         """What a snapshot delivers: kind, operation, rows by what happened to them, partitions.
 

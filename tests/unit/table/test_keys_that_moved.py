@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -103,6 +104,32 @@ def test_nobody_can_tell_where_keys_are_after_a_rollback(later: int) -> None:
     for n in range(later):
         write(table, (10 + n, 1, 1))
     refused(table, [waiting])
+
+
+@pytest.mark.parametrize("key", [("k",), ("k", "p")])
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_was_refused_writes_again_and_each_key_is_there_once(
+    key: tuple[str, ...], seed: int
+) -> None:
+    draw, table, wanted = random.Random(seed), table_of(*key, room="3"), {}
+    waiting: dict[str, tuple[list[Row], WriteResult]] = {}
+    for step in range(25):
+        name = draw.choice("abc")
+        if draw.random() < 0.15:
+            table.compact(strategy="full")
+        elif name in waiting:
+            rows, result = waiting.pop(name)
+            try:
+                table.commit([result])
+            except CommitConflictError:
+                table.commit([prepared(table, *rows)])
+            wanted |= {row[: len(key)]: row for row in rows}
+        else:
+            new = {n: (n, draw.randrange(2), step) for n in draw.sample(range(9), 3)}
+            waiting[name] = list(new.values()), prepared(table, *new.values())
+    assert read(table) == sorted(wanted.values())
+    table.compact(strategy="full")
+    assert read(table) == sorted(wanted.values())
 
 
 # ------------------------------------------------------------------------------- dynamic buckets

@@ -1,0 +1,211 @@
+"""How far somebody who watches a table has come, and what is new to them.  Pure.
+
+A place names a snapshot by its number *and* by what tells it from another of that number, and remembers some
+before it: so a table that was away is known again, one that was made anew is not taken for it, and after a
+rollback or a fast-forward only what was not there before is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from paimon_provider.snapshot_facts import SnapshotFacts
+
+__all__ = ["Seen", "Since", "TableNews", "since", "unseen"]
+
+_PATH_MAX: Final = 64
+_NEWEST: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """How far a watcher has come, and what it has seen and not told yet."""
+
+    snapshot_id: int = 0
+    """0: nothing; the table was empty, or not there."""
+    time_millis: int = 0
+    mark: str = ""
+    """What tells the snapshot from another of that number; '' in marks of earlier releases."""
+    birth: str = ""
+    """What tells the table from another of its name; '' if nobody looked."""
+    path: tuple[tuple[int, str], ...] = ()
+    """Number and mark of snapshots up to this one, the older the fewer."""
+    pending: tuple[Mapping[str, Any], ...] = ()
+    """``events.Gathered`` documents of what counts and is too little yet."""
+    due: bool = False
+    """Whether what is pending, and what comes next, is told however little it is."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored; empty members are left out."""
+        members = {
+            "snapshot_id": self.snapshot_id,
+            "time_millis": self.time_millis,
+            "mark": self.mark,
+            "birth": self.birth,
+            "path": [[id, mark] for id, mark in self.path],
+            "pending": [dict(one) for one in self.pending],
+            "due": self.due,
+        }
+        always = ("snapshot_id", "time_millis")
+        return {key: value for key, value in members.items() if value or key in always}
+
+    @classmethod
+    def from_json(cls, stored: Any) -> Seen:
+        """Read what ``to_json`` made, now or in earlier releases."""
+        return cls(
+            snapshot_id=int(stored["snapshot_id"]),
+            time_millis=int(stored["time_millis"]),
+            mark=str(stored.get("mark", "")),
+            birth=str(stored.get("birth", "")),
+            path=tuple((int(id), str(mark)) for id, mark in stored.get("path", ())),
+            pending=tuple(stored.get("pending", ())),
+            due=bool(stored.get("due", False)),
+        )
+
+    @classmethod
+    def up_to(cls, snapshot: SnapshotFacts) -> Seen:
+        """Everything up to and with ``snapshot``."""
+        return cls(
+            snapshot_id=snapshot.id,
+            time_millis=snapshot.time_millis,
+            mark=snapshot.mark,
+            path=_path((), [snapshot]),
+        )
+
+    def is_at(self, other: Seen) -> bool:
+        """Whether both are one snapshot, as far as their marks tell."""
+        if self.mark and other.mark:
+            return (self.snapshot_id, self.mark) == (other.snapshot_id, other.mark)
+        timeless = not (self.time_millis and other.time_millis)  # kept as a number alone
+        return self.snapshot_id == other.snapshot_id and (
+            timeless or self.time_millis == other.time_millis
+        )
+
+    @classmethod
+    def stored(cls, kept: Any) -> Seen:
+        """Read what ``to_json`` made, or the number that earlier releases kept."""
+        return cls.from_json(kept) if isinstance(kept, dict) else cls(snapshot_id=int(kept))
+
+    def moved(self, to: SnapshotFacts, over: Sequence[SnapshotFacts], birth: str = "") -> Seen:
+        """This place, moved to ``to`` over what lies between; nothing is pending there."""
+        passed = [s for s in over if s.id <= to.id]
+        return replace(
+            Seen.up_to(to), birth=birth or self.birth, path=_path(self.path, [*passed, to])
+        )
+
+
+def _path(
+    path: Sequence[tuple[int, str]], more: Sequence[SnapshotFacts]
+) -> tuple[tuple[int, str], ...]:
+    """``path`` and ``more``, thinned where it is old."""
+    new = {(s.id, s.mark): None for s in more if s.mark}
+    found = [*(one for one in path if one not in new), *new]
+    while len(found) > _PATH_MAX:
+        found = [*found[:-_NEWEST:2], *found[-_NEWEST:]]
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNews:
+    """The newest snapshots of a table, as far back as somebody has not seen them."""
+
+    snapshots: tuple[SnapshotFacts, ...] = ()
+    """Oldest first; none without a table or without snapshots."""
+    since: Seen | None = None
+    """How far back they go; None for the head alone."""
+    producer: str = "none"
+    """The table's changelog producer."""
+    partitioned: bool = False
+    birth: str = ""
+    """What tells the table from another of its name, where that was looked at."""
+    whole: bool = False
+    """Whether there is nothing older."""
+
+    @property
+    def head(self) -> Seen:
+        """How far these news go."""
+        if not self.snapshots:
+            return Seen(birth=self.birth)
+        return replace(Seen.up_to(self.snapshots[-1]), birth=self.birth)
+
+    def covers(self, seen: Seen) -> bool:
+        """Whether nothing is missing for somebody who has come as far as ``seen``."""
+        if not self.snapshots or self.head.is_at(seen) or self.whole:
+            return True
+        for snapshot in self.snapshots:
+            if (snapshot.id, snapshot.mark) in seen.path or Seen.up_to(snapshot).is_at(seen):
+                return True
+        numbers = (self.snapshots[0].id, self.snapshots[-1].id)
+        if numbers[0] <= seen.snapshot_id or numbers[1] < seen.snapshot_id:
+            return numbers[0] == 1  # what was seen is there no more
+        return self.since is not None and self.since.snapshot_id <= seen.snapshot_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What is new to somebody."""
+
+    new: tuple[SnapshotFacts, ...] = ()
+    """Oldest first."""
+    gap: tuple[int, int] | None = None
+    """The first and the last of the numbers that expired before they were seen."""
+    reset: str | None = None
+    """``rolled-back`` (or fast-forwarded), ``made-anew``, or ``unknown``: the last one seen is there no more,
+    though it did not expire."""
+
+
+def since(snapshots: Sequence[SnapshotFacts], seen: Seen, birth: str = "") -> Since:
+    """What of ``snapshots`` is new to somebody who has come as far as ``seen``.
+
+    ``birth`` is that of the table now, where it was looked at.
+    """
+    ordered = sorted(snapshots, key=lambda s: s.id)
+    if not ordered:
+        return Since()  # away: what it was is known when it is back
+    earliest = ordered[0]
+    if seen.snapshot_id == 0:
+        missed = (1, earliest.id - 1) if earliest.id > 1 else None
+        return Since(new=tuple(ordered), gap=missed)
+    at = next((s for s in ordered if s.id == seen.snapshot_id), None)
+    anew = bool(birth and seen.birth and birth != seen.birth)
+    if at is not None:
+        goes_on = seen.is_at(Seen.up_to(at))
+    else:
+        later = earliest.id > seen.snapshot_id and earliest.time_millis >= seen.time_millis
+        goes_on = later and not anew
+    if goes_on:
+        gap = at is None and earliest.id > seen.snapshot_id + 1
+        return Since(
+            new=tuple(s for s in ordered if s.id > seen.snapshot_id),
+            gap=(seen.snapshot_id + 1, earliest.id - 1) if gap else None,
+        )
+    told = "made-anew" if anew else "rolled-back" if birth and seen.birth else "unknown"
+    new = _after_reset(ordered, seen, anew=anew)
+    lost = (1, earliest.id - 1) if anew and earliest.id > 1 else None
+    return Since(new=tuple(new), gap=lost, reset=told)
+
+
+def _after_reset(ordered: list[SnapshotFacts], seen: Seen, *, anew: bool) -> list[SnapshotFacts]:
+    """What came in the place of what was seen: after the newest that is there still.
+
+    Where none of those is remembered, what is as old as the oldest that is was there before it.
+    """
+    known = set(seen.path)
+    there = [s.id for s in ordered if (s.id, s.mark) in known]
+    if there:
+        return [s for s in ordered if s.id > max(there)]
+    if anew:
+        return ordered
+    if not known:  # a mark of an earlier release: the time decides
+        return [s for s in ordered if s.time_millis > seen.time_millis]
+    oldest = min(id for id, _ in known)
+    return [s for s in ordered if s.id >= oldest or s.time_millis > seen.time_millis]
+
+
+def unseen(snapshots: Sequence[SnapshotFacts], seen: Seen) -> list[SnapshotFacts]:
+    """The snapshots that are new to somebody who has come as far as ``seen``, oldest first."""
+    return list(since(snapshots, seen).new)

@@ -1,0 +1,63 @@
+"""How far the runs of a task have read, kept in the state of an asset.
+
+A run moves it before it is over, and may fail behind that, or be lost: then what it has read was told to
+nobody.  So both ends are kept, with the run that read between them.  That run's next attempt begins where it
+began, and so does another run, unless the one before it has succeeded.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["RunPosition"]
+
+_VERSION: Final = 2
+
+
+class RunPosition:
+    """A position of one reader: ``start`` says where a run begins, ``keep`` how far it has come.
+
+    :param state: the asset's state store.
+    :param key: names the reader.
+    :param ti: the task instance that runs.
+    """
+
+    def __init__(self, state: Any, key: str, ti: Any) -> None:
+        self._state = state
+        self._key = key
+        self._ti = ti
+        self._stored = state.get(key)
+
+    @property
+    def start(self) -> Any:
+        """Where this run begins, as it was kept; a number if an earlier release kept it; None: never."""
+        stored = self._stored
+        if not isinstance(stored, dict):
+            return stored
+        if "run" not in stored or ("from" not in stored and "to" not in stored):
+            return stored
+        return stored["from" if self._again(stored.get("run")) else "to"]
+
+    def begin(self, start: Any) -> None:
+        """Keep where the very first run begins, before it reads: should it fail, the next begins there."""
+        self._keep({"version": _VERSION, "from": start, "to": start, "run": ""})
+
+    def keep(self, start: Any, to: Any) -> None:
+        """This run has read from ``start`` up to ``to``."""
+        self._keep({"version": _VERSION, "from": start, "to": to, "run": self._ti.run_id})
+
+    def _keep(self, document: dict[str, Any]) -> None:
+        self._stored = document
+        self._state.set(self._key, document)
+
+    def _again(self, run_id: Any) -> bool:
+        """Whether what ``run_id`` has read has to be read again."""
+        if run_id == self._ti.run_id:
+            return True
+        ask = getattr(self._ti, "get_task_states", None)
+        if not run_id or ask is None:
+            return False
+        ti = self._ti
+        found = ask(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[run_id])
+        states = (found or {}).get(run_id) or {}
+        return "success" not in {str(state) for state in states.values()}

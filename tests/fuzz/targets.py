@@ -1,0 +1,214 @@
+"""Every decoder of bytes that others wrote, but for change events: what to feed it, and from what to begin."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import table_core as tc
+from table_core.datatypes.text import parse_type
+from table_core.declaration import document, manifest
+from table_core.ondisk.bloom_filter import decode_bloom_filter
+from table_core.ondisk.consumer import Consumer
+from table_core.ondisk.deletion_vector import decode_deletion_vector
+from table_core.ondisk.file_index import decode_file_index
+from table_core.ondisk.hints import decode_hint
+from table_core.ondisk.index_manifest import decode_index_manifest
+from table_core.ondisk.manifest import decode_file_columns, decode_manifest, encode_manifest
+from table_core.ondisk.manifest_list import decode_manifest_list, encode_manifest_list
+from table_core.ondisk.snapshot import Snapshot
+from table_core.ondisk.success_file import SuccessFile
+from table_core.ondisk.tag import Tag
+from table_core.options.table import TableOptions
+from table_core.predicate.sql import parse_value, parse_where
+from table_core.schema.document import schema_from_json
+from table_core.spark.sql_text import expression_of, query_of
+from table_core.storage.jdbc import JdbcDatabase
+from table_core.table.jobs.embedded import EmbeddedEngine
+from table_core.table.jobs.job_spec import JobResult, JobSpec
+
+HERE = Path(__file__).parent
+GOLDEN = HERE.parent / "golden" / "documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A decoder, and whole inputs of it."""
+
+    run: Callable[[bytes], object]
+    seeds: tuple[bytes, ...] | Callable[[], tuple[bytes, ...]]
+    is_json: bool = False
+
+    def whole(self) -> tuple[bytes, ...]:
+        return self.seeds() if callable(self.seeds) else self.seeds
+
+
+def _bodies(*patterns: str, most: int = 12) -> tuple[bytes, ...]:
+    found = [path.read_bytes() for pattern in patterns for path in sorted(GOLDEN.glob(pattern))]
+    return tuple(found[:: max(1, len(found) // most)])
+
+
+def _at(decode: Callable[..., object]) -> Callable[[bytes], object]:
+    return lambda body: decode(body, path="there")
+
+
+def _text(decode: Callable[[str], object]) -> Callable[[bytes], object]:
+    return lambda body: decode(body.decode("utf-8", "replace"))
+
+
+def _texts(*texts: str) -> tuple[bytes, ...]:
+    return tuple(text.encode() for text in texts)
+
+
+class DataFile:
+    """A table of one file, whose bytes are others: footers, pages and statistics as we read them."""
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+        self._table: Any = None
+        self._path = ""
+        self.whole = b""
+
+    def _open(self) -> None:
+        catalog = tc.open_catalog(f"memory://fuzz-{self.format}")
+        catalog.create_database("d", if_not_exists=True)
+        rows = pa.table(
+            {
+                "i": pa.array(range(300), pa.int64()),
+                "s": pa.array([None, "a", "bb"] * 100),
+                "d": pa.array([1.5, None, float("nan")] * 100),
+                "l": pa.array([[1, 2], [], None] * 100, pa.list_(pa.int32())),
+            }
+        )
+        catalog.create_table(
+            "d.t", rows.schema, options={"file.format": self.format, "bucket": "-1"}
+        )
+        table = catalog.table("d.t")
+        with table.write() as writer:
+            writer.write(rows)
+            writer.commit()
+        self._table = table
+        (self._path,) = (i.path for i in table.access.storage.walk("bucket-0"))
+        self.whole = table.access.storage.read(self._path)
+
+    def seeds(self) -> tuple[bytes, ...]:
+        if self._table is None:
+            self._open()
+        return (self.whole,)
+
+    def __call__(self, body: bytes) -> None:
+        if self._table is None:
+            self._open()
+        self._table.access.storage.write(self._path, body)
+        for batch in self._table.read(where="i > 5").to_batches():
+            batch.validate()
+
+
+def _bloom(body: bytes) -> None:
+    with contextlib.suppress(ValueError):  # who reads a file then looks into all of it
+        decode_bloom_filter(body)
+
+
+def _index_of(body: bytes) -> None:
+    for index in decode_file_index(body, path="there"):
+        _ = index
+
+
+def _job(text: str) -> None:
+    spec = JobSpec.from_json(text)
+    JobSpec.from_json(spec.to_json())
+
+
+def _declared(text: str) -> None:
+    document.read(text, "there.yaml", {"A": "b"})
+    manifest.whole(text, None)
+
+
+def _sql(text: str) -> None:
+    EmbeddedEngine().query_tables(text, {"orders": pa.table({"id": [1]})}, {"p": 1})
+
+
+def _options(text: str) -> None:
+    pairs = (line.partition("=") for line in text.splitlines())
+    TableOptions.parse({name: value for name, _, value in pairs})
+
+
+LISTS = _bodies("*/manifest/manifest-list-*")
+MANIFESTS = _bodies("*/manifest/manifest-[0-9a-f]*")
+
+
+def _loose(encode: Any, decode: Any, bodies: Iterable[bytes]) -> tuple[bytes, ...]:
+    return tuple(encode(decode(body, path="x"), compression="none") for body in bodies)
+
+
+def targets() -> dict[str, Target]:
+    """All of them by name."""
+    manifests = (*MANIFESTS, *_loose(encode_manifest, decode_manifest, MANIFESTS))
+    spec = JobSpec(
+        action="write", warehouse="w", table="a.b", args={"sql": "x"}, options={"storage.a": "b"}
+    )
+    sql = _texts(
+        "SELECT * FROM orders WHERE id = $p", "WITH a AS (SELECT 1) SELECT * FROM a", "COPY orders TO 'x'",
+        "SELECT [1, 2], {'a': 1} FROM orders ORDER BY 1 LIMIT 3",
+    )  # fmt: skip
+    where = _texts(
+        "a > 1 AND b IN ('x', 'y')", "c IS NOT NULL OR NOT d LIKE 'x%'", "e BETWEEN 1 AND 2.5e3", "f.g = X'0A'",
+        "CAST(a AS DECIMAL(5, 2)) <=> DATE '2026-01-01'", "CASE WHEN a THEN 1 ELSE -b END = 3",
+    )  # fmt: skip
+    return {
+        "snapshot": Target(_at(Snapshot.from_json), _bodies("*/snapshot/snapshot-*"), is_json=True),
+        "tag": Target(_at(Tag.from_json), _bodies("*/tag/tag-*", "*/snapshot/snapshot-*"), is_json=True),
+        "schema": Target(_at(schema_from_json), _bodies("*/schema/schema-*"), is_json=True),
+        "consumer": Target(_at(Consumer.from_json), (b'{"nextSnapshot": 3}',), is_json=True),
+        "success": Target(
+            _at(SuccessFile.from_json), (b'{"creationTime": 1, "modificationTime": 2}',), is_json=True
+        ),
+        "hint": Target(decode_hint, (b"12",)),
+        "manifest": Target(_at(decode_manifest), manifests),
+        "manifest-columns": Target(_at(decode_file_columns), manifests),
+        "manifest-list": Target(
+            _at(decode_manifest_list), (*LISTS, *_loose(encode_manifest_list, decode_manifest_list, LISTS))
+        ),
+        "index-manifest": Target(_at(decode_index_manifest), _bodies("*/manifest/index-manifest-*")),
+        "deletion-vector": Target(_at(decode_deletion_vector), _bodies("*/index/index-*")),
+        "file-index": Target(_index_of, _bodies("*/*/*.index") or (b"\0\5\x8f\xff\xe1\xd4\x75\x57" + b"\0" * 32,)),
+        "bloom-filter": Target(_bloom, (b"\0\0\0\x05" + b"\xff" * 16,)),
+        "type": Target(_text(parse_type), _texts("INT NOT NULL", "ROW<a ARRAY<MAP<STRING, DECIMAL(5, 2)>>>")),
+        "options": Target(_text(_options), _texts("bucket=3\nfile.format=orc\nsnapshot.time-retained=1 h")),
+        "where": Target(_text(parse_where), where),
+        "value": Target(_text(parse_value), where),
+        "job-spec": Target(_text(_job), (spec.to_json().encode(),), is_json=True),
+        "job-result": Target(
+            _text(JobResult.from_json),
+            (JobResult(result={"a": 1}).to_json().encode(),
+             JobResult(error=tc.errors.DataError("x", column="a", row=1, value=None)).to_json().encode()),
+            is_json=True,
+        ),
+        "declaration": Target(
+            _text(_declared), ((HERE.parents[1] / "declarations" / "streamhouse.yaml").read_bytes(),)
+        ),
+        "embedded-sql": Target(_text(_sql), sql),
+        "spark-sql": Target(_text(lambda text: query_of(text, ["orders"], {"p": 1})), sql),
+        "spark-expression": Target(_text(expression_of), where),
+        "jdbc-address": Target(
+            _text(lambda text: JdbcDatabase(text).shown), _texts("jdbc:mysql://u:p@h:1/d?useSSL=true")
+        ),
+        **{name: _data_file(name) for name in ("parquet", "orc", "avro")},
+    }  # fmt: skip
+
+
+def _data_file(format: str) -> Target:
+    run = DataFile(format)
+    return Target(run, run.seeds)
+
+
+def as_json(body: bytes) -> Any:
+    """The document in ``body``."""
+    return json.load(io.BytesIO(body))

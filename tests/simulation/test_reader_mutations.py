@@ -1,0 +1,144 @@
+"""The model of readers is strong enough: with any one check taken out, it fails.
+
+Each mutant is caught by the same worlds each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from table_core.errors import TableError
+from table_core.position import files
+from table_core.position.kept import Kept
+from table_core.position.place import SnapshotPlace
+from table_core.position.reader import Reader
+from table_core.table import metadata
+from table_core.table.jobs import pinning
+from table_core.table.reading import stream_plan
+from table_core.table.upkeep import clone, consumers, expire_effects
+from table_core.table.writing import file_rows
+from tests.simulation.test_readers import lived
+
+SEEDS = (400, 401, 413)
+Mutate = Callable[[pytest.MonkeyPatch], None]
+
+
+def no_birth(patch: pytest.MonkeyPatch) -> None:
+    """A table made anew is the one of its name."""
+    patch.setattr(metadata, "birth_of", lambda schema, time_millis: "born")
+
+
+def ids_alone(patch: pytest.MonkeyPatch) -> None:
+    """A snapshot is the one of its number."""
+    patch.setattr(SnapshotPlace, "is_at", lambda self, other: self.id == other.id)
+
+
+def no_hold(patch: pytest.MonkeyPatch) -> None:
+    """Expiry does not wait for what a flow reads next."""
+    patch.setattr(pinning._Consumer, "hold", lambda *_: None)
+    patch.setattr(pinning._Consumer, "advance", lambda *_: None)
+
+
+def holds_the_next_alone(patch: pytest.MonkeyPatch) -> None:
+    """What a follower has read may expire."""
+    patch.setattr(
+        expire_effects,
+        "held_from",
+        lambda access: min(consumers.consumers(access).values(), default=None),
+    )
+
+
+def overwrites_passed_over(patch: pytest.MonkeyPatch) -> None:
+    """Rows of an overwrite are no changes."""
+    patch.setattr(pinning._Source, "_refuse_overwritten", lambda *_: None)
+
+
+def one_reader(patch: pytest.MonkeyPatch) -> None:
+    """Whoever reads a source is its only reader."""
+    patch.setattr(Reader, "is_same", lambda self, other: True)
+
+
+def files_by_name(patch: pytest.MonkeyPatch) -> None:
+    """A file is known by its name, not by its folder."""
+
+    def facts(storage: Any, info: Any) -> files.FileFacts:
+        name = info.path.rpartition("/")[2]
+        return files.FileFacts(path=name, size=info.size, modified_ms=info.modified_ms)
+
+    patch.setattr(file_rows, "_facts", facts)
+
+
+def files_without_state(patch: pytest.MonkeyPatch) -> None:
+    """A file that was taken stays what it was."""
+    patch.setattr(files.FileFacts, "state", property(lambda self: b"same"))
+
+
+def copies_without_positions(patch: pytest.MonkeyPatch) -> None:
+    """A copy has the rows and not how far they go."""
+    patch.setattr(clone, "_positions", lambda access, state: {})
+
+
+def no_expectations(patch: pytest.MonkeyPatch) -> None:
+    """Two runs from one position both commit."""
+    patch.setattr(Kept, "expect", property(lambda self: {}))
+
+
+def never_looks_back(patch: pytest.MonkeyPatch) -> None:
+    """A consumer goes on wherever the number is."""
+    patch.setattr(
+        stream_plan,
+        "read_by",
+        lambda access, name: (
+            None
+            if (found := consumers.position_of(access, name)) is None
+            else replace(found.place, mark="")
+        ),
+    )
+
+
+def diverged_is_start(patch: pytest.MonkeyPatch) -> None:
+    """A position that does not fit is none."""
+    before = pinning.came_to
+
+    def came_to(stored: Any, now: Any) -> Any:
+        try:
+            return before(stored, now)
+        except TableError:
+            return None
+
+    patch.setattr(pinning, "came_to", came_to)
+
+
+MUTANTS = [
+    no_birth,
+    ids_alone,
+    no_hold,
+    holds_the_next_alone,
+    overwrites_passed_over,
+    one_reader,
+    files_by_name,
+    files_without_state,
+    copies_without_positions,
+    no_expectations,
+    never_looks_back,
+    diverged_is_start,
+]
+
+
+@pytest.mark.parametrize("mutate", MUTANTS, ids=lambda mutate: mutate.__name__)
+def test_a_mutant_is_caught(
+    mutate: Mutate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mutate(monkeypatch)
+    for seed in SEEDS:
+        try:
+            lived(seed, tmp_path / str(seed))
+        except (AssertionError, TableError) as error:
+            print(seed, error.__notes__)
+            return
+    pytest.fail("nobody has noticed")

@@ -1,0 +1,47 @@
+"""Each row of a source is counted exactly once in each target, or somebody is told first.
+
+Method: random worlds (``readers_world``) beside a plain model; each seed is one world.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.readers_world import World
+
+WORLDS, STEPS = 20, 250
+BUDGET_S = float(os.environ.get("BUDGET_S", "0"))
+
+
+def lived(seed: int, folder: Path, steps: int = STEPS) -> World:
+    """A world after ``steps``; an error says its seed and step."""
+    folder.mkdir(parents=True)
+    world = World(seed, folder)
+    for _ in range(steps):
+        try:
+            world.step()
+        except BaseException as error:
+            error.add_note(f"seed {seed}, step {world.steps}")
+            raise
+    return world
+
+
+def test_each_row_is_counted_once_or_somebody_is_told_first(tmp_path: Path) -> None:
+    loud = Counter[str]()
+    for seed in range(WORLDS):
+        loud += lived(seed, tmp_path / str(seed)).loud
+    assert {"rolled-back", "made-anew", "overwritten", "changed", "follower"} <= set(loud)
+
+
+@pytest.mark.skipif(not BUDGET_S, reason="make simulate")
+def test_the_same_for_as_long_as_there_is_time(tmp_path: Path) -> None:
+    until, seed = time.monotonic() + BUDGET_S, 10_000
+    while time.monotonic() < until:
+        lived(seed, tmp_path / str(seed))
+        seed += 1
+    print(f"{(seed - 10_000) * STEPS} steps")
