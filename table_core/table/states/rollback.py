@@ -61,7 +61,11 @@ def rollback_to(
     head = access.metadata.head()
     note = RollbackNote.read(access, commit)
     if note is not None and note.is_done(access, _snapshots_after(access, note.target)):
-        nothing: dict[str, object] = {"snapshots_removed": [], "changelogs_removed": [], "tags_removed": []}
+        nothing: dict[str, object] = {
+            "snapshots_removed": [],
+            "changelogs_removed": [],
+            "tags_removed": [],
+        }
         return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
     target = resolve(
         TableOptions.parse({}),
