@@ -68,6 +68,7 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
     """
     path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
     declaration = read_head(path)
+    path = Path(file)  # as it was given: where a bundle of Dags lies makes no new version of a Dag
     hooks = _known(hooks or Hooks(), declaration)
     common: dict[str, Any] = {"catchup": False, "max_active_runs": 1, **dag}
     common["tags"] = [*common.get("tags", ()), "paimon"]
@@ -101,6 +102,7 @@ class PaimonTaskGroup(TaskGroup):
         """
         path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
         declaration = read_head(path)
+        path = Path(file)
         kwargs["default_args"] = {
             **_default_args(declaration),
             **(kwargs.get("default_args") or {}),

@@ -1,4 +1,4 @@
-"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``."""
+"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``, ``graph``, ``init``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
 
-__all__ = ["apply", "plan", "validate"]
+__all__ = ["apply", "graph", "init", "plan", "validate"]
 
 File = Annotated[Path, typer.Argument(help="The declaration: a YAML file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
@@ -147,6 +147,41 @@ def apply(
     if not dry_run:
         plans = applying.apply(plans, catalog, exactly=document is not None)
     _show(plans, [], as_json=as_json)
+
+
+def graph(
+    file: File,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="A flowchart for Markdown.")] = False,
+) -> None:
+    """Show sources, tables, flows, checks and triggers, and what leads where."""
+    from table_core.declaration.graph import as_mermaid, as_text
+
+    declaration = _parsed(_body(file), file)
+    typer.echo(as_mermaid(declaration) if mermaid else as_text(declaration), nl=False)
+
+
+def init(
+    warehouse: Annotated[str, typer.Argument(help="The warehouse that is there.")],
+    name: Annotated[str, typer.Option("--name", help="Names the Dags.")] = "warehouse",
+    out: Annotated[Path | None, typer.Option("--out", help="Write a file that is new.")] = None,
+) -> None:
+    """Write a first declaration of all tables of a warehouse: `plan` of it finds nothing to do."""
+    from table_core.declaration.first import declaration_of
+
+    catalog = _catalog(warehouse)
+    names = [f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)]
+    tables = {one: catalog.table(one).definition for one in names}
+    text = declaration_of(name, tables, _told_uri(warehouse))
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    if out.exists():
+        raise ArgumentError(f"{out} is there already", argument="out", value=str(out))
+    _write(out, text)
+
+
+def _told_uri(warehouse: str) -> str:
+    return warehouse if ":" in warehouse.partition("/")[0] else str(Path(warehouse).absolute())
 
 
 def _pools(declaration: Declaration) -> dict[str, Any]:

@@ -285,3 +285,19 @@ flows:
         assert set(states(done).values()) == {"success"}, states(done)
         seen.append(sorted(warehouse.table("r.copies").read().to_arrow()["id"].to_pylist()))
     assert seen == [[1], [1, 2]]
+
+
+def test_where_a_bundle_of_dags_lies_makes_no_new_version_of_a_dag(
+    run: Callable[..., Any], airflow_home: Path, warehouse: Catalog
+) -> None:
+    beside = airflow_home / "dags" / "beside.yaml"
+    beside.write_text(SHOP)
+    text = f"{HEAD}from paimon_provider.declaration import load_dags\n"
+    text += "globals().update(load_dags('beside.yaml'))\n# airflow dag\n"
+    text += "with DAG('only', schedule=None) as only:\n"
+    text += "    PaimonApplyOperator(task_id='apply', file='beside.yaml')\n"
+    try:
+        assert states(run_text(airflow_home, text, "only")) == {"apply": "success"}
+    finally:
+        beside.unlink()
+    assert warehouse.tables("shop") == ["orders"]

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from paimon_provider.declared_file import read_head, read_whole
 from table_core.cli.main import app
+from table_core.datatypes.kinds import Field
+from table_core.datatypes.text import parse_type
 from table_core.declaration import applying, manifest
 from table_core.declaration.compare import Action
 from table_core.declaration.cron import spread
@@ -528,6 +530,41 @@ def test_a_plan_is_signed_and_carried_out_or_refused(tmp_path: Path) -> None:
     assert isinstance(unknown.exception, ArgumentError)
     out.write_text(out.read_text()[:-50])
     assert isinstance(run(app, ["apply", str(out)]).exception, ArgumentError)
+
+
+def test_a_picture_shows_what_leads_where(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    drawn = run(app, ["graph", str(STREAMHOUSE), "--mermaid"]).stdout
+    assert drawn.startswith("flowchart LR\n")
+    assert "table_default_2e_orders --> step_add_5f_sales" in drawn
+    assert "step_add_5f_sales --> table_default_2e_waiting_5f_orders" in drawn
+    assert "table_default_2e_country_5f_sales --> trigger_report" in drawn
+    lines = run(app, ["graph", str(STREAMHOUSE)]).stdout.splitlines()
+    assert lines[0] == "sync -> sync_customers -> default.customers"
+    assert "default.country_sales -> trigger report -> a report" in lines
+
+
+def test_a_first_declaration_of_what_is_there_has_nothing_to_do(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    warehouse, first = f"file://{tmp_path}/wh", tmp_path / "first.yaml"
+    assert run(app, ["apply", str(STREAMHOUSE), "-w", warehouse]).exit_code == 0
+    catalog = open_catalog(warehouse)
+    catalog.create_database("no")
+    odd = [
+        Field(0, "yes", parse_type("ARRAY<ROW<`a b` INT 'it''s'>>"), "2026"),
+        Field(0, "off", parse_type("INT"), None, "07"),
+        Field(0, "${x}: [y]", parse_type("MAP<STRING, DATE> NOT NULL"), ""),
+        Field(0, "null", parse_type("TIMESTAMP(3) WITH LOCAL TIME ZONE"), "a\n'b'"),
+    ]
+    catalog.create_table("no.on", odd, options={"write-only": "true"}, comment="no: ${y}")
+    done = run(app, ["init", warehouse, "--out", str(first)])
+    assert done.exit_code == 0
+    assert run(app, ["validate", str(first)]).stdout == ""
+    told = run(app, ["plan", str(first), "--detailed-exitcode", "--json"])
+    assert told.exit_code == 0, told.stdout
+    for one in json.loads(told.stdout)["tables"]:
+        assert (one["action"], one["kept"]) == ("none", []), one
+    assert run(app, ["init", warehouse, "--out", str(first)]).exit_code == 1
 
 
 def test_the_commands(tmp_path: Path) -> None:
