@@ -59,14 +59,9 @@ def rollback_to(
         "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
     head = access.metadata.head()
-    note = RollbackNote.read(access, commit)
-    if note is not None and note.is_done(access, _snapshots_after(access, note.target)):
-        nothing: dict[str, object] = {
-            "snapshots_removed": [],
-            "changelogs_removed": [],
-            "tags_removed": [],
-        }
-        return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
+    found = _found(access, commit, dry_run=dry_run)
+    if found is not None:
+        return found
     target = resolve(
         TableOptions.parse({}),
         TableTimeline(access),
@@ -102,6 +97,17 @@ def rollback_to(
             "replayed": False,
         },
     )
+
+
+def _found(access: TableAccess, commit: CommitAs, *, dry_run: bool) -> ResultDocument | None:
+    """The result where this very rollback has been done."""
+    note = RollbackNote.read(access, commit)
+    if note is None or not note.is_done(access, _snapshots_after(access, note.target)):
+        return None
+    nothing: dict[str, object] = dict.fromkeys(
+        ("snapshots_removed", "changelogs_removed", "tags_removed"), []
+    )
+    return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
 
 
 def _snapshots_after(access: TableAccess, id: int) -> list[Snapshot]:
