@@ -62,6 +62,39 @@ def rollback_to(
     found = _found(access, commit, dry_run=dry_run)
     if found is not None:
         return found
+    target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
+    before, removed = head.id if head else None, _later(access, target)
+    if not dry_run:
+        RollbackNote.write(access, commit, target.id, _snapshots_after(access, target.id))
+        with held(access, target.id):
+            _remove(access, target, removed, is_tagged=tag is not None)
+        access.metadata.seen = ()
+        access.metadata.history.clear()
+    return ResultDocument(
+        action="rollback",
+        table=access.name,
+        snapshot_before=before,
+        snapshot_after=before if dry_run else target.id,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "snapshots_removed": removed.snapshots,
+            "changelogs_removed": removed.changelogs,
+            "tags_removed": removed.tags,
+            "replayed": False,
+        },
+    )
+
+
+def _target(
+    access: TableAccess,
+    head: Snapshot | None,
+    *,
+    snapshot: int | None,
+    tag: str | None,
+    timestamp: PointInTime | None,
+) -> Snapshot:
+    """The state to go back to."""
     target = resolve(
         TableOptions.parse({}),
         TableTimeline(access),
@@ -76,27 +109,7 @@ def rollback_to(
             name=str(target.id if target else None),
             available=[],
         )
-    removed = _later(access, target)
-    if not dry_run:
-        RollbackNote.write(access, commit, target.id, _snapshots_after(access, target.id))
-        with held(access, target.id):
-            _remove(access, target, removed, is_tagged=tag is not None)
-        access.metadata.seen = ()
-        access.metadata.history.clear()
-    return ResultDocument(
-        action="rollback",
-        table=access.name,
-        snapshot_before=head.id,
-        snapshot_after=head.id if dry_run else target.id,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "snapshots_removed": removed.snapshots,
-            "changelogs_removed": removed.changelogs,
-            "tags_removed": removed.tags,
-            "replayed": False,
-        },
-    )
+    return target
 
 
 def _found(access: TableAccess, commit: CommitAs, *, dry_run: bool) -> ResultDocument | None:
@@ -104,9 +117,8 @@ def _found(access: TableAccess, commit: CommitAs, *, dry_run: bool) -> ResultDoc
     note = RollbackNote.read(access, commit)
     if note is None or not note.is_done(access, _snapshots_after(access, note.target)):
         return None
-    nothing: dict[str, object] = dict.fromkeys(
-        ("snapshots_removed", "changelogs_removed", "tags_removed"), []
-    )
+    removed = ("snapshots_removed", "changelogs_removed", "tags_removed")
+    nothing: dict[str, object] = {name: [] for name in removed}
     return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
 
 
