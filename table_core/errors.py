@@ -32,6 +32,7 @@ __all__ = [
     "PositionDivergedError",
     "PredicateError",
     "SchemaError",
+    "SourceDivergedError",
     "StorageUnavailableError",
     "TableError",
     "UnsupportedFeatureError",
@@ -193,6 +194,13 @@ class EventError(TableError, ValueError):
     """A change event cannot be read.  Facts: ``file`` or ``topic``, ``line`` or ``offset``."""
 
     kind = ErrorKind.INVALID
+
+
+class SourceDivergedError(PositionDivergedError, EventError):
+    """A source of change events is not as it was read, or lost what comes next: no event was read.
+
+    Facts: those of ``PositionDivergedError``.
+    """
 
 
 class NotFoundError(TableError, LookupError):

@@ -1,4 +1,4 @@
-"""The event of a task: what its job says it has committed.  Pure; nothing is read back."""
+"""The event of a task: what its job says it has committed.  Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_provider.snapshot_facts import SnapshotFacts, delivers_changes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["event_of_commits", "note_delivers", "own_commits"]
+__all__ = ["event_of_commits", "note_delivers", "own_commits", "with_earlier"]
 
 _BRANCH: Final = "$branch_"
 
@@ -26,6 +26,17 @@ def own_commits(result: Mapping[str, Any], table: str) -> list[Mapping[str, Any]
         for note in result.get("commits") or ()
         if note["table"] == name and branch in ("", note["branch"])
     ]
+
+
+def with_earlier(
+    notes: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """``notes`` with those of ``earlier`` that they do not tell, oldest first."""
+    known = {id for note in notes for id in range(note["first"], note["last"] + 1)}
+    return sorted(
+        [*notes, *(note for note in earlier if note["last"] not in known)],
+        key=lambda note: int(note["last"]),
+    )
 
 
 def note_delivers(note: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import DAG, CronTriggerTimetable, Param, TaskGroup
-from paimon_provider.assets import table_asset, watched_table
+from paimon_provider.assets import watched_table
 from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
@@ -68,6 +68,7 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
     """
     path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
     declaration = read_head(path)
+    path = Path(file)  # as it was given: where a bundle of Dags lies makes no new version of a Dag
     hooks = _known(hooks or Hooks(), declaration)
     common: dict[str, Any] = {"catchup": False, "max_active_runs": 1, **dag}
     common["tags"] = [*common.get("tags", ()), "paimon"]
@@ -101,6 +102,7 @@ class PaimonTaskGroup(TaskGroup):
         """
         path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
         declaration = read_head(path)
+        path = Path(file)
         kwargs["default_args"] = {
             **_default_args(declaration),
             **(kwargs.get("default_args") or {}),
@@ -311,7 +313,7 @@ def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _schedule(given: Any, declaration: Declaration) -> Any:
     if isinstance(given, dict):
         where = {"paimon_conn_id": declaration.connection, "catalog": declaration.catalog}
-        return [table_asset(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
+        return [watched_table(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
     if given is None:
         return None
     cron = spread(str(given), declaration.name)

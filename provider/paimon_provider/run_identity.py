@@ -17,7 +17,7 @@ from paimon_provider._compat import NEVER_EXPIRE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "commit_user"]
+__all__ = ["IDENTIFIERS_PER_VERB", "RunIdentity", "commit_user", "is_commit_of"]
 
 # Never change these: a retry that spans an upgrade must find the same names.
 _NAMESPACE: Final = uuid.UUID("5f0d3c52-0c0e-5d0b-9a53-6a2f0c1b7e11")
@@ -68,6 +68,11 @@ def commit_user(context: Mapping[str, Any] | Any, *, resumed: bool = False) -> s
     mark = {"user": user, "max_tries": ti.max_tries, "try": ti.try_number, "instance": str(ti.id)}
     store.set(_KEY, mark, retention=NEVER_EXPIRE)
     return user
+
+
+def is_commit_of(commit_user: str, user: str) -> bool:
+    """Whether a commit is one of the task run ``user``: the later ones of a verb have its name in theirs."""
+    return commit_user == user or commit_user.startswith(f"{user}-")
 
 
 def _is_of(kept: Mapping[str, Any], ti: Any) -> bool:

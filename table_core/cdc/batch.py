@@ -28,6 +28,11 @@ class Position(Protocol):
         """The same for the same position."""
         ...
 
+    @property
+    def place(self) -> Any:
+        """The same for a document of positions."""
+        ...
+
     def covers(self, other: Self) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
         ...

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from table_core.errors import EventError
+from table_core.position.place import LogPlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +66,27 @@ class LogPosition:
             document.get("skip", 0),
             document.get("snapshots", {}),
             document.get("since", {}),
+        )
+
+    @property
+    def place(self) -> LogPlace:
+        """The same for the document of positions."""
+        told = {"kind": self.kind, "snapshots": self.snapshots, "since": self.since}
+        rest = {name: value for name, value in told.items() if value}
+        return LogPlace(order=self.order, name=self.name, gtid=self.gtid, skip=self.skip, rest=rest)
+
+    @classmethod
+    def of_place(cls, place: LogPlace, _: Mapping[str, str]) -> Self:
+        """The position at ``place``."""
+        rest = place.rest
+        return cls(
+            rest["kind"],
+            place.order,
+            place.name,
+            place.gtid,
+            place.skip,
+            rest.get("snapshots", {}),
+            rest.get("since", {}),
         )
 
     def covers(self, other: LogPosition) -> bool:

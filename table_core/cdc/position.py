@@ -10,10 +10,13 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.ahead import still_ahead
 from table_core.errors import EventError
+from table_core.position.files import FilesRead, Taken
+from table_core.position.place import OffsetsPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["POSITION_PROPERTY", "FilesPosition", "OffsetsPosition", "Piece"]
 
@@ -39,6 +42,10 @@ class FilesPosition:
     """Lines and bytes consumed, by file name.  ``text`` and ``parse`` are inverse."""
 
     consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What tells a file from another one of its name; not part of ``text``."""
+    beyond: Mapping[str, str] = field(default_factory=dict)
+    """Lines behind those that were taken too, by file: ``lines_ahead``; not part of ``text``."""
 
     @classmethod
     def parse(cls, text: str | None) -> FilesPosition:
@@ -73,7 +80,35 @@ class FilesPosition:
 
     def after(self, name: str, lines: int, size: int) -> FilesPosition:
         """This position once ``lines`` and ``size`` bytes of ``name`` are consumed in all."""
-        return FilesPosition({**self.consumed, name: (lines, size)})
+        beyond = still_ahead(self.beyond, name, lines)
+        return FilesPosition({**self.consumed, name: (lines, size)}, self.marks, beyond)
+
+    @property
+    def place(self) -> FilesRead:
+        """The same for the document of positions; what was taken out of turn is not in it."""
+        return FilesRead(
+            files={
+                name: Taken(lines, size, self.marks.get(name, ""))
+                for name, (lines, size) in self.consumed.items()
+            }
+        )
+
+    @classmethod
+    def of_place(cls, place: FilesRead, beyond: Mapping[str, str]) -> FilesPosition:
+        """The position at ``place``."""
+        return cls(
+            {name: (taken.lines, taken.size) for name, taken in place.files.items()},
+            {name: taken.mark for name, taken in place.files.items() if taken.mark},
+            beyond,
+        )
+
+    def renamed(self, names: Callable[[str], str]) -> FilesPosition:
+        """This position with other names of the files."""
+        return FilesPosition(
+            {names(n): v for n, v in self.consumed.items()},
+            {names(n): v for n, v in self.marks.items()},
+            {names(n): v for n, v in self.beyond.items()},
+        )
 
     def covers(self, other: FilesPosition) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
@@ -116,6 +151,8 @@ class OffsetsPosition:
     """The next offset of every partition of the topics read."""
 
     offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    beyond: Mapping[str, str] = field(default_factory=dict)
+    """Records behind those that were taken too, by topic and partition; not part of ``text``."""
 
     @classmethod
     def parse(cls, text: str | None) -> OffsetsPosition:
@@ -163,7 +200,21 @@ class OffsetsPosition:
         found = dict(self.offsets)
         for topic, n, offset in places:
             found[topic, n] = max(offset + 1, found.get((topic, n), 0))
-        return OffsetsPosition(found)
+        beyond = self.beyond
+        for (topic, n), offset in found.items():
+            if beyond:
+                beyond = still_ahead(beyond, f"{topic}\0{n}", offset)
+        return OffsetsPosition(found, beyond)
+
+    @property
+    def place(self) -> OffsetsPlace:
+        """The same for the document of positions; what was taken out of turn is not in it."""
+        return OffsetsPlace(offsets=self.offsets)
+
+    @classmethod
+    def of_place(cls, place: OffsetsPlace, beyond: Mapping[str, str]) -> OffsetsPosition:
+        """The position at ``place``."""
+        return cls(place.offsets, beyond)
 
     def covers(self, other: OffsetsPosition) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""

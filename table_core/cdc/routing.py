@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.record import SourceTable
 
-__all__ = ["DatabaseRoute", "TableFilter"]
+__all__ = ["DatabaseRoute", "TableFilter", "database_route", "table_route", "takes"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,33 @@ class DatabaseRoute:
         """What tells this route from others, for JSON."""
         mapping = sorted(self.mapping.items())
         return [self.prefix, self.suffix, self.merge_shards, *map(list, mapping)]
+
+
+def table_route(tables: str | None) -> str:
+    """What tells which source tables go into the one table of a sync, as text."""
+    return json.dumps({"tables": tables})
+
+
+def database_route(route: DatabaseRoute) -> str:
+    """What tells which source tables go where, as text."""
+    return json.dumps([route.tables.including, route.tables.excluding, route.signature])
+
+
+@cache
+def takes(route: str, table: SourceTable, name: str) -> bool:
+    """Whether a route, as text, brings ``table`` to the table ``name``."""
+    try:
+        document: Any = json.loads(route)
+        if isinstance(document, dict):
+            tables = document["tables"]
+            return tables is None or TableFilter(tables).takes(table)
+        including, excluding, (prefix, suffix, merge_shards, *mapping) = document
+    except (ValueError, KeyError, TypeError):
+        return False  # of a release that writes routes otherwise
+    found = DatabaseRoute(
+        TableFilter(including, excluding), prefix, suffix, merge_shards, dict(mapping)
+    )
+    return found.target(table) == name
 
 
 def _matches(pattern: re.Pattern[str], table: SourceTable) -> bool:

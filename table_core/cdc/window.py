@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from table_core.cdc.ahead import lines_ahead, taken_ahead
 from table_core.cdc.bad import UNFORESEEN
 from table_core.cdc.envelope import read_event, unwrap
 from table_core.cdc.order import source_order
@@ -102,8 +103,26 @@ class Window:
 
     def consumed(self, position: FilesPosition | OffsetsPosition, numbers: Ints) -> Flags:
         """Which of the lines a position covers."""
-        lines = [position.consumed.get(name, (0, 0))[0] for name in self.names]
-        return self.line_of[numbers] <= np.array(lines, np.int64)[self.file_of[numbers]]
+        ends = np.array([position.consumed.get(n, (0, 0))[0] for n in self.names], np.int64)
+        files, lines = self.file_of[numbers], self.line_of[numbers]
+        found: Flags = lines <= ends[files]
+        for name, text in position.beyond.items():
+            here = np.isin(files, [n for n, other in enumerate(self.names) if other == name])
+            found[here] |= taken_ahead(text, lines[here])
+        return found
+
+    def beyond(self, number: int, start: FilesPosition | OffsetsPosition) -> dict[str, str]:
+        """Which lines that ``start`` does not cover come before the one with ``number``, by file."""
+        before = np.arange(len(self.lines)) < number
+        covered = self.consumed(start, self.numbers)
+        found = dict(start.beyond)
+        for name in dict.fromkeys(self.names):
+            mine = np.isin(self.file_of, [n for n, other in enumerate(self.names) if other == name])
+            behind = start.consumed.get(name, (0, 0))[0]
+            taken = self.line_of[mine & (before | covered)]
+            if text := lines_ahead(taken[taken > behind], behind):
+                found[name] = text
+        return found
 
     def key_of(self, table: SourceTable) -> tuple[str, ...] | None:
         """The names in the key of the first record of ``table``; () if its records have none."""

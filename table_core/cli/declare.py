@@ -1,4 +1,4 @@
-"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``."""
+"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``, ``graph``, ``init``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from table_core.declaration.difference import WORDS
 from table_core.declaration.document import faults_of, parse
+from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
 
-__all__ = ["apply", "plan", "validate"]
+__all__ = ["apply", "graph", "init", "plan", "validate"]
 
 File = Annotated[Path, typer.Argument(help="The declaration: a YAML file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
@@ -37,6 +38,9 @@ Warehouse = Annotated[
 Allow = Annotated[
     list[str] | None,
     typer.Option("--allow", help=f"Do what takes something away: {', '.join(WORDS)}."),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", help="One of the targets of the file.", envvar=TARGET)
 ]
 Detailed = Annotated[
     bool,
@@ -57,6 +61,7 @@ def validate(
         Path | None, typer.Option("--pools", help="Write the pool for `airflow pools import`.")
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema.")] = False,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Report every fault of a declaration as file:line:column."""
@@ -65,7 +70,8 @@ def validate(
         return
     body = _body(file)
     text = decoded(body, str(file))
-    faults = faults_of(text, str(file), environment=os.environ)
+    variables = _variables(target)
+    faults = faults_of(text, str(file), environment=variables)
     if as_json:
         members = ("file", "line", "column", "message")
         told = [{name: getattr(fault, name) for name in members} for fault in faults]
@@ -76,10 +82,10 @@ def validate(
     if faults:
         raise typer.Exit(1)
     if compile_to is not None:
-        declaration = parse(text, str(file), environment=os.environ)
-        _write(compile_to, compiled(declaration, digest_of(body, os.environ)))
+        declaration = parse(text, str(file), environment=variables)
+        _write(compile_to, compiled(declaration, digest_of(body, variables)))
     if pools is not None:
-        found = parse(text, str(file), environment=os.environ)
+        found = parse(text, str(file), environment=variables)
         _write(pools, json.dumps(_pools(found), indent=2))
 
 
@@ -91,6 +97,7 @@ def plan(
         Path | None, typer.Option("--out", help="Write the plan, for `apply` to carry out.")
     ] = None,
     detailed_exitcode: Detailed = False,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what would change in the warehouse for it to be as declared.
@@ -101,7 +108,7 @@ def plan(
     from table_core.declaration.signed_plan import written
 
     body = _body(file)
-    declaration = _parsed(body, file)
+    declaration = _parsed(body, file, target)
     words, uri = _words(allow), _uri(declaration, warehouse, file)
     catalog = _catalog(uri)
     plans = applying.plan(declaration, catalog, allow=words)
@@ -109,7 +116,7 @@ def plan(
     if any(one.refused for one in plans):
         raise typer.Exit(1)
     if out is not None:
-        digest = digest_of(body, os.environ)
+        digest = digest_of(body, _variables(target))
         _write(out, written(declaration, plans, warehouse=uri, allow=words, digest=digest))
     if detailed_exitcode and any(one.told for one in plans):
         raise typer.Exit(2)
@@ -122,6 +129,7 @@ def apply(
     warehouse: Warehouse = None,
     allow: Allow = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="As plan does.")] = False,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the warehouse as declared; what would take something away needs a word."""
@@ -135,10 +143,10 @@ def apply(
             raise ArgumentError("a plan has its words: pass --allow to plan", argument="allow")
         words, uri = document["allow"], warehouse or document["warehouse"]
     elif dry_run:
-        plan(file, warehouse, allow, as_json=as_json)
+        plan(file, warehouse, allow, target=target, as_json=as_json)
         return
     else:
-        declaration, document = _parsed(body, file), None
+        declaration, document = _parsed(body, file, target), None
         words, uri = _words(allow), _uri(declaration, warehouse, file)
     catalog = _catalog(uri)
     plans = applying.plan(declaration, catalog, allow=words)
@@ -147,6 +155,42 @@ def apply(
     if not dry_run:
         plans = applying.apply(plans, catalog, exactly=document is not None)
     _show(plans, [], as_json=as_json)
+
+
+def graph(
+    file: File,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="A flowchart for Markdown.")] = False,
+    target: Target = None,
+) -> None:
+    """Show sources, tables, flows, checks and triggers, and what leads where."""
+    from table_core.declaration.graph import as_mermaid, as_text
+
+    declaration = _parsed(_body(file), file, target)
+    typer.echo(as_mermaid(declaration) if mermaid else as_text(declaration), nl=False)
+
+
+def init(
+    warehouse: Annotated[str, typer.Argument(help="The warehouse that is there.")],
+    name: Annotated[str, typer.Option("--name", help="Names the Dags.")] = "warehouse",
+    out: Annotated[Path | None, typer.Option("--out", help="Write a file that is new.")] = None,
+) -> None:
+    """Write a first declaration of all tables of a warehouse: `plan` of it finds nothing to do."""
+    from table_core.declaration.first import declaration_of
+
+    catalog = _catalog(warehouse)
+    names = [f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)]
+    tables = {one: catalog.table(one).definition for one in names}
+    text = declaration_of(name, tables, _told_uri(warehouse))
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    if out.exists():
+        raise ArgumentError(f"{out} is there already", argument="out", value=str(out))
+    _write(out, text)
+
+
+def _told_uri(warehouse: str) -> str:
+    return warehouse if ":" in warehouse.partition("/")[0] else str(Path(warehouse).absolute())
 
 
 def _pools(declaration: Declaration) -> dict[str, Any]:
@@ -189,8 +233,12 @@ def _catalog(uri: str) -> Any:
     return tc.open_catalog(uri)
 
 
-def _parsed(body: bytes, file: Path) -> Declaration:
-    return parse(decoded(body, str(file)), str(file), environment=os.environ)
+def _variables(target: str | None) -> dict[str, str]:
+    return {**os.environ, **({} if target is None else {TARGET: target})}
+
+
+def _parsed(body: bytes, file: Path, target: str | None) -> Declaration:
+    return parse(decoded(body, str(file)), str(file), environment=_variables(target))
 
 
 def _body(file: Path) -> bytes:

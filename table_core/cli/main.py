@@ -287,7 +287,7 @@ app.add_typer(positions, name="position")
 app.command()(states.rollback)
 upkeep.add_to(app)
 
-for command in (declare.validate, declare.plan, declare.apply, sync):
+for command in (declare.validate, declare.plan, declare.apply, declare.graph, declare.init, sync):
     app.command()(command)
 
 

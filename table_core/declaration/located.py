@@ -232,8 +232,9 @@ class _Reader:
                 for name, one in self._merged(value, here).items():
                     merged.setdefault(name, (one, here))
                 continue
-            if "${" in key:
+            if "${" in key.replace("$${", ""):
                 self._fault(here, "variables stand in values only, not in names")
+            key = key.replace("$${", "${")
             if key in found:
                 self._fault(here, f"{key!r} is there twice")
             found[key], keys[key] = value, here

@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.environment import names_in
+from table_core.declaration.environment import TARGET, names_in
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -36,7 +36,7 @@ def digest_of(body: bytes, environment: Mapping[str, str] | None = None) -> str:
     How lines end makes no difference.
     """
     text = body.replace(b"\r\n", b"\n")
-    names = names_in(text.decode(errors="replace"))
+    names = names_in(text.decode(errors="replace")) + [TARGET] * (b"targets" in text)
     values = [[name, (environment or {}).get(name)] for name in names]
     return hashlib.sha256(text + json.dumps(values).encode() * bool(names)).hexdigest()
 
@@ -55,6 +55,10 @@ def compiled(declaration: Declaration, digest: str) -> str:
     body = {
         "tables": {name: table.to_document() for name, table in declaration.tables.items()},
         "policies": declaration.policies,
+        "external": {
+            name: None if table is None else table.to_document()
+            for name, table in declaration.external.items()
+        },
     }
     return f"{json.dumps(head)}\n{json.dumps(body)}\n"
 
@@ -94,7 +98,11 @@ def whole(text: str, digest: str | None) -> Declaration | None:
     try:
         body = json.loads(second)
         tables = {name: _table(document) for name, document in body["tables"].items()}
-        return Declaration(**_members(head), tables=tables, policies=body["policies"])
+        external = {
+            name: None if one is None else _table(one) for name, one in body["external"].items()
+        }
+        more = {"policies": body["policies"], "external": external}
+        return Declaration(**_members(head), tables=tables, **more)
     except _BROKEN:
         return None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.declaration.located import Fault, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
 from table_core.declaration.shape import hint
+from table_core.declaration.verbs import changes_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,9 +25,10 @@ _CHANGES_NOTHING = {"compact"}
 def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
     """Names that lead nowhere.  ``found`` has what is sound, ``root`` all that is there."""
     tables = list(_names(root, "tables"))
+    there = [*tables, *_names(root, "external")]
     told = [
-        *_of_steps(found, root, tables),
-        *_of_others(found, root, tables),
+        *_of_steps(found, root, tables, there),
+        *_of_others(found, root, there),
         *_of_triggers(found),
         *_of_upkeep(root, tables),
         *_of_moves(root, tables),
@@ -55,14 +57,19 @@ def _steps(root: Located) -> list[str]:
     return [*_names(root, "sources"), *_names(root, "flows")]
 
 
-def _of_steps(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
+def _of_steps(
+    found: Declaration, root: Located, tables: list[str], there: list[str]
+) -> Iterator[Told]:
     names = _steps(root)
     for step in found.steps:
         group = "sources" if step.name in _names(root, "sources") else "flows"
         path = (group, step.name)
-        for table in sorted(tables_written(step) | tables_read(step)):
-            if table not in tables:
-                yield path, _no_table(table, tables)
+        written = tables_written(step)
+        for table in sorted(written | tables_read(step)):
+            if table not in there:
+                yield path, _no_table(table, there)
+            elif table in written and table not in tables:
+                yield path, f"{table} is external: it may be read, and others write it"
         for name in step.after:
             if name not in names:
                 yield (*path, "after"), _no_step(name, names)
@@ -93,15 +100,49 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
 
 
 def _of_triggers(found: Declaration) -> Iterator[Told]:
-    """Triggers that would wake themselves: each run makes the next one, for ever."""
-    written = {step.name: tables_written(step) for step in found.steps if step.verb != "run"}
-    for trigger in found.triggers:
-        if trigger.watch.get("on") in _CHANGES_NOTHING:
-            continue
-        loops = [name for name in trigger.flows if trigger.table in written.get(name, ())]
-        if loops:
-            told = f"{', '.join(loops)} writes {trigger.table}, which wakes it again, for ever"
-            yield ("triggers", trigger.name, "flows"), told
+    """Triggers that would wake themselves, alone or through others: for ever."""
+    written = {
+        step.name: tables_written(step)
+        for step in found.steps
+        if changes_rows(step.verb, step.arguments)
+    }
+    wakes: dict[str, set[str]] = {}
+    schedule = found.pipeline.get("schedule")
+    announced = tuple(step.name for step in found.steps if step.events != "none")
+    starts: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
+        *(
+            (("triggers", trigger.name, "flows"), trigger.table, trigger.flows)
+            for trigger in found.triggers
+            if trigger.watch.get("on") not in _CHANGES_NOTHING
+        ),
+        *(
+            (("pipeline", "schedule"), table, announced)
+            for table in (schedule["changes"] if isinstance(schedule, dict) else ())
+        ),
+    ]
+    for _, table, flows in starts:
+        for flow in flows:
+            wakes.setdefault(table, set()).update(written.get(flow, ()))
+    for path, table, flows in starts:
+        for flow in flows:
+            through = [one for one in sorted(written.get(flow, ())) if _leads(wakes, one, table)]
+            if through:
+                told = f"{flow} writes {through[0]}, which wakes it again, for ever"
+                yield path, told
+                break
+
+
+def _leads(wakes: Mapping[str, set[str]], start: str, end: str) -> bool:
+    """Whether a change of ``start`` comes to change ``end``."""
+    waiting, seen = [start], {start}
+    while waiting:
+        here = waiting.pop()
+        if here == end:
+            return True
+        fresh = wakes.get(here, set()) - seen
+        seen |= fresh
+        waiting += fresh
+    return False
 
 
 def _of_upkeep(root: Located, tables: list[str]) -> Iterator[Told]:

@@ -103,6 +103,11 @@ class FilesSource:
         return self._split[0]
 
     @property
+    def pattern(self) -> str:
+        """Which files below the folder are meant; '' for the usual ones."""
+        return self._split[1]
+
+    @property
     def _split(self) -> tuple[str, str]:
         """Folder and pattern; '' is the pattern of a whole folder."""
         wild = _WILD.search(self.uri)

@@ -16,6 +16,8 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
+from table_core.position.decide import TopicsNow
+from table_core.position.source import TopicsId
 from table_core.problems import too_large, unreadable
 from table_core.sources.files import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.sources.registry import SchemaRegistry
@@ -222,6 +224,28 @@ class KafkaReading:
                     found[name, id] = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT_S)
         except self._driver.KafkaException as error:
             raise self._unavailable(error) from None
+        return found
+
+    def now(self) -> TopicsNow:
+        """The topics as they are: cluster, ids where the brokers tell them, first and next offsets."""
+        ends = self.partitions()
+        names = sorted({topic for topic, _ in ends})
+        cluster = str(self._consumer.list_topics(timeout=_TIMEOUT_S).cluster_id or "")
+        ids = dict.fromkeys(names, "") | self._topic_ids(names)
+        return TopicsNow(source=TopicsId(cluster=cluster, topics=ids), ends=ends)
+
+    def _topic_ids(self, names: Sequence[str]) -> dict[str, str]:
+        """Ids of topics; none of brokers that have none, or do not show them to this user."""
+        admin = importlib.import_module("confluent_kafka.admin")
+        given = {"bootstrap.servers": self._source.servers, **self._source.options}
+        client = admin.AdminClient(given, logger=_Silent())
+        wanted = self._driver.TopicCollection(list(names))
+        found = {}
+        for name, told in client.describe_topics(wanted, request_timeout=_TIMEOUT_S).items():
+            try:
+                found[name] = str(told.result().topic_id)
+            except self._driver.KafkaException:
+                continue
         return found
 
     def lines(

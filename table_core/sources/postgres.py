@@ -16,6 +16,7 @@ from table_core.errors import (
 )
 from table_core.options.tls import default_mode
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
+from table_core.sources.postgres_log import lsn_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -207,8 +208,7 @@ class PostgresConnection:
                 argument="user",
                 value=user,
             )
-        high, _, low = result.get_value(0, 1).decode().partition("/")
-        return (int(high, 16) << 32) + int(low, 16), result.get_value(0, 2).decode()
+        return lsn_number(result.get_value(0, 1).decode()), result.get_value(0, 2).decode()
 
     def read_at(self, snapshot: str) -> None:
         """Read from here on what the snapshot saw."""
@@ -292,8 +292,7 @@ class PostgresConnection:
 
     def end_of_log(self) -> int:
         """Where the log ends now."""
-        high, _, low = str(self.rows("SELECT pg_current_wal_lsn()")[0][0]).partition("/")
-        return (int(high, 16) << 32) + int(low, 16)
+        return lsn_number(str(self.rows("SELECT pg_current_wal_lsn()")[0][0]))
 
 
 _COLUMNS: Final = """

@@ -12,6 +12,7 @@ of rows that go are then written anew, or the rows marked.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +30,7 @@ from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session import parallelism, started
 from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
-from table_core.spark.writing import compacted_along, prepared_by_share, shared_out
+from table_core.spark.writing import compacted_along, prepared_by_share, shared_out, spelled
 from table_core.table.changing import merge_into as clauses
 from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
@@ -48,7 +49,7 @@ from table_core.table.table import Table
 from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -83,6 +84,8 @@ def merge_into(
     if head is None:
         access.require_there()
     clauses.refuse_clauses(access, when)
+    given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    on = dict(zip(spelled(given, access), given.values(), strict=True))
     columns = clauses.columns_of(access, on)
     commit = clauses.asking(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()

@@ -16,6 +16,7 @@ from table_core.errors import DataError, error_to_document
 from table_core.merge.versions import Versions
 from table_core.spark.conditions import named
 from table_core.spark.failures import MARK
+from table_core.spark.key_cast import with_keys_of
 from table_core.spark.schema_bridge import spark_type
 from table_core.spark.sql_text import expression_of
 from table_core.spark.writing import spelled
@@ -50,10 +51,14 @@ class MergePairs:
     ) -> None:
         if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
             source = source.toDF(*spelled(source.columns, access))
-            on = dict(zip(on, spelled(on.values(), access), strict=True))
+            lower = {name.lower(): name for name in source.columns}
+            given = zip(on, spelled(on.values(), access), strict=True)
+            on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
+        fields = {theirs: access.schema.field(mine) for mine, theirs in on.items()}
+        source = with_keys_of(source, fields)
         alike = Window.partitionBy(*(named(name) for name in on.values()))
         self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
 

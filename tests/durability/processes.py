@@ -158,6 +158,14 @@ def compact(
                 time.sleep(READER_REST_S)
 
 
+def expire(uri: str, stop: Path, store: Store = None) -> None:
+    """Expire all but a few snapshots, until ``stop`` is there."""
+    table = tc.open_table(uri, storage_options=store)
+    while not stop.exists():
+        table.expire_snapshots(retain_max=30, retain_min=1)
+        time.sleep(READER_REST_S)
+
+
 def read(uri: str, stop: Path, log: Path, store: Store = None) -> None:
     """Read until ``stop`` is there: every state must add up, and none is older than the last.
 

@@ -13,10 +13,11 @@ from tests.durability.torture import places, torture
     ("store", "kind", "writers", "commits", "kills"),
     [
         ("local", "two buckets", 4, 20, 6),
-        ("local", "lookup", 2, 20, 2),
-        ("local", "full-compaction", 2, 15, 1),
-        ("local", "vectors", 2, 20, 2),
-        ("local", "vectors lookup", 2, 20, 2),
+        ("local", "lookup", 2, 12, 2),
+        ("local", "full-compaction", 2, 12, 1),
+        ("local", "vectors", 2, 12, 2),
+        ("local", "vectors lookup", 2, 12, 2),
+        ("local", "vectors, expiry", 2, 20, 2),
         ("s3", "lookup", 2, 5, 1),
     ],
 )

@@ -111,7 +111,7 @@ def test_tables_are_announced_under_the_catalog_of_the_connection(
     create(warehouse)
     declared = tmp_path / "declared.yaml"
     declared.write_text(
-        "version: 1\ncatalog: paimon_default\ntables:\n"
+        "version: 1\nname: x\ncatalog: paimon_default\ntables:\n"
         "  shop.new: {columns: {id: BIGINT}, options: {bucket: '-1'}}\n"
     )
     connection = json.loads(os.environ["AIRFLOW_CONN_PAIMON_DEFAULT"])

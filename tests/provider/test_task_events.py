@@ -104,3 +104,27 @@ branch >> load >> forward >> again
         told = {(task, uri.rpartition("/")[2]): extra for task, uri, extra in runs.events()}
     assert {*told} - {("again", "orders")} == {("load", "orders$branch_b"), ("forward", "orders")}
     assert told["forward", "orders"]["partitions"] == [{"dt": "2026-01-01"}]
+
+
+def test_what_a_dead_attempt_took_from_a_source_is_announced_by_the_next(
+    airflow_home: Path, warehouse: Catalog, die: Path, tmp_path: Path
+) -> None:
+    """A sync goes on from its position: the retry finds nothing to commit."""
+    (tmp_path / "x.jsonl").write_text('{"op": "c", "after": {"id": 1, "n": 2}}\n')
+    warehouse.create_database("shop")
+    head = DYING.replace("PaimonWriteOperator", "PaimonSyncTableOperator")
+    body = f"""
+Dying(task_id="sync", table="shop.orders", engine="local", primary_key=["id"],
+    source={{"kind": "files", "uri": "{(tmp_path / "x.jsonl").as_uri()}", "format": "debezium-json"}})
+"""
+    with of_dag(airflow_home, body, head=head) as runs:
+        runs.create()
+        die.touch()
+        assert runs.step() == {"sync": "up_for_retry"}
+        die.unlink()
+        assert runs.finish() == {"sync": "success"}
+        ((_, _, extra),) = runs.events()
+        assert extra["delivers_changes"] is True
+        runs.clear("sync")
+        runs.finish()
+        assert len(runs.events()) == 1, "nothing new"

@@ -298,7 +298,8 @@ class World:
     ) -> None:
         assert due is not None, f"{flow.args}: a run went on over a source that is another by now"
         flow.expected.update(due)
-        if any(heads.values()) or due:
+        stands = set(heads.values()) == set(flow.at.values())  # then nothing is stored
+        if not stands and (any(heads.values()) or due):
             flow.at = heads
         flow.unheld = False
 

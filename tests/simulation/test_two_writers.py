@@ -17,6 +17,9 @@ DRAW = random.Random(7)
 FIRST: list[Row] = [(k, DRAW.getrandbits(40), DRAW.getrandbits(40), 1, "+I") for k in range(400)]
 """Enough that a few new rows do not ask for all of them to be merged anew."""
 EVERY = pytest.mark.parametrize("kind", kinds(), ids=str)
+COMPACTING = pytest.mark.parametrize(
+    "kind", [kind for kind in kinds() if not kind.write_only], ids=str
+)
 SCHEDULES = 1 + int(os.environ.get("BUDGET_S", "0")) // 20
 
 
@@ -34,7 +37,7 @@ def filled(kind: Kind) -> Bucket:
     return bucket
 
 
-@EVERY
+@COMPACTING
 def test_a_compaction_beside_a_write_and_its_compaction_is_dropped(kind: Kind) -> None:
     bucket = filled(kind)
     bucket.prepare("a", ours(1))
@@ -44,7 +47,7 @@ def test_a_compaction_beside_a_write_and_its_compaction_is_dropped(kind: Kind) -
     bucket.check()
 
 
-@EVERY
+@COMPACTING
 def test_a_file_that_was_looked_into_may_be_compacted_away(kind: Kind) -> None:
     bucket = filled(kind)
     bucket.begin("c", "full")
@@ -66,7 +69,7 @@ def test_rows_of_the_later_commit_win_although_they_were_written_first(kind: Kin
     bucket.check()
 
 
-@EVERY
+@COMPACTING
 def test_an_overwrite_beside_a_write_leaves_the_rows_of_the_write(kind: Kind) -> None:
     bucket = filled(kind)
     bucket.overwriting("o", FIRST[:3])
@@ -78,7 +81,7 @@ def test_an_overwrite_beside_a_write_leaves_the_rows_of_the_write(kind: Kind) ->
     bucket.check()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in kinds() if not kind.write_only], ids=str)
+@COMPACTING
 def test_rows_whose_compaction_was_dropped_are_read_at_once(kind: Kind) -> None:
     bucket = filled(kind)
     first, second = bucket.open("a", ours(1)), bucket.open("b", ours(2))

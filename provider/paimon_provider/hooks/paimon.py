@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
 from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.job_log import ProgressLine, Redaction, log_text, progress_of
+from paimon_provider.run_identity import is_commit_of
 from paimon_provider.warehouse import Warehouse, looking_secret
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
@@ -264,6 +265,17 @@ class PaimonHook(BaseHook):
             birth=birth,
             whole=whole or bool(found and found[-1].id == 1),
         )
+
+    def commits_of(self, table: str, user: str) -> list[dict[str, Any]]:
+        """What ``user`` has committed to a table, as far as it is not expired: notes, oldest first."""
+        handle, found = self.table(table), []
+        ids = [s.id for s in handle.snapshots() if is_commit_of(s.commit_user, user)]
+        for id in sorted(ids):
+            try:
+                found.append(handle.delivers(id).to_document())
+            except NotFoundError:  # it has expired since
+                continue
+        return found
 
     def completed(self, table: str, snapshots: Sequence[SnapshotFacts]) -> list[SnapshotFacts]:
         """``snapshots``, those of writers that do not say what they deliver read from manifests.

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
-from paimon_provider.commit_events import event_of_commits, note_delivers, own_commits
+from paimon_provider.commit_events import (
+    event_of_commits,
+    note_delivers,
+    own_commits,
+    with_earlier,
+)
 from paimon_provider.events import bounded_result
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
@@ -165,7 +170,7 @@ class PaimonTableOperator(BaseOperator):
                     engine=self.engine,
                     spark_conf=self.task_conf(),
                 )
-            self._announce(context, result)
+            self._announce(context, result, user)
         return self.finished(context, result)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +186,7 @@ class PaimonTableOperator(BaseOperator):
             self.hook.hide(self.arguments())
             with self.hook.no_secret_told():
                 result = jobs.result(event)
-            self._announce(context, result)
+            self._announce(context, result, user)
         return self.finished(context, result)
 
     def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
@@ -274,15 +279,12 @@ class PaimonTableOperator(BaseOperator):
     def _asset_uri(self) -> str:
         return TableIdentity.of(self.table, catalog=self.hook.warehouse.catalog_name).uri
 
-    def _announce(self, context: Context, result: Mapping[str, Any]) -> None:
-        """Describe our commits in the outlet's event, or take the event back.
-
-        The result says what was committed: the table may know it no more.
-        """
+    def _announce(self, context: Context, result: Mapping[str, Any], user: str) -> None:
+        """Describe our commits in the outlet's event, or take the event back."""
         asset = self._own_outlet()
         if asset is None:
             return
-        notes = [] if result.get("dry_run") else own_commits(result, self.table)
+        notes = self._own_commits(context, result, user)
         if self.events == "changes":
             notes = [note for note in notes if note_delivers(note)]
         if not notes or self.events == "none":
@@ -292,6 +294,21 @@ class PaimonTableOperator(BaseOperator):
             **event_of_commits(self.table, notes),
             "result": bounded_result(result),
         }
+
+    def _own_commits(
+        self, context: Context, result: Mapping[str, Any], user: str
+    ) -> list[Mapping[str, Any]]:
+        """What this task run has committed, in whichever attempt.
+
+        The result says it, for the table may know it no more.  The table is asked for what an
+        earlier attempt has done and this one had not to do.
+        """
+        if result.get("dry_run") or self.events == "none":
+            return []
+        notes = own_commits(result, self.table)
+        if context["ti"].try_number > 1:
+            notes = with_earlier(notes, self.hook.commits_of(self.table, user))
+        return notes
 
     def _own_outlet(self) -> Any:
         """The outlet that stands for the table; None if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
@@ -30,12 +31,22 @@ _WORK: Final = ("due", "urgent")
 _OPTIONS: Final = "thresholds"
 
 
+def _beside_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
+    """The declaration: a relative path is from the folder of the Dag file, wherever that is now."""
+    file = Path(task.file)
+    dag = getattr(task, "dag", None)
+    if file.is_absolute() or dag is None:
+        return file
+    beside = Path(dag.fileloc).parent / file
+    return beside if beside.exists() else file
+
+
 class PaimonApplyOperator(BaseOperator):
     """Compare a declaration with the warehouse, and make the warehouse as declared.
 
     Returns what differed, table by table.  Nothing is ever dropped.
 
-    :param file: the declaration, a YAML file.
+    :param file: the declaration, a YAML file; a relative path is from the folder of the Dag file.
     :param paimon_conn_id: the connection with the warehouse.
     :param drift: ``apply`` creates and alters, or fails and does nothing where a part cannot be
         done; ``fail`` fails where something differs, also where somebody added a column, an option or
@@ -71,7 +82,7 @@ class PaimonApplyOperator(BaseOperator):
         with airflow_failures():
             hook = PaimonHook(self.paimon_conn_id)
             catalog = hook.catalog()
-            declaration = read_whole(self.file)
+            declaration = read_whole(_beside_dag(self))
             _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
@@ -131,7 +142,7 @@ class PaimonDueTablesOperator(BaseOperator):
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
-            policies = read_whole(self.file).policies
+            policies = read_whole(_beside_dag(self)).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
             clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:

@@ -90,7 +90,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         """Those of ``table.mark_done``."""
         return {"partitions": [dict(partition) for partition in self.partitions]}
 
-    def _announce(self, context: Any, result: Mapping[str, Any]) -> None:
+    def _announce(self, context: Any, result: Mapping[str, Any], user: str) -> None:  # noqa: ARG002
         """One event for each partition, or one for all."""
         asset = self._own_outlet()
         if asset is None:

@@ -75,7 +75,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         start: str = "latest",
         poll_seconds: float = 3.0,
         min_rows: int = 0,
-        partitions: Sequence[Mapping[str, str] | str] = (),
+        partitions: Sequence[Mapping[str, Any] | str] = (),
         events: str = "poll",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
@@ -89,7 +89,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.start = start
         self.poll_seconds = poll_seconds
         self.min_rows = min_rows
-        self.partitions: list[dict[str, str]] = [
+        self.partitions: list[dict[str, Any]] = [
             json.loads(one) if isinstance(one, str) else dict(one) for one in partitions
         ]
         self.events = events

@@ -17,13 +17,16 @@ from table_core.cdc.log_position import LogPosition
 from table_core.cdc.told import told_from, told_text
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
+from table_core.position.source import MySqlId
 from table_core.storage.locate import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.claims import Claim
     from table_core.cdc.record import SourceTable
+    from table_core.position.source import SourceId
     from table_core.sources.files import FilesSource
     from table_core.table.cdc.run import SyncRun
 
@@ -51,6 +54,33 @@ class BinlogFilesReader:
     def parse(self, text: str | None) -> LogPosition:
         """The position that a table holds."""
         return _START if text is None else LogPosition.parse(text, "mysql")
+
+    @property
+    def by_table(self) -> bool:
+        """No: all files are read from the first."""
+        return False
+
+    def settled(self, position: Any) -> Any:
+        """As it is."""
+        return position
+
+    def shown(self, position: LogPosition) -> str:
+        """As it is stored."""
+        return position.text
+
+    def identity(self) -> tuple[SourceId, str]:
+        """The server that wrote the files, by its number in the first of them."""
+        storage = open_storage(self.source.folder, self.source.storage_options)
+        names = sorted(n for n, _ in self.source.listing(storage) if _NAME.search(n))
+        if not names:
+            return MySqlId(), ""
+        with storage.open_input(names[0]) as raw, _buffered(names[0], raw) as file:
+            head = file.read(len(_MAGIC) + HEADER_BYTES)
+        number = int.from_bytes(head[len(_MAGIC) + 5 : len(_MAGIC) + 9], "little")
+        return MySqlId(server=f"files of server {number}"), ""
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Nothing: gaps between files are refused where they are read."""
 
     def history(self, until: LogPosition) -> Iterator[SourceBatch]:
         """All that was consumed at ``until``, once more."""

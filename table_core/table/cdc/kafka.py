@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 from table_core.cdc.position import OffsetsPosition
 from table_core.errors import EventError
 from table_core.sources.kafka import JsonRecords
+from table_core.table.cdc.diverged import refuse_diverged
 from table_core.table.cdc.lines import LineReader, window_is_full
 from table_core.table.cdc.waves import records_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.claims import Claim
+    from table_core.position.decide import TopicsNow
+    from table_core.position.source import SourceId
     from table_core.sources.kafka import KafkaReading, KafkaSource, RecordForm
     from table_core.table.cdc.waves import Waves
 
@@ -30,28 +34,36 @@ class KafkaReader(LineReader):
     form: RecordForm = field(default_factory=JsonRecords)
     waves: Waves | None = None
     """Has records read by others where they are many."""
+    _now: TopicsNow | None = None
 
     def parse(self, text: str | None) -> OffsetsPosition:
         """The position that a table holds."""
         return OffsetsPosition.parse(text)
 
+    def identity(self) -> tuple[SourceId, str]:
+        """The cluster, and the ids of the topics."""
+        reading = self.source.open()
+        try:
+            self._now = reading.now()
+        finally:
+            reading.close()
+        return self._now.source, self.source.servers
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse topics that were made anew, went back, or lost what comes next.
+
+        Raises:
+            SourceDivergedError: they did.
+        """
+        assert self._now is not None
+        for claim in claims:
+            refuse_diverged(claim, self._now, self.source.servers)
+
     def _pass(self, start: OffsetsPosition, end: OffsetsPosition | None) -> Iterator[SourceBatch]:
         reading = self.source.open()
         try:
             there = reading.partitions()
-            begin = {}
-            for at, (first, _) in there.items():
-                begin[at] = start.next_of(*at)
-                if begin[at] < first and at in start.offsets:
-                    raise EventError(
-                        f"topic {at[0]}, partition {at[1]}: offsets {begin[at]} to {first - 1} "
-                        "were deleted before they were read; drop the tables and take a new "
-                        "snapshot, and raise the topic's retention.ms",
-                        topic=at[0],
-                        partition=at[1],
-                        offset=begin[at],
-                    )
-                begin[at] = max(begin[at], first)
+            begin = {at: max(start.next_of(*at), first) for at, (first, _) in there.items()}
             last = {
                 at: next_ if end is None else min(next_, end.next_of(*at))
                 for at, (_, next_) in there.items()
@@ -71,17 +83,18 @@ class KafkaReader(LineReader):
         if self.waves is not None and self.waves.worth(begin, last):
             count = 0
             for places, lines in islice(here, 1):  # schema changes are few, and come with it
-                reached, count = reached.after(places), len(lines)
-                yield self._batch(records_window(places, lines), reached)
+                before, reached = reached, reached.after(places)
+                count = len(lines)
+                yield self._batch(records_window(places, lines), before, reached)
             begin |= {at: reached.next_of(*at) for at in begin if at in reached.offsets}
             for found, usable in self.waves.windows(self.decoder, begin, last, count):
-                reached = reached.after(found.places)
+                before, reached = reached, reached.after(found.places)
                 begin |= {at: reached.next_of(*at) for at in {place[:2] for place in found.places}}
-                yield self._batch(found.window, reached, found if usable else None)
+                yield self._batch(found.window, before, reached, found if usable else None)
             here = self._here(reading, begin, last)
         for places, lines in here:
-            reached = reached.after(places)
-            yield self._batch(records_window(places, lines), reached)
+            before, reached = reached, reached.after(places)
+            yield self._batch(records_window(places, lines), before, reached)
 
     def _here(
         self,

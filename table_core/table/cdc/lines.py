@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.changes import Changes
+    from table_core.cdc.claims import Claim
     from table_core.cdc.embedded_schema import Declared
     from table_core.cdc.record import EventLines, SourceTable
     from table_core.cdc.table_news import TableNews
     from table_core.cdc.window import Window
     from table_core.datatypes.kinds import Field
     from table_core.ports import Clock
+    from table_core.position.source import SourceId
     from table_core.table.cdc.dead import DeadLetters
     from table_core.table.cdc.waves import DecodedWindow
 
@@ -203,6 +205,31 @@ class LineReader(ABC):
     def parse(self, text: str | None) -> Any:
         """The position that a table holds; None is the start."""
 
+    @property
+    def by_table(self) -> bool:
+        """No: a source table that is new is read from the start of all."""
+        return False
+
+    @abstractmethod
+    def identity(self) -> tuple[SourceId, str]:
+        """What tells the source from others, and where it is."""
+
+    @abstractmethod
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse a source that is not what was read.
+
+        Raises:
+            SourceDivergedError: it is so.
+        """
+
+    def settled(self, position: Any) -> Any:
+        """A stored position as it is to be taken now."""
+        return position
+
+    def shown(self, position: Any) -> str:
+        """A position as people read it."""
+        return str(position.text)
+
     @abstractmethod
     def _pass(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
         """What comes after ``start``: until ``end``, or what is there now."""
@@ -249,7 +276,7 @@ class LineReader(ABC):
         return list(found)
 
     def _batch(
-        self, window: Window, reached: Any, decoded: DecodedWindow | None = None
+        self, window: Window, start: Any, reached: Any, decoded: DecodedWindow | None = None
     ) -> SourceBatch:
         changes, news = self.decoder.decode(window) if decoded is None else self._taken(decoded)
         return SourceBatch(
@@ -257,6 +284,7 @@ class LineReader(ABC):
             position=reached,
             events=len(window.lines),
             consumed=window.consumed,
+            before=lambda number: replace(start, beyond=window.beyond(number, start)),
             news=news,
             key_of=partial(self.decoder.key_of, window),
             old_key=window.old_key,

@@ -12,13 +12,17 @@ from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows
 from table_core.cdc.record import SourceTable
 from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.table.cdc.diverged import refuse_diverged
 from table_core.table.cdc.key_ranges import key_ranges, read_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.claims import Claim
     from table_core.cdc.log_rows import TableRows
+    from table_core.position.decide import LogNow
+    from table_core.position.source import SourceId
     from table_core.sources.catalog_table import CatalogTable
     from table_core.table.cdc.run import SyncRun
 
@@ -34,6 +38,7 @@ class LogReader(ABC):
     source: Any
     run: SyncRun
     forever: bool = False
+    _log_now: LogNow | None = None
     _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
     _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
     """Tables whose snapshot is newer than the log read so far, and from where on changes count."""
@@ -63,6 +68,59 @@ class LogReader(ABC):
     @abstractmethod
     def databases(self) -> str:
         """Regular expression for the databases (PostgreSQL: schemas) that are meant."""
+
+    @property
+    def by_table(self) -> bool:
+        """Yes: the rows of a source table that is new are read from the server."""
+        return True
+
+    @abstractmethod
+    def _now(self, connection: Any) -> LogNow:
+        """The server, and from where to where its log can be read."""
+
+    def identity(self) -> tuple[SourceId, str]:
+        """What tells the server from others, and where it is."""
+        connection = self.source.connect()
+        try:
+            self._log_now = self._now(connection)
+        finally:
+            connection.close()
+        return self._log_now.source, self._address
+
+    @property
+    @abstractmethod
+    def _address(self) -> str:
+        """Where the server is."""
+
+    @property
+    @abstractmethod
+    def _expired(self) -> str:
+        """What to say where the log no longer has what comes next."""
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse a server that is not the one that was read, or whose log lacks what comes next.
+
+        Raises:
+            SourceDivergedError: it is so.
+        """
+        assert self._log_now is not None
+        for claim in claims:
+            at = claim.at
+            if isinstance(at, LogPosition) and at.order <= (0, 0):  # snapshots, and no log yet
+                if not at.since:
+                    continue
+                first, second = min(at.since.values())
+                at = replace(at, order=(first, second), since={})
+            needed = replace(claim, at=at)
+            refuse_diverged(needed, self._log_now, self._address, self._expired)
+
+    def settled(self, position: Any) -> Any:
+        """As it is."""
+        return position
+
+    def shown(self, position: Any) -> str:
+        """As it is stored."""
+        return str(position.text)
 
     def parse(self, text: str | None) -> LogPosition | None:
         """The position that a table holds."""

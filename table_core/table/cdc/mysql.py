@@ -21,12 +21,17 @@ from table_core.cdc.record import SourceTable
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
+from table_core.position.decide import Diverged, LogNow
+from table_core.position.source import MySqlId
+from table_core.sources.mysql_log import first_log, gtids, gtids_at, server_named
+from table_core.table.cdc.diverged import diverged
 from table_core.table.cdc.log_reader import LogReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.batch import SourceBatch
+    from table_core.cdc.claims import Claim
     from table_core.sources.catalog_table import CatalogTable
     from table_core.sources.mysql import MySqlConnection, MySqlSource
 
@@ -34,6 +39,8 @@ __all__ = ["MySqlReader"]
 
 _BATCH_ROWS: Final = 20_000
 _POLL_MS: Final = 500
+_MAGIC: Final = b"\xfebin"
+_ANY_FILE: Final = 1 << 62
 _MEANINGS: Final = {
     "set": Meaning.SET,
     "uuid": Meaning.UUID,
@@ -63,6 +70,78 @@ class MySqlReader(LogReader):
 
     def committed(self, position: Any) -> None:
         """Nothing: the server does not wait for us."""
+
+    # ------------------------------------------------------------------------------ identity
+    @property
+    def _address(self) -> str:
+        return f"{self.source.host}:{self.source.port}"
+
+    def _now(self, connection: MySqlConnection) -> LogNow:
+        name, at, _ = connection.end_of_log()
+        first = (file_number(first_log(connection)), len(_MAGIC))
+        server = "" if self.source.use_gtid else server_named(connection)
+        end = (_ANY_FILE, 0) if self.source.use_gtid else (file_number(name), at)
+        if self.source.use_gtid:
+            first = (0, 0)
+        return LogNow(source=MySqlId(server=server), first=first, end=end, gtids=gtids(connection))
+
+    @property
+    def _expired(self) -> str:
+        return (
+            f"{self._address}: the server no longer has the binary log that comes next; keep logs "
+            "longer: SET GLOBAL binlog_expire_logs_seconds = 604800"
+        )
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """See ``LogReader``; at a place the server has to have the transactions that were read.
+
+        Raises:
+            SourceDivergedError: it has others: its log was reset, or it is another server.
+        """
+        LogReader.check(self, claims)
+        assert self._log_now is not None
+        places = [
+            c.at
+            for c in claims
+            if isinstance(c.at, LogPosition) and self._log_now.source.is_same(c.source)
+        ]
+        places = [at for at in places if at.gtid and at.name and not at.skip and not at.snapshots]
+        if not places or self.source.use_gtid:
+            return
+        connection = self.source.connect()
+        try:
+            if not connection.is_mariadb:
+                return
+            for at in {(at.name, at.order[1]): at for at in places}.values():
+                found = gtids_at(connection, at.name, at.order[1])
+                if not set(at.gtid.split(",")) <= set(found.split(",")):
+                    raise diverged(self._reset(at, found))
+        finally:
+            connection.close()
+
+    def _reset(self, at: LogPosition, found: str) -> Diverged:
+        return Diverged(
+            reason="went-back",
+            why=f"the log of {self._address} was read up to {at.name}, position {at.order[1]}, with "
+            f"transaction {at.gtid}; it has {found or 'none'} there: it was reset (RESET MASTER), or "
+            "this is another server",
+            reader="sync",
+            source=str(self._log_now.source if self._log_now else ""),
+            stored=at.text,
+            found=found,
+        )
+
+    def settled(self, position: Any) -> Any:
+        """By transaction ids another master goes on, whose files have other numbers."""
+        if not self.source.use_gtid or not isinstance(position, LogPosition) or not position.gtid:
+            return position
+        connection = self.source.connect()
+        try:
+            name, at, _ = connection.end_of_log()
+        finally:
+            connection.close()
+        beyond = position.order > (file_number(name), at)
+        return replace(position, order=(0, 0), name="", skip=0) if beyond else position
 
     # ------------------------------------------------------------------------------- reading
     def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
@@ -191,7 +270,8 @@ class MySqlReader(LogReader):
 
     # ------------------------------------------------------------------------------------ log
     def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch]:
-        if start.covers(stop):
+        by_gtid = start.gtid if self.source.use_gtid and start.gtid and not start.skip else None
+        if by_gtid is None and start.covers(stop):
             return
         connection = self.source.connect()
         codecs = connection.collations()
@@ -204,7 +284,6 @@ class MySqlReader(LogReader):
             gtid=start.gtid,
             transaction=start.order,
         )
-        by_gtid = start.gtid if self.source.use_gtid and start.gtid and not start.skip else None
         try:
             for event, end in connection.stream(start.name, start.order[1], by_gtid):
                 if event[4] == ROTATE:

@@ -19,6 +19,9 @@ from table_core.cdc.postgres_types import postgres_type
 from table_core.cdc.record import SourceTable
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import Array, Atomic, DataType, Root
+from table_core.position.decide import LogNow
+from table_core.position.source import PostgresId
+from table_core.sources.postgres_log import cluster_and_timeline, slot_begin
 from table_core.table.cdc.log_reader import LogReader
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["PostgresReader"]
 
 _POLL_MS: Final = 500
+_NEVER: Final = 1 << 63
+"""Where the changes of a slot begin that is not there."""
 _CONSTANT: Final = re.compile(
     r"^(?:'((?:[^']|'')*)'|(-?\d+(?:\.\d+)?|true|false))(?:::[\w \[\]\"(),.]+)?$"
 )
@@ -54,6 +59,37 @@ class PostgresReader(LogReader):
     def databases(self) -> str:
         """See ``LogReader``."""
         return self.source.schemas
+
+    # ------------------------------------------------------------------------------ identity
+    @property
+    def _address(self) -> str:
+        return f"{self.source.host}:{self.source.port}/{self.source.database}"
+
+    @property
+    def _expired(self) -> str:
+        slot = self.source.slot
+        assert self._log_now is not None
+        if self._log_now.first[0] == _NEVER:
+            return (
+                f"replication slot {slot!r} is gone, and with it the changes since the last run; the "
+                "slot is made again by the next run, or by SELECT "
+                f"pg_create_logical_replication_slot('{slot}', 'pgoutput')"
+            )
+        return (
+            f"replication slot {slot!r} begins at {lsn_text(self._log_now.first[0])}, behind what was "
+            "read: it was dropped and made anew, or moved on by others or by a run that left tables out"
+        )
+
+    def _now(self, connection: PostgresConnection) -> LogNow:
+        system, timeline = cluster_and_timeline(connection)
+        slot = slot_begin(connection, self.source.slot)
+        return LogNow(
+            source=PostgresId(
+                system=system, slot=f"{self.source.database}/{self.source.slot}", timeline=timeline
+            ),
+            first=(_NEVER if slot is None else slot, 0),
+            end=(connection.end_of_log(), 0),
+        )
 
     def committed(self, position: Any) -> None:
         """Every table is complete up to here: the server may forget what comes before."""

@@ -11,33 +11,35 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from table_core.cdc.claims import Who
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import SourceTable
 from table_core.table.cdc.apply import SOURCES_PROPERTY, TableFeed
 from table_core.table.cdc.doors import Doors
+from table_core.table.cdc.standing import ALL_PROPERTY, Standing
 from table_core.table.cdc.stepwise import apply_to_table
-from table_core.table.cdc.target import TOLD_PROPERTY, SyncTarget
+from table_core.table.cdc.target import SyncTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.changes import Changes
+    from table_core.cdc.claims import Claim
     from table_core.cdc.table_news import TableNews
     from table_core.cdc.wire import PlainSettings
     from table_core.datatypes.kinds import Field
+    from table_core.position.source import SourceId
     from table_core.table.catalog import Catalog
     from table_core.table.cdc.dead import DeadLetters
     from table_core.table.cdc.progress import SyncProgress
     from table_core.table.cdc.settings import ApplySettings, NewTable
     from table_core.table.cdc.waves import RecordsBy
     from table_core.table.results import CommitAs
+    from table_core.table.table import Table
 
-__all__ = ["ALL_PROPERTY", "Limits", "Reader", "SyncRun"]
+__all__ = ["Limits", "Reader", "SyncRun"]
 
-ALL_PROPERTY: Final = "tc.source.all"
-"""Property of the last commit of a run: the position up to which every table is complete."""
-_VERSION: Final = 1
 _WRITE_BUFFER: Final = {"write-buffer-size": "32 mb"}
 
 
@@ -46,6 +48,31 @@ class Reader(Protocol):
 
     def parse(self, text: str | None) -> Any:
         """The position that a table holds; None is the start."""
+        ...
+
+    @property
+    def by_table(self) -> bool:
+        """Whether a source table that is new is read by itself, e.g. by a snapshot."""
+        ...
+
+    def identity(self) -> tuple[SourceId, str]:
+        """What tells the source from others, and where it is."""
+        ...
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse a source that is not what was read, or has not all that comes next.
+
+        Raises:
+            SourceDivergedError: it is so; nothing was read.
+        """
+        ...
+
+    def settled(self, position: Any) -> Any:
+        """A stored position as it is to be taken now, e.g. with the new paths of files."""
+        ...
+
+    def shown(self, position: Any) -> str:
+        """A position as people read it."""
         ...
 
     def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
@@ -101,6 +128,8 @@ class SyncRun:
     limits: Limits = field(default_factory=Limits)
     whole_database: str | None = None
     """The filter of a sync of many tables; None for a sync of one."""
+    route_text: str = ""
+    """The choice of tables, as ``cdc.routing`` writes it."""
     one_source: str | None = None
     """The table that takes events of one source table only, because none was named."""
     eager: bool = False
@@ -117,7 +146,7 @@ class SyncRun:
     is_alone: Callable[[SourceTable], bool] = lambda _: False
     """Whether no other source table may feed the table that this one feeds."""
     doors: Doors = field(init=False)
-    reader: Reader | None = None
+    standing: Standing | None = None
     reached: Any = None
     events: int = 0
     events_elsewhere: int = 0
@@ -125,7 +154,6 @@ class SyncRun:
     dropped: set[str] = field(default_factory=set)
     """Tables that went with their source."""
     last_commit_ms: int | None = None
-    all_before: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.doors = Doors(self)
@@ -148,8 +176,17 @@ class SyncRun:
 
     def is_fed(self, name: str) -> bool:
         """Whether source tables that go into the table ``name`` have fed it before."""
-        text = self.catalog.table(name).position(SOURCES_PROPERTY)
-        return any(self.route(_source(names)) == name for names in json.loads(text or "[]"))
+        names = self._fed_by(self.catalog.table(name))
+        return any(self.route(_source(one)) == name for one in names)
+
+    @staticmethod
+    def _fed_by(table: Table) -> list[list[str]]:
+        found: list[list[str]] = json.loads(table.position(SOURCES_PROPERTY) or "[]")
+        return found
+
+    def shown(self, position: Any) -> str:
+        """A position as people read it."""
+        return "" if self.standing is None else self.standing.reader.shown(position)
 
     def feed(self, name: str) -> TableFeed:
         """What feeds the table ``name``."""
@@ -166,21 +203,20 @@ class SyncRun:
                 target=target, settings=self.settings, plain=self.plain, new_table=new
             )
             if target.table is not None:
-                if self.reader is not None and target.stored is not None:
-                    target.position = self.reader.parse(target.stored)
-                told = target.table.position(SOURCES_PROPERTY)
-                found.sources = set(map(_source, json.loads(told or "[]")))
-                if self.reader is not None:
-                    self.reader.recall(target.table.position(TOLD_PROPERTY))
+                found.sources = set(map(_source, self._fed_by(target.table)))
+            if self.standing is not None:
+                self.standing.begin(found)
         return found
 
     # --------------------------------------------------------------------------------- running
     def run(self, reader: Reader, names: Sequence[str]) -> None:
         """Read and apply; ``names`` are the tables that are there already."""
-        self.reader = reader
+        source, address = reader.identity()
+        who = Who(source=source, route=self.route_text, address=address)
         for name in names:
             self.feed(name)
-        start, end = self._start(reader)
+        self.standing = Standing(self, reader, who)
+        start, end = self.standing.start()
         self.reached = start
         try:
             for batch in reader.batches(start, end):
@@ -191,51 +227,6 @@ class SyncRun:
         finally:
             for feed in self.feeds.values():
                 feed.target.abort()
-
-    def _start(self, reader: Reader) -> tuple[Any, Any | None]:
-        """Where to begin, and where an earlier attempt of this run ended (None: it did not)."""
-        done: Any = None
-        known = self._complete_for_all(reader) if self.whole_database is not None else None
-        starts = []
-        for feed in self.feeds.values():
-            target = feed.target
-            if target.table is None and not (known and target.name in known[1]):
-                continue
-            own = reader.parse(target.stored) if target.stored is not None else None
-            target.position = own
-            if target.finished and own is not None:
-                done = own
-            there = known is not None and target.table is not None
-            if known is not None and there and (own is None or known[0].covers(own)):
-                target.position = known[0]
-            starts.append(target.position)
-        if known is not None and all(s is not None for s in starts) and not self._lost(known[1]):
-            return _least([known[0], *starts]), done
-        if self.whole_database is None and len(starts) == 1 and starts[0] is not None:
-            return starts[0], done
-        return reader.parse(None), done
-
-    def _lost(self, names: Sequence[str]) -> bool:
-        """Whether a table that was complete is not there any more: it has to be read anew."""
-        return any(
-            name not in self.feeds or self.feeds[name].target.table is None for name in names
-        )
-
-    def _complete_for_all(self, reader: Reader) -> tuple[Any, list[str]] | None:
-        """The furthest position that a run of the same tables completed, and its tables."""
-        best: tuple[Any, list[str]] | None = None
-        for name, feed in self.feeds.items():
-            table = feed.target.table
-            text = table.position(ALL_PROPERTY) if table is not None else None
-            self.all_before[name] = text
-            document = json.loads(text) if text is not None else None
-            if document is None or document.get("filter") != self.whole_database:
-                continue
-            position = reader.parse(document["position"])
-            reader.recall(document.get("told"))
-            if best is None or position.covers(best[0]):
-                best = position, document["tables"]
-        return best
 
     # -------------------------------------------------------------------------------- applying
     def _apply(self, reader: Reader, batch: SourceBatch) -> None:
@@ -278,6 +269,8 @@ class SyncRun:
         self.catalog.drop_table(feed.target.name)
         del self.feeds[feed.target.name]
         self.dropped.add(feed.target.name)
+        if self.standing is not None:
+            self.standing.forget(feed.target.name)
         return self.feed(feed.target.name)
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
@@ -296,52 +289,54 @@ class SyncRun:
     def flush(self, reader: Reader, *, complete: bool) -> None:
         """Commit every table; the last one says that all are complete."""
         self._tell_dead()
-        ready = self._ready()
+        ready = self._ready(told=reader.by_table and complete)
         for n, feed in enumerate(ready):
             target = feed.target
             target.at(self.reached, partial(reader.remembered, feed.sources))
             if n + 1 == len(ready) and self.whole_database is not None:
-                target.properties[ALL_PROPERTY] = self._all_text(reader)
-                if target.name in self.all_before:
-                    target.expect[ALL_PROPERTY] = self.all_before[target.name]
-                self.all_before[target.name] = target.properties[ALL_PROPERTY]
+                assert self.standing is not None
+                text, before = self.standing.all_text(feed, ready)
+                target.properties[ALL_PROPERTY] = text
+                target.expect[ALL_PROPERTY] = before
             target.flush(complete=complete)
             self.progress.committed(target.name, target.commits[-1].snapshot_id)
-        if self.reached is not None:
+        if self.reached is not None and (ready or not self._tables()):
             reader.committed(self.reached)
 
-    def _ready(self) -> list[TableFeed]:
-        """Tables with something to commit; one of them at least where a table was dropped."""
+    def _ready(self, *, told: bool) -> list[TableFeed]:
+        """Tables with something to commit; one at least where a table was dropped.
+
+        ``told``: or where the position moved, because the source forgets what comes before it.
+        """
         there = [
             feed
             for feed in self.feeds.values()
             if feed.target.table is not None and not feed.target.finished
         ]
         ready = [feed for feed in there if feed.target.has_news]
-        if self.dropped and not ready and self.whole_database is not None:
+        moved = (
+            told
+            and self.reached is not None
+            and not all(
+                feed.target.position is not None and feed.target.position.covers(self.reached)
+                for feed in there
+            )
+        )
+        dropped = bool(self.dropped) and self.whole_database is not None
+        if (dropped or moved) and not ready:
             ready = there[-1:]
             for feed in ready:
                 feed.target.seen += 1
         self.dropped.clear()
         return ready
 
+    def _tables(self) -> list[TableFeed]:
+        return [feed for feed in self.feeds.values() if feed.target.table is not None]
+
     def _tell_dead(self) -> None:
         """Dead letters are visible before the commits that leave them out."""
         if self.dead is not None:
             self.dead.flush()
-
-    def _all_text(self, reader: Reader) -> str:
-        there = [feed for feed in self.feeds.values() if feed.target.table is not None]
-        fed = [table for feed in there for table in feed.sources]
-        document = {
-            "v": _VERSION,
-            "filter": self.whole_database,
-            "position": self.reached.text,
-            "tables": sorted(feed.target.name for feed in there),
-        }
-        if (told := reader.remembered(reader.unfed(fed))) is not None:
-            document["told"] = told
-        return json.dumps(document, separators=(",", ":"))
 
     def _commit_in_time(self, reader: Reader) -> None:
         now = self.catalog.clock.now_ms()
@@ -360,14 +355,5 @@ class SyncRun:
         return limits.stop_at_ms is not None and self.catalog.clock.now_ms() >= limits.stop_at_ms
 
 
-def _least(positions: Sequence[Any]) -> Any:
-    """The position that all others cover."""
-    least = positions[0]
-    for one in positions[1:]:
-        if least.covers(one):
-            least = one
-    return least
-
-
 def _source(names: Sequence[str]) -> SourceTable:
-    return SourceTable(*names)
+    return SourceTable(*names[:2])

@@ -8,13 +8,12 @@ landed, returns their result if they were all, and goes on behind them if they w
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from table_core.cdc.computed import computed_columns
-from table_core.cdc.routing import DatabaseRoute, TableFilter
+from table_core.cdc.routing import DatabaseRoute, TableFilter, database_route, table_route
 from table_core.errors import ArgumentError
 from table_core.table.cdc.dead import DeadLetters
 from table_core.table.cdc.progress import SyncProgress
@@ -102,6 +101,7 @@ def sync_table(  # noqa: PLR0913 - the public signature
         new_table=lambda _: new,
     )
     run.one_source = name if chosen is None else None
+    run.route_text = table_route(tables)
     return _table_result(run, source, name, until)
 
 
@@ -178,7 +178,7 @@ def sync_database(  # noqa: PLR0913 - the public signature
     run = _run(
         catalog, source, commit, until, more, route=target, settings=settings, new_table=new_table
     )
-    run.whole_database = json.dumps([including, excluding, route.signature])
+    run.whole_database = run.route_text = database_route(route)
     run.is_alone = route.is_alone
     catalog.create_database(database, if_not_exists=True)
     if mode == "divided":
@@ -237,7 +237,8 @@ def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultD
     names = dict.fromkeys(n for t in listing.tables() if (n := run.route(t)) is not None)
     parts = []
     for name in names:
-        one = replace(run, feeds={}, whole_database=f"{run.whole_database} {name}")
+        alone = f"{run.whole_database} {name}"
+        one = replace(run, feeds={}, standing=None, whole_database=alone)
         one.route = _only(run.route, name)
         parts.append(_database_result(one, source, database, until))
     tables: dict[str, object] = {}
@@ -282,7 +283,7 @@ def _database_result(run: SyncRun, source: Source, database: str, until: str) ->
         seconds=(catalog.clock.now_ms() - started_ms) / 1000,
         details={
             "tables": tables,
-            "position": None if run.reached is None else run.reached.text,
+            "position": None if run.reached is None else run.shown(run.reached),
             "events": run.events,
             "skipped": sorted(run.skipped),
             **_of_run(run),

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
+from table_core.cdc.claims import Claims
 from table_core.cdc.position import POSITION_PROPERTY
+from table_core.cdc.routing import takes
 from table_core.commit.request import CommitPart
 from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk.snapshot import CommitKind
@@ -20,11 +20,13 @@ from table_core.options import keys_merge, keys_scan
 from table_core.table.committing.committer import commit_parts, find_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import numpy as np
     import pyarrow as pa
 
     from table_core.cdc.batch import Position
+    from table_core.cdc.claims import Who
     from table_core.cdc.record import SourceTable
     from table_core.schema.change import SchemaChange
     from table_core.schema.table_schema import TableSchema
@@ -33,12 +35,21 @@ if TYPE_CHECKING:
     from table_core.table.table import Table
     from table_core.table.writing.writer import TableWriter
 
-__all__ = ["COMPLETE", "FILLED_PROPERTY", "TOLD_PROPERTY", "SyncTarget", "keeps_before"]
+__all__ = [
+    "CLAIMS_PROPERTY",
+    "COMPLETE",
+    "FILLED_PROPERTY",
+    "TOLD_PROPERTY",
+    "SyncTarget",
+    "keeps_before",
+]
 
 COMPLETE: Final = "tc.source.complete"
 """Property of the commits of a run: ``true`` for its last one."""
 FILLED_PROPERTY: Final = "tc.source.filled"
 """Property: columns whose default the rows have that were there before, as a JSON list."""
+CLAIMS_PROPERTY: Final = "tc.source.positions"
+"""Property: of each source and choice of tables up to where the table has it."""
 TOLD_PROPERTY: Final = "tc.source.told"
 """Property: columns of source tables as their schema changes told them."""
 
@@ -58,7 +69,16 @@ class SyncTarget:
     table: Table | None = None
     stored: str | None = None
     """The position that the table's newest snapshot says, as text."""
+    held: str | None = None
+    """The claims that it says, as text."""
+    claims: Claims = field(default_factory=Claims)
+    who: Who | None = None
+    shown: Callable[[Any], str] = lambda at: str(at.text)
+    """A position as people read it."""
+    fed: Callable[[], Iterable[SourceTable]] = tuple
+    """The source tables that gave it rows."""
     position: Position | None = None
+    """Up to here it has all that is read; beside what its claims say."""
     reached: Position | None = None
     remembered: Callable[[], str | None] = lambda: None
     """What a run that goes on at ``reached`` has to know."""
@@ -88,6 +108,7 @@ class SyncTarget:
             return
         self.stored = self.table.position(POSITION_PROPERTY)
         self.told = self.table.position(TOLD_PROPERTY)
+        self.held = self.table.position(CLAIMS_PROPERTY)
         self._find_landed(self.table)
 
     def require(self, argument: str, wanted: Sequence[str]) -> None:
@@ -138,6 +159,7 @@ class SyncTarget:
         )
         self.table = self._handle()
         self.stored = self.table.position(POSITION_PROPERTY)
+        self.held = self.table.position(CLAIMS_PROPERTY)
         return self.table
 
     def alter(self, changes: Sequence[SchemaChange]) -> Table:
@@ -184,8 +206,11 @@ class SyncTarget:
         replaces, self.writer, self.replaces, self.seen, self.waiting = (
             self.replaces, None, False, 0, 0,
         )  # fmt: skip
-        position = self.reached.text
-        commit = self._commit_as(position, complete=complete)
+        assert self.who is not None
+        position = self.shown(self.reached)
+        claims = self.claims.moved(self.who, self.reached, self.fed(), self.takes)
+        held = claims.text(position)
+        commit = self._commit_as(position, held, complete=complete)
         if writer is None:  # events that left no row, e.g. an ignored truncate
             nothing = CommitPart(kind=CommitKind.APPEND)
             done = commit_parts(table.access, commit, append=nothing, force=True)
@@ -193,19 +218,33 @@ class SyncTarget:
             over = "table" if replaces else None
             done = table.commit([writer.prepare()], commit, overwrite=over)
         self.commits.append(done)
-        self.stored, self.position = position, self.reached
+        self.stored, self.held, self.claims = position, held, claims
+        self.position = self.reached
         self.properties.clear()
         self.expect.clear()
 
-    def _commit_as(self, position: str, *, complete: bool) -> CommitAs:
+    def takes(self, route: str, table: SourceTable) -> bool:
+        """Whether a route brings a source table here."""
+        return takes(route, table, self.name.partition(".")[2])
+
+    def _commit_as(self, position: str, held: str, *, complete: bool) -> CommitAs:
         given = self.commit.nth(len(self.commits))
-        told = {POSITION_PROPERTY: position, COMPLETE: str(complete).lower()}
+        told = {
+            POSITION_PROPERTY: position,
+            CLAIMS_PROPERTY: held,
+            COMPLETE: str(complete).lower(),
+        }
         if (known := self.remembered()) is not None:
             self.told = told[TOLD_PROPERTY] = known
         return replace(
             given,
             properties={**given.properties, **told, **self.properties},
-            expect={POSITION_PROPERTY: self.stored, **self.expect, **given.expect},
+            expect={
+                POSITION_PROPERTY: self.stored,
+                CLAIMS_PROPERTY: self.held,
+                **self.expect,
+                **given.expect,
+            },
             watermark=self.time_ms if given.watermark is None else given.watermark,
         )
 
@@ -228,12 +267,13 @@ class SyncTarget:
             self.time_ms = max(time_ms, self.time_ms or time_ms)
 
     def covered(
-        self, batch: Any, numbers: np.ndarray[Any, Any], _: SourceTable
+        self, batch: Any, numbers: np.ndarray[Any, Any], table: SourceTable
     ) -> np.ndarray[Any, Any]:
         """Which of the events with ``numbers`` of a source table the table has already."""
-        if self.position is None:
-            return np.zeros(len(numbers), bool)
-        found: np.ndarray[Any, Any] = batch.consumed(self.position, numbers)
+        assert self.who is not None
+        found = self.claims.covered(self.who, batch, numbers, table, self.takes)
+        if self.position is not None:
+            found |= batch.consumed(self.position, numbers)
         return found
 
 

@@ -157,7 +157,7 @@ def _written_anew(
 
     plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
     reader = SplitReader(access=access, fields=access.schema.fields)
-    with TableWriter(access, replaced, replaces=True) as writer:
+    with TableWriter(access.for_stored_rows(), replaced, replaces=True) as writer:
         for split in plan.splits:
             for rows in reader.read(split):
                 writer.write(rows)

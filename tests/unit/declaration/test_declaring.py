@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from paimon_provider.declared_file import read_head, read_whole
 from table_core.cli.main import app
+from table_core.datatypes.kinds import Field
+from table_core.datatypes.text import parse_type
 from table_core.declaration import applying, manifest
 from table_core.declaration.compare import Action
 from table_core.declaration.cron import spread
@@ -528,6 +530,125 @@ def test_a_plan_is_signed_and_carried_out_or_refused(tmp_path: Path) -> None:
     assert isinstance(unknown.exception, ArgumentError)
     out.write_text(out.read_text()[:-50])
     assert isinstance(run(app, ["apply", str(out)]).exception, ArgumentError)
+
+
+def test_one_file_has_several_targets(tmp_path: Path) -> None:
+    text = (
+        SHOP
+        + """\
+warehouse: ./wh
+pool: {name: p, slots: 8}
+pipeline: {retries: 3, params: {x: 1}}
+upkeep: {schedule: "@daily", policy: {compact: true}}
+targets:
+  dev: {warehouse: ./dev, pool: {slots: 1}, pipeline: {retries: 0}, options: {write-only: yes}}
+  prod: {upkeep: {schedule: H 3 * * *}}
+"""
+    )
+    aimed = {t: parse(text, environment={"TABLE_CORE_TARGET": t}) for t in ("dev", "prod")}
+    dev = aimed["dev"]
+    assert (dev.warehouse, dev.pool) == ("./dev", {"name": "p", "slots": 1})
+    assert dev.pipeline == {"retries": 0, "params": {"x": 1}}
+    assert dev.tables["a.orders"].options == {"bucket": "2", "write-only": "true"}
+    prod = aimed["prod"]
+    assert (prod.warehouse, prod.upkeep and prod.upkeep.schedule) == ("./wh", "H 3 * * *")
+    assert prod.policies["a.orders"] == {"compact": {}}
+    assert parse(text).pool == {"name": "p", "slots": 8}
+    with pytest.raises(ArgumentError, match="no target 'prd'; did you mean 'prod'"):
+        parse(text, environment={"TABLE_CORE_TARGET": "prd"})
+    no_policy = text.replace('upkeep: {schedule: "@daily", policy: {compact: true}}\n', "")
+    assert "'policy' is missing" in str(
+        faults_of(no_policy, environment={"TABLE_CORE_TARGET": "prod"})
+    )
+    body = text.encode()
+    digests = {manifest.digest_of(body, {"TABLE_CORE_TARGET": t}) for t in ("dev", "prod")}
+    assert len(digests) == 2, "a manifest is of one target"
+    file = tmp_path / "shop.yaml"
+    file.write_text(text)
+    assert CliRunner().invoke(app, ["apply", str(file), "--target", "dev"]).exit_code == 0
+    assert open_catalog(str(tmp_path / "dev")).tables("a") == ["orders"]
+
+
+EXTERNAL = """\
+external:
+  b.rates: {columns: {currency: STRING, rate: "DECIMAL(12, 4)"}}
+  a.orders$snapshots: {}
+flows:
+  f:
+    table: a.orders
+    reads: {r: b.rates, s: a.orders$snapshots}
+    sql: SELECT 1 AS id, rate AS amount FROM r, s
+checks:
+  rates: {table: b.rates, not_null: [rate]}
+"""
+
+
+def test_tables_of_others_are_read_and_held_to_what_was_agreed_on(catalog: Catalog) -> None:
+    assert told(SHOP + EXTERNAL) == []
+    wrong = EXTERNAL.replace("SELECT 1 AS id, rate", "SELECT 1 AS id, rte").replace(
+        "s: a.", "s: b."
+    )
+    assert [line.partition(": ")[2][:34] for line in told(SHOP + wrong)] == [
+        "table 'b.orders$snapshots' is not "
+    ]
+    written = told(SHOP + EXTERNAL.replace("    table: a.orders\n", "    table: b.rates\n"))
+    assert "others write it" in written[0]
+    no_type = told(SHOP + EXTERNAL.replace("currency: STRING", "currency: text"))
+    assert no_type == ["f:9:33: column 'currency': not a type: 'text'; write STRING"]
+    found = parse(SHOP + EXTERNAL)
+    refused = applying.plan(found, catalog)[1].refused
+    assert "no table" in refused[0] or "no database" in refused[0]
+    catalog.create_database("b")
+    rates = [
+        Field(0, "currency", parse_type("STRING")),
+        Field(1, "rate", parse_type("DECIMAL(14, 4)")),
+    ]
+    catalog.create_table("b.rates", rates)
+    refused = applying.plan(found, catalog)[1].refused
+    assert refused == ("external: rate is DECIMAL(14, 4), and DECIMAL(12, 4) was agreed on",)
+    wide = parse((SHOP + EXTERNAL).replace("DECIMAL(12, 4)", "DECIMAL(16, 4)"))
+    assert [one.refused for one in applying.plan(wide, catalog)] == [(), ()]
+    applying.apply(applying.plan(wide, catalog), catalog)
+    assert applying.only_there(wide, catalog) == []
+    digest = manifest.digest_of(b"x")
+    again = manifest.whole(manifest.compiled(wide, digest), digest)
+    assert again is not None
+    assert again.external == wide.external
+
+
+def test_a_picture_shows_what_leads_where(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    drawn = run(app, ["graph", str(STREAMHOUSE), "--mermaid"]).stdout
+    assert drawn.startswith("flowchart LR\n")
+    assert "table_default_2e_orders --> step_add_5f_sales" in drawn
+    assert "step_add_5f_sales --> table_default_2e_waiting_5f_orders" in drawn
+    assert "table_default_2e_country_5f_sales --> trigger_report" in drawn
+    lines = run(app, ["graph", str(STREAMHOUSE)]).stdout.splitlines()
+    assert lines[0] == "sync -> sync_customers -> default.customers"
+    assert "default.country_sales -> trigger report -> a report" in lines
+
+
+def test_a_first_declaration_of_what_is_there_has_nothing_to_do(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    warehouse, first = f"file://{tmp_path}/wh", tmp_path / "first.yaml"
+    assert run(app, ["apply", str(STREAMHOUSE), "-w", warehouse]).exit_code == 0
+    catalog = open_catalog(warehouse)
+    catalog.create_database("no")
+    odd = [
+        Field(0, "yes", parse_type("ARRAY<ROW<`a b` INT 'it''s'>>"), "2026"),
+        Field(0, "off", parse_type("INT"), None, "07"),
+        Field(0, "${x}: [y]", parse_type("MAP<STRING, DATE> NOT NULL"), ""),
+        Field(0, "null", parse_type("TIMESTAMP(3) WITH LOCAL TIME ZONE"), "a\n'b'"),
+    ]
+    catalog.create_table("no.on", odd, options={"write-only": "true"}, comment="no: ${y}")
+    done = run(app, ["init", warehouse, "--out", str(first)])
+    assert done.exit_code == 0
+    assert run(app, ["validate", str(first)]).stdout == ""
+    told = run(app, ["plan", str(first), "--detailed-exitcode", "--json"])
+    assert told.exit_code == 0, told.stdout
+    for one in json.loads(told.stdout)["tables"]:
+        assert (one["action"], one["kept"]) == ("none", []), one
+    assert run(app, ["init", warehouse, "--out", str(first)]).exit_code == 1
 
 
 def test_the_commands(tmp_path: Path) -> None:

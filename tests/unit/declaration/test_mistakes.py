@@ -219,6 +219,12 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "a trigger of unknown flows": (TRIGGER + "{table: a.t, flows: [x]}", 2, "no source or flow 'x'"),
     "a trigger that wakes itself": (
         TRIGGER + "{table: a.t, flows: [f]}\nflows:\n  f: {table: a.t, sql: SELECT 1}", 2, "wakes it again"),
+    "triggers that wake each other": (
+        "triggers:\n  t: {table: a.t, flows: [f]}\n  u: {table: a.p, flows: [g]}\n"
+        "flows:\n  f: {table: a.p, sql: SELECT 1}\n  g: {table: a.t, sql: SELECT 1}",
+        2, "wakes it again"),
+    "a pipeline that wakes itself": (
+        "pipeline: {schedule: {changes: [a.t]}}\nflows:\n  f: {table: a.t, sql: SELECT 1}", 1, "wakes it again"),
     "a trigger with a typo": (TRIGGER + "{table: a.t, on: change, flows: [f]}", 2, "did you mean 'changes'"),
     "a report of no column": (TRIGGER + "{table: a.t, report: {label_column: x, value_column: id}}", 2, "no column 'x'"),
     "partitions of a trigger": (TRIGGER + "{table: a.p, partitions: [{day: 1}], report: {label_column: h, value_column: h}}", 2, "no partition column"),

@@ -273,14 +273,14 @@ def test_a_first_run_computes_though_its_sources_are_empty(house: House) -> None
 class Beside(EmbeddedEngine):
     """Something else goes on between what is pinned and what is committed."""
 
-    def __init__(self, what: Callable[[], object]) -> None:
+    def __init__(self, what: Callable[[], object], before_write: int = 2) -> None:
         super().__init__()
         self.what: Callable[[], object] | None = what
-        self.writes = 0
+        self.writes, self.before_write = 0, before_write
 
     def write(self, table: tc.Table, rows: Any, commit: Any, overwrite: Any) -> Any:
         self.writes += 1
-        if self.writes == 2 and self.what is not None:  # the rows that wait are there
+        if self.writes == self.before_write and self.what is not None:
             what, self.what = self.what, None
             what()
         return super().write(table, rows, commit, overwrite)
@@ -291,8 +291,9 @@ PENDING = {"table": "wait.rest", "sql": "SELECT id FROM src UNION ALL SELECT id 
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("waits", [1, 2], ids=["before its rows wait", "after its rows wait"])
 def test_a_run_beside_another_leaves_what_the_next_one_reads(
-    house: House, first: bool, named: bool
+    house: House, first: bool, named: bool, waits: int
 ) -> None:
     """The one that loses, or is a replay, holds nothing forward."""
     house.put(1)
@@ -306,10 +307,10 @@ def test_a_run_beside_another_leaves_what_the_next_one_reads(
         house.run(query, pending=PENDING, commit=name)
 
     if named:
-        house.run(query, pending=PENDING, commit=name, engine=Beside(other))
+        house.run(query, pending=PENDING, commit=name, engine=Beside(other, waits))
     else:
         with pytest.raises(CommitConflictError):
-            house.run(query, pending=PENDING, commit=name, engine=Beside(other))
+            house.run(query, pending=PENDING, commit=name, engine=Beside(other, waits))
     for table in ("wait.rest", "d.src", "d.out"):
         house.catalog.table(table).expire_snapshots(retain_max=1, retain_min=1)
     house.put(3)
@@ -317,3 +318,16 @@ def test_a_run_beside_another_leaves_what_the_next_one_reads(
     for table in ("wait.rest", "d.src", "d.out"):
         house.catalog.table(table).expire_snapshots(retain_max=1, retain_min=1)
     assert house.ids("wait.rest") == ([1, 3] if first else [1, 2, 3])
+
+
+def test_a_run_puts_a_consumer_back_that_stands_behind_its_position(house: House) -> None:
+    house.put(1)
+    house.run()
+    house.put(2)
+    src = house.catalog.table("d.src")
+    [name] = src.consumers.list()
+    src.consumers.reset(name, 3)
+    seen: list[int] = []
+    house.run(engine=Beside(lambda: seen.append(src.consumers.get(name)), 1))
+    assert seen == [1]
+    assert house.ids() == [1, 2]

@@ -1,0 +1,56 @@
+"""Lines that were taken out of their turn, where a batch was cut in the order of the source.
+
+Within a window lines come in the order of the source, which is not that of their files.  A commit in
+the middle of a window has taken some lines of a file and not those before them: bits say which.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Ints = np.ndarray[Any, np.dtype[np.int64]]
+    Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+__all__ = ["lines_ahead", "still_ahead", "taken_ahead"]
+
+
+def lines_ahead(lines: Ints, behind: int) -> str:
+    """Text that says which lines, all of them behind the line ``behind``, were taken; '' for none."""
+    if not len(lines):
+        return ""
+    bits = np.zeros(int(lines.max()) - behind, bool)
+    bits[lines - behind - 1] = True
+    return f"{behind}:{base64.b64encode(zlib.compress(np.packbits(bits).tobytes())).decode()}"
+
+
+def taken_ahead(text: str, lines: Ints) -> Flags:
+    """Which of ``lines`` were taken."""
+    behind, bits = _bits(text)
+    at = lines - behind - 1
+    inside = (at >= 0) & (at < len(bits))
+    found = np.zeros(len(lines), bool)
+    found[inside] = bits[at[inside]] == 1
+    return found
+
+
+def still_ahead(ahead: Mapping[str, str], name: str, line: int) -> dict[str, str]:
+    """What is left of ``ahead`` once all lines of ``name`` up to ``line`` are taken."""
+    left = dict(ahead)
+    if name in left:
+        behind, bits = _bits(left[name])
+        if behind + len(bits) <= line:
+            del left[name]
+    return left
+
+
+def _bits(text: str) -> tuple[int, np.ndarray[Any, np.dtype[np.uint8]]]:
+    behind, _, packed = text.partition(":")
+    body = zlib.decompress(base64.b64decode(packed))
+    return int(behind), np.unpackbits(np.frombuffer(body, np.uint8))

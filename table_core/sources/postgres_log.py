@@ -1,0 +1,31 @@
+"""Whose log a replication slot of PostgreSQL is of, and where it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from table_core.sources.postgres import PostgresConnection
+
+__all__ = ["cluster_and_timeline", "lsn_number", "slot_begin"]
+
+
+def lsn_number(text: str) -> int:
+    """The number that ``16/B374D848`` is."""
+    high, _, low = text.partition("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def cluster_and_timeline(connection: PostgresConnection) -> tuple[str, str]:
+    """What tells the server's data from others, and its timeline."""
+    system = connection.rows("SELECT system_identifier FROM pg_control_system()")[0][0]
+    timeline = connection.rows("SELECT timeline_id FROM pg_control_checkpoint()")[0][0]
+    return str(system), str(timeline)
+
+
+def slot_begin(connection: PostgresConnection, slot: str) -> int | None:
+    """From where on a slot has changes; None if there is none of that name."""
+    found = connection.rows(
+        "SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = %s", (slot,)
+    )
+    return None if not found or found[0][0] is None else lsn_number(str(found[0][0]))

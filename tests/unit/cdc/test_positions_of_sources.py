@@ -1,0 +1,164 @@
+"""Each target knows of each source and each choice of tables how far it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import table_core as tc
+from table_core.errors import ErrorKind, TableError
+from tests.unit.cdc.lake import Lake
+from tests.unit.cdc.test_sync_database import record
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def put(folder: Path, name: str, *events: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text("".join(json.dumps(e) + "\n" for e in events))
+    return path
+
+
+def created(table: str, id: int) -> dict[str, Any]:
+    return record(table, "c", {"id": id})
+
+
+def logged(table: str, id: int) -> dict[str, Any]:
+    """Of a table without key, where a row that is taken twice is there twice."""
+    return record(table, "c", {"id": id}, key=None)
+
+
+def ids(lake: Lake, table: str, database: str = "lake") -> list[int]:
+    rows = lake.catalog.table(f"{database}.{table}").read().to_arrow()
+    return sorted(rows["id"].to_pylist())
+
+
+def sync(lake: Lake, pattern: str, **more: Any) -> Any:
+    return tc.sync_database(lake.catalog, "lake", tc.FilesSource(pattern), **more)
+
+
+def test_files_of_equal_names_in_two_folders_are_two_files(lake: Lake) -> None:
+    root = lake.events
+    put(root / "d1", "1.jsonl", logged("s.a", 1))
+    put(root / "d2", "1.jsonl", logged("s.a", 2))
+    sync(lake, f"{root}/d1/*.jsonl")
+    sync(lake, f"file://{root}/d2/*.jsonl")
+    assert ids(lake, "a") == [1, 2]
+    assert sync(lake, f"{root}/*/*.jsonl").rows_written == 0, "a wider pattern takes none twice"
+    put(root / "d1", "0.jsonl", logged("s.a", 0))
+    assert sync(lake, f"{root}/*/*.jsonl").rows_written == 1, "one that sorts lower comes too"
+
+
+def test_a_larger_file_of_a_known_name_elsewhere_is_read_from_its_start(lake: Lake) -> None:
+    root = lake.events
+    put(root / "d1", "1.jsonl", logged("s.a", 1))
+    put(root / "d2", "1.jsonl", *(logged("s.a", n) for n in (2, 3, 4)))
+    sync(lake, f"{root}/d1/*.jsonl")
+    sync(lake, f"{root}/d2/*.jsonl")
+    assert ids(lake, "a") == [1, 2, 3, 4]
+
+
+def test_a_folder_that_was_moved_is_not_read_again(lake: Lake) -> None:
+    root = lake.events
+    put(root / "d1", "1.jsonl", logged("s.a", 1))
+    sync(lake, f"{root}/d1/*.jsonl")
+    (root / "d1").rename(root / "d2")
+    put(root / "d2", "2.jsonl", logged("s.a", 2))
+    sync(lake, f"{root}/d2/*.jsonl")
+    assert ids(lake, "a") == [1, 2]
+
+
+def test_a_file_that_grew_goes_on_and_one_that_is_another_is_refused(lake: Lake) -> None:
+    path = put(lake.events, "1.jsonl", logged("s.a", 1))
+    lake.sync()
+    with path.open("a") as file:
+        file.write(json.dumps(logged("s.a", 2)) + "\n")
+    lake.sync()
+    assert ids(lake, "a") == [1, 2]
+    put(lake.events, "1.jsonl", *(logged("s.a", n) for n in (5, 6, 7)))
+    with pytest.raises(TableError, match="it was replaced") as told:
+        lake.sync()
+    assert told.value.kind is ErrorKind.UNKNOWN_OUTCOME
+    put(lake.events, "1.jsonl", logged("s.a", 1))
+    with pytest.raises(TableError, match="it was replaced"):
+        lake.sync()
+    assert ids(lake, "a") == [1, 2]
+
+
+@pytest.mark.parametrize("key", ["id", None])
+def test_one_table_that_was_rolled_back_gets_its_rows_again(lake: Lake, key: str | None) -> None:
+    lake.put("1.jsonl", *(record(f"s.{t}", "c", {"id": 1}, key=key) for t in "ab"))
+    lake.sync()
+    lake.put("2.jsonl", *(record(f"s.{t}", "c", {"id": 2}, key=key) for t in "ab"))
+    lake.sync()
+    lake.catalog.table("lake.a").rollback_to(snapshot=1)
+    assert lake.sync().rows_written == 1
+    lake.put("3.jsonl", *(record(f"s.{t}", "c", {"id": 3}, key=key) for t in "ab"))
+    lake.sync()
+    assert ids(lake, "a") == ids(lake, "b") == [1, 2, 3]
+
+
+def test_a_source_table_that_is_added_to_a_merged_table_brings_its_earlier_events(
+    lake: Lake,
+) -> None:
+    lake.put("1.jsonl", logged("s1.p", 1), logged("s2.p", 2))
+    lake.sync(including=r"s1\.p")
+    assert ids(lake, "p") == [1]
+    lake.put("2.jsonl", logged("s1.p", 3))
+    lake.sync(including=r"s[12]\.p")
+    assert ids(lake, "p") == [1, 2, 3]
+    lake.put("3.jsonl", logged("s1.p", 4), logged("s2.p", 5))
+    lake.sync(including=r"s1\.p")
+    lake.sync(including=r"s[12]\.p")
+    lake.sync(including=r"s2\.p")
+    assert ids(lake, "p") == [1, 2, 3, 4, 5]
+
+
+def test_the_same_for_the_tables_of_a_sync_of_one(lake: Lake) -> None:
+    lake.put("1.jsonl", logged("s.p1", 1), logged("s.p2", 2))
+    lake.catalog.create_database("lake")
+    for tables in ("p1", "p1|p2", "p2", "p1"):
+        tc.sync_table(lake.catalog, "lake.p", tc.FilesSource(lake.source.uri, tables=tables))
+    assert ids(lake, "p") == [1, 2]
+
+
+def test_two_sources_may_feed_one_database_under_one_filter(lake: Lake) -> None:
+    for n in (1, 2):
+        put(lake.events / "A", f"{n}.jsonl", logged("s.a", n))
+        put(lake.events / "B", f"{n}.jsonl", logged("s.b", n))
+        sync(lake, f"{lake.events}/A/*.jsonl")
+        sync(lake, f"{lake.events}/B/*.jsonl")
+        assert (ids(lake, "a"), ids(lake, "b")) == (list(range(1, n + 1)),) * 2
+
+
+def test_positions_of_an_earlier_release_are_gone_on_from(lake: Lake) -> None:
+    lake.put("1.jsonl", logged("s.a", 1), logged("s.b", 1))
+    lake.sync()
+    size = (lake.events / "1.jsonl").stat().st_size
+    old = json.dumps({"v": 1, "files": {"1.jsonl": [2, size]}}, separators=(",", ":"))
+    everything = {
+        "v": 1,
+        "filter": json.dumps([".*", "", ["", "", True]]),
+        "position": old,
+        "tables": ["lake.a", "lake.b"],
+    }
+    told = {
+        "tc.source.position": old,
+        "tc.source.positions": "",
+        "tc.source.all": json.dumps(everything),
+    }
+    for table in "ab":
+        target = lake.catalog.table(f"lake.{table}")
+        with target.write(commit=tc.CommitAs(properties=told)) as writer:
+            writer.write(target.read().to_arrow().slice(0, 0))
+            writer.commit()
+    lake.put("2.jsonl", logged("s.a", 2), logged("s.c", 1))
+    lake.sync()
+    assert (ids(lake, "a"), ids(lake, "b"), ids(lake, "c")) == ([1, 2], [1], [1])
