@@ -35,6 +35,9 @@ def faults_of(
         faults += source_faults(found.sound, found.root, file)
         for name, table in found.sound.tables.items():
             faults += _table_faults(name, table, found.root, file)
+        for name, external in found.sound.external.items():
+            if external is not None:
+                faults += _type_faults("external", name, external, found.root, file)
         told = (
             *column_faults(found.sound),
             *query_faults(found.sound),
@@ -57,11 +60,12 @@ def _members(root: Located, group: str) -> Mapping[str, Any]:
     return found.value if found is not None and isinstance(found.value, dict) else {}
 
 
-def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:
-    """What the rules of tables have against it."""
-    path = ("tables", name)
+def _type_faults(
+    group: str, name: str, table: TableDeclaration, root: Located, file: str
+) -> list[Fault]:
+    """Types that there are not."""
     faults = []
-    columns = _members(_members(root, "tables")[name], "columns")
+    columns = _members(_members(root, group)[name], "columns")
     for column, kind in table.columns.items():
         try:
             parse_type(kind)
@@ -70,6 +74,13 @@ def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) 
             at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
             told = f"column {column!r}: {error}{type_hint(kind)}"
             faults.append(Fault(file, *at, told))
+    return faults
+
+
+def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:
+    """What the rules of tables have against it."""
+    path = ("tables", name)
+    faults = _type_faults("tables", name, table, root, file)
     if faults:
         return faults
     try:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
-from table_core.declaration.located import Fault, Located, read_yaml
+from table_core.declaration.located import Fault, Located, place_of, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -22,6 +23,7 @@ from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
 from table_core.declaration.references import reference_faults
+from table_core.declaration.targets import aimed
 from table_core.declaration.verbs import COMMON, VERBS
 from table_core.errors import ArgumentError
 
@@ -102,6 +104,13 @@ def read(text: str, file: str, environment: Mapping[str, str] | None = None) -> 
     if not isinstance(root.value, dict):
         return Read(file, root, None, faults)
     sound = _sound(root) if faults else root
+    target = (environment or {}).get(TARGET)
+    if target and "targets" in root.value:
+        sound, told = aimed(sound, target)
+        at = place_of(root, ("targets",))
+        faults += [Fault(file, *at, told)] if told else []
+        DECLARATION.check(sound, file, faults)
+        sound = _sound(sound) if faults else sound
     declaration = _declaration(DECLARATION.plain(sound))
     faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
@@ -167,6 +176,10 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         policies={} if upkeep is None else {name: policy_of(name, upkeep) for name in tables},
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
+        external={
+            name: _table(one, {}) if "columns" in one else None
+            for name, one in (given.get("external") or {}).items()
+        },
     )
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.environment import names_in
+from table_core.declaration.environment import TARGET, names_in
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -36,7 +36,7 @@ def digest_of(body: bytes, environment: Mapping[str, str] | None = None) -> str:
     How lines end makes no difference.
     """
     text = body.replace(b"\r\n", b"\n")
-    names = names_in(text.decode(errors="replace"))
+    names = names_in(text.decode(errors="replace")) + [TARGET] * (b"targets" in text)
     values = [[name, (environment or {}).get(name)] for name in names]
     return hashlib.sha256(text + json.dumps(values).encode() * bool(names)).hexdigest()
 
@@ -55,20 +55,34 @@ def compiled(declaration: Declaration, digest: str) -> str:
     body = {
         "tables": {name: table.to_document() for name, table in declaration.tables.items()},
         "policies": declaration.policies,
+        "external": {
+            name: None if table is None else table.to_document()
+            for name, table in declaration.external.items()
+        },
     }
     return f"{json.dumps(head)}\n{json.dumps(body)}\n"
+
+
+_BROKEN: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a manifest raises that was written half, or by hand: the declaration itself is read then."""
 
 
 def head_of(first_line: str, digest: str | None) -> Declaration | None:
     """The declaration without its tables; None if the manifest is broken, or of another file."""
     head = _head(first_line, digest)
-    return None if head is None else Declaration(**_members(head))
+    try:
+        return None if head is None else Declaration(**_members(head))
+    except _BROKEN:
+        return None
 
 
 def _head(first_line: str, digest: str | None) -> dict[str, Any] | None:
     try:
         head = json.loads(first_line)
-    except ValueError:  # written half, or by hand: the declaration itself is read then
+    except (
+        ValueError,
+        RecursionError,
+    ):  # written half, or by hand: the declaration itself is read then
         return None
     if not isinstance(head, dict) or head.get("version") != _VERSION:
         return None
@@ -83,10 +97,14 @@ def whole(text: str, digest: str | None) -> Declaration | None:
         return None
     try:
         body = json.loads(second)
-    except ValueError:
+        tables = {name: _table(document) for name, document in body["tables"].items()}
+        external = {
+            name: None if one is None else _table(one) for name, one in body["external"].items()
+        }
+        more = {"policies": body["policies"], "external": external}
+        return Declaration(**_members(head), tables=tables, **more)
+    except _BROKEN:
         return None
-    tables = {name: _table(document) for name, document in body["tables"].items()}
-    return Declaration(**_members(head), tables=tables, policies=body["policies"])
 
 
 def _members(head: dict[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,8 @@ class Declaration:
     """For each table the upkeep actions and their settings, as inherited."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """Tables that were renamed: old name to new one."""
+    external: Mapping[str, TableDeclaration | None] = field(default_factory=dict)
+    """Tables that others keep, with the columns that must be there; None where none are said."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for all tables."""
 

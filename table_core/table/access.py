@@ -63,6 +63,11 @@ class TableAccess:
         """
         return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
 
+    def for_stored_rows(self) -> TableAccess:
+        """The same table, to write rows anew that it holds: no default fills a NULL that is stored."""
+        fields = tuple(replace(field, default=None) for field in self.schema.fields)
+        return replace(self, schema=replace(self.schema, fields=fields))
+
     def is_gone(self) -> NotFoundError:
         """The error of a handle whose table is not there any more."""
         return NotFoundError(

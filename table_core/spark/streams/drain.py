@@ -15,8 +15,8 @@ from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading import read_splits, shown_fields
 from table_core.spark.schema_bridge import spark_schema
 from table_core.spark.session import parallelism
-from table_core.spark.streams.source import ChangeReader, tasks_of
-from table_core.spark.tasks import distribute
+from table_core.spark.streams.source import ChangeReader
+from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
 from table_core.table.committing.committer import position
 from table_core.table.reading.stream_plan import StreamPlanner
@@ -115,5 +115,5 @@ def _changes(
     fields = shown_fields(reader, nanoseconds)
     work = planner.between(*span)
     planner.refuse_new_schema(work, reader.fields)
-    tasks = tasks_of(work, parallelism(spark), keyed=access.schema.is_key_table)
+    tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema))
     return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))
