@@ -27,6 +27,7 @@ __all__ = [
     "normalize_uri",
     "query_of",
     "require_named_so",
+    "spelled",
     "table_asset",
     "watched_table",
 ]
@@ -235,6 +236,11 @@ def normalize_uri(uri: SplitResult) -> SplitResult:
         raise ValueError(f"expected paimon://<catalog>/<database>/<table>, got {uri.geturl()!r}")
     path = "/".join(_quoted(part.lower()) for part in parts)
     return uri._replace(netloc=_quoted(unquote(uri.netloc).lower()), path=f"/{path}")
+
+
+def spelled(text: str) -> str:
+    """``text``, maybe a part of a name, as the URIs of tables have it."""
+    return quote(text.lower(), safe="-_.~$:/?=&")
 
 
 def _quoted(part: str) -> str:

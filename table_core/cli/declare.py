@@ -42,6 +42,12 @@ Allow = Annotated[
 Target = Annotated[
     str | None, typer.Option("--target", help="One of the targets of the file.", envvar=TARGET)
 ]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select", help="Tables or flows: shop.*, +shop.sums (and what it is made from)."
+    ),
+]
 Detailed = Annotated[
     bool,
     typer.Option(
@@ -93,6 +99,7 @@ def plan(
     file: File,
     warehouse: Warehouse = None,
     allow: Allow = None,
+    select: Select = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the plan, for `apply` to carry out.")
     ] = None,
@@ -108,11 +115,12 @@ def plan(
     from table_core.declaration.signed_plan import written
 
     body = _body(file)
-    declaration = _parsed(body, file, target)
+    declaration = _chosen(_parsed(body, file, target), select)
     words, uri = _words(allow), _uri(declaration, warehouse, file)
     catalog = _catalog(uri)
     plans = applying.plan(declaration, catalog, allow=words)
-    _show(plans, applying.only_there(declaration, catalog), as_json=as_json)
+    others = [] if select else applying.only_there(declaration, catalog)
+    _show(plans, others, as_json=as_json)
     if any(one.refused for one in plans):
         raise typer.Exit(1)
     if out is not None:
@@ -128,6 +136,7 @@ def apply(
     ],
     warehouse: Warehouse = None,
     allow: Allow = None,
+    select: Select = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="As plan does.")] = False,
     target: Target = None,
     as_json: AsJson = False,
@@ -139,14 +148,14 @@ def apply(
     text = decoded(body, str(file))
     if signed_plan.is_plan(text):
         declaration, document = signed_plan.opened(text)
-        if allow:
-            raise ArgumentError("a plan has its words: pass --allow to plan", argument="allow")
+        if allow or select:
+            raise ArgumentError("a plan is as it was made: pass options to plan", argument="allow")
         words, uri = document["allow"], warehouse or document["warehouse"]
     elif dry_run:
-        plan(file, warehouse, allow, target=target, as_json=as_json)
+        plan(file, warehouse, allow, select, target=target, as_json=as_json)
         return
     else:
-        declaration, document = _parsed(body, file, target), None
+        declaration, document = _chosen(_parsed(body, file, target), select), None
         words, uri = _words(allow), _uri(declaration, warehouse, file)
     catalog = _catalog(uri)
     plans = applying.plan(declaration, catalog, allow=words)
@@ -225,6 +234,12 @@ def _uri(declaration: Declaration, warehouse: str | None, file: Path) -> str:
             "no warehouse: pass --warehouse, or declare it", argument="warehouse", value=None
         )
     return uri if ":" in uri.partition("/")[0] else str(file.absolute().parent / uri)
+
+
+def _chosen(declaration: Declaration, select: Sequence[str] | None) -> Declaration:
+    from table_core.declaration.selection import selected
+
+    return selected(declaration, select) if select else declaration
 
 
 def _catalog(uri: str) -> Any:

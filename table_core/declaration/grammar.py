@@ -140,9 +140,15 @@ _SCHEDULE: Final = OneOf(
     ],
 )
 _ENGINE: Final = Text(one_of=("spark", "local"))
+_ZONE: Final = "[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*"
 _PIPELINE: Final = Record(
     members={
         "schedule": _SCHEDULE,
+        "timezone": Text(
+            about="Of schedules, e.g. Europe/Oslo; default UTC.",
+            pattern=_ZONE,
+            what="a zone, e.g. Europe/Oslo",
+        ),
         "params": MapOf(item=AnyValue(), about="Parameters of the Dag, as JSON Schema or value."),
         "retries": Number(minimum=0),
         "retry_delay": DURATION,

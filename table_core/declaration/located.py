@@ -24,6 +24,7 @@ Place = tuple[int, int]
 """Line and column, counted from 1."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE: Final = "tag:yaml.org,2002:"
+_TYPED: Final = {"bool", "int", "float"}
 _PLAIN_TAGS: Final = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 _DEPTH_MAX: Final = 64
 _CHARACTERS_MAX: Final = 16_000_000
@@ -290,6 +291,8 @@ def _start(node: Any) -> Place:
 
 def _value(kind: str, text: str) -> Any:
     """``text`` as YAML reads it; as it is where that is impossible."""
+    if kind not in _TYPED:
+        return text
     node = yaml.ScalarNode(f"{_CORE}{kind}", text)
     try:
         if kind == "bool":

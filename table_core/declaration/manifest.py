@@ -63,16 +63,26 @@ def compiled(declaration: Declaration, digest: str) -> str:
     return f"{json.dumps(head)}\n{json.dumps(body)}\n"
 
 
+_BROKEN: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a manifest raises that was written half, or by hand: the declaration itself is read then."""
+
+
 def head_of(first_line: str, digest: str | None) -> Declaration | None:
     """The declaration without its tables; None if the manifest is broken, or of another file."""
     head = _head(first_line, digest)
-    return None if head is None else Declaration(**_members(head))
+    try:
+        return None if head is None else Declaration(**_members(head))
+    except _BROKEN:
+        return None
 
 
 def _head(first_line: str, digest: str | None) -> dict[str, Any] | None:
     try:
         head = json.loads(first_line)
-    except ValueError:  # written half, or by hand: the declaration itself is read then
+    except (
+        ValueError,
+        RecursionError,
+    ):  # written half, or by hand: the declaration itself is read then
         return None
     if not isinstance(head, dict) or head.get("version") != _VERSION:
         return None
@@ -87,14 +97,14 @@ def whole(text: str, digest: str | None) -> Declaration | None:
         return None
     try:
         body = json.loads(second)
-    except ValueError:
+        tables = {name: _table(document) for name, document in body["tables"].items()}
+        external = {
+            name: None if one is None else _table(one) for name, one in body["external"].items()
+        }
+        more = {"policies": body["policies"], "external": external}
+        return Declaration(**_members(head), tables=tables, **more)
+    except _BROKEN:
         return None
-    tables = {name: _table(document) for name, document in body["tables"].items()}
-    external = {
-        name: None if one is None else _table(one) for name, one in body["external"].items()
-    }
-    more = {"policies": body["policies"], "external": external}
-    return Declaration(**_members(head), tables=tables, **more)
 
 
 def _members(head: dict[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _values(given: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(given)
     for name, value in given.items():
         if isinstance(value, str) and (value in {"true", "false"} or value[:1] in {"{", "["}):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 found[name] = json.loads(value)
     return found
 

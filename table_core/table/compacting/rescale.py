@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
 from table_core.errors import ArgumentError
+from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.alter import alter
@@ -73,7 +74,9 @@ def rescale(
         if hides_level0(access.schema, access.options):
             _show_all(access, old)
         now = access.metadata.head()
-        done = (rewrite or _written_anew)(access, now, frozenset(old), commit)
+        kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
+        given = replace(commit, properties=kept)
+        done = (rewrite or _written_anew)(access, now, frozenset(old), given)
     result = _told(access, head, live, gone, done if old else None)
     return replace(
         result,

@@ -23,6 +23,7 @@ from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration
 from table_core.declaration.order import among
+from table_core.declaration.selection import selected
 from table_core.errors import ArgumentError, SchemaError
 from table_core.schema.change import AddColumn
 from table_core.table.catalog import Catalog
@@ -614,6 +615,30 @@ def test_tables_of_others_are_read_and_held_to_what_was_agreed_on(catalog: Catal
     again = manifest.whole(manifest.compiled(wide, digest), digest)
     assert again is not None
     assert again.external == wide.external
+
+
+@pytest.mark.parametrize(
+    ("patterns", "tables"),
+    [
+        (["default.customers"], {"customers"}),
+        (["default.*_*"], {"waiting_orders", "country_sales"}),
+        (["+default.country_sales"], {"customers", "orders", "waiting_orders", "country_sales"}),
+        (["default.orders+"], {"orders", "customers", "waiting_orders", "country_sales"}),
+        (["append_orders"], {"orders"}),
+        (["sync_customers", "report"], {"customers", "country_sales"}),
+    ],
+)
+def test_a_part_is_chosen_by_names_and_by_what_leads_there(
+    patterns: list[str], tables: set[str], tmp_path: Path
+) -> None:
+    found = selected(parse(STREAMHOUSE.read_text()), patterns)
+    assert {name.removeprefix("default.") for name in found.tables} == tables
+    words = [word for pattern in patterns for word in ("--select", pattern)]
+    command = ["apply", str(STREAMHOUSE), "-w", f"file://{tmp_path}/wh", *words]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert set(open_catalog(str(tmp_path / "wh")).tables("default")) == tables
+    with pytest.raises(ArgumentError, match="did you mean 'default\\.orders'"):
+        selected(parse(STREAMHOUSE.read_text()), ["default.order"])
 
 
 def test_a_picture_shows_what_leads_where(tmp_path: Path) -> None:

@@ -144,6 +144,24 @@ def test_rows_that_are_only_taken_away_do_not_stop_a_flow(house: House) -> None:
     assert house.ids() == [1, 2]
 
 
+def test_rows_that_are_deleted_or_only_written_anew_do_not_stop_a_flow(house: House) -> None:
+    house.catalog.drop_table("d.src")
+    house.catalog.create_table(
+        "d.src", SCHEMA, options={"bucket": "1", "bucket-key": "id", **SHORT}
+    )
+    house.put(1, 2, 3)
+    house.run()
+    src = house.catalog.table("d.src")
+    src.delete("id = 1")
+    src.rescale(2)
+    house.put(4)
+    house.run()
+    assert house.ids() == [1, 2, 3, 4]
+    house.catalog.table("d.src").update({"id": "id + 10"}, "id = 4")
+    with pytest.raises(PositionDivergedError, match="overwritten"):
+        house.run()
+
+
 # ------------------------------------------------------------------------------------- names
 def test_two_flows_into_one_table_with_one_view_name_take_all_of_their_sources(
     house: House,
