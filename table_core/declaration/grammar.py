@@ -297,6 +297,9 @@ _BASE: Final = Record(
             required=["name", "slots"],
         ),
         "pipeline": _PIPELINE,
+        "include": ListOf(
+            item=Text(), about="Files whose members are added; paths from the folder of this one."
+        ),
         "options": _Options(
             item=Text(), about="Options of every table that does not set them itself."
         ),

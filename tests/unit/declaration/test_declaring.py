@@ -641,6 +641,39 @@ def test_a_part_is_chosen_by_names_and_by_what_leads_there(
         selected(parse(STREAMHOUSE.read_text()), ["default.order"])
 
 
+def test_a_declaration_may_lie_in_several_files(tmp_path: Path) -> None:
+    main, more = tmp_path / "shop.yaml", tmp_path / "parts" / "more.yaml"
+    more.parent.mkdir()
+    main.write_text(SHOP + "warehouse: ./wh\ninclude: [parts/more.yaml]\n")
+    right = "tables:\n  a.more: {columns: {x: INT}}\nflows:\n  f: {table: a.orders, run: compact}\n"
+    more.write_text(right)
+    run = CliRunner().invoke
+    assert run(app, ["validate", str(main)]).stdout == ""
+    manifest_file = tmp_path / "shop.manifest.json"
+    assert run(app, ["validate", str(main), "--compile", str(manifest_file)]).exit_code == 0
+    assert set(read_whole(main).tables) == {"a.orders", "a.more"}
+    assert run(app, ["apply", str(main)]).exit_code == 0
+    assert open_catalog(str(tmp_path / "wh")).tables("a") == ["more", "orders"]
+    more.write_text(right.replace("x: INT", "x: INT, y: DATE"))
+    assert set(read_whole(main).tables["a.more"].columns) == {"x", "y"}, "the manifest is old"
+    for wrong, line in (
+        (right.replace("INT", "text"), "parts/more.yaml:2:25: column 'x': not a type: 'text'"),
+        (right.replace("a.more", "a.orders"), "parts/more.yaml:2:3: 'a.orders' is in another file"),
+        (right.replace("compact", "compct"), "parts/more.yaml:4:29: expected one of"),
+        (right.replace("a.orders", "a.order"), "parts/more.yaml:4:3: table 'a.order' is not"),
+        (f"{right}include: [x.yaml]\n", f"{main}:9:11: parts/more.yaml: an included file"),
+        ("- a\n", f"{main}:9:11: parts/more.yaml: an included file"),
+        ("a: [\n", "parts/more.yaml:2:1: no YAML"),
+    ):
+        more.write_text(wrong)
+        told_ = run(app, ["validate", str(main)]).stdout
+        assert told_.startswith(line), told_
+    more.unlink()
+    assert f"{main}:9:11: no file" in run(app, ["validate", str(main)]).stdout
+    with pytest.raises(ArgumentError, match=r"more\.yaml"):
+        read_whole(main)
+
+
 def test_a_picture_shows_what_leads_where(tmp_path: Path) -> None:
     run = CliRunner().invoke
     drawn = run(app, ["graph", str(STREAMHOUSE), "--mermaid"]).stdout
