@@ -317,7 +317,8 @@ def _schedule(given: Any, declaration: Declaration) -> Any:
     if given is None:
         return None
     cron = spread(str(given), declaration.name)
-    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=False)
+    zone = declaration.pipeline.get("timezone") or "UTC"
+    return CronTriggerTimetable(cron, timezone=zone, run_immediately=False)
 
 
 def _pooled(declaration: Declaration) -> dict[str, Any]:

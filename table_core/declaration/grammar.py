@@ -140,9 +140,15 @@ _SCHEDULE: Final = OneOf(
     ],
 )
 _ENGINE: Final = Text(one_of=("spark", "local"))
+_ZONE: Final = "[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*"
 _PIPELINE: Final = Record(
     members={
         "schedule": _SCHEDULE,
+        "timezone": Text(
+            about="Of schedules, e.g. Europe/Oslo; default UTC.",
+            pattern=_ZONE,
+            what="a zone, e.g. Europe/Oslo",
+        ),
         "params": MapOf(item=AnyValue(), about="Parameters of the Dag, as JSON Schema or value."),
         "retries": Number(minimum=0),
         "retry_delay": DURATION,
@@ -291,6 +297,9 @@ _BASE: Final = Record(
             required=["name", "slots"],
         ),
         "pipeline": _PIPELINE,
+        "include": ListOf(
+            item=Text(), about="Files whose members are added; paths from the folder of this one."
+        ),
         "options": _Options(
             item=Text(), about="Options of every table that does not set them itself."
         ),

@@ -46,7 +46,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     How far it has come is kept in the asset's state, so commits made while the triggerer is down
     or the Dag is paused become an event afterwards.  The mark is moved five seconds after the event:
     an event is never lost, and one that comes again, after a crash or because Airflow has taken the
-    watcher away within these seconds, has the same ``snapshot_id``.
+    watcher away within these seconds, has the same ``snapshot_id``.  What expired before it was seen is
+    an event with ``gap``; a table that was rolled back or made anew is one with ``reset``.  What counts and
+    is less than ``min_rows`` is kept with the mark, so it outlives its snapshots.
 
     All triggers on one connection share one poll of the warehouse.  Whatever happens, it keeps
     running: no such table yet, no connection yet, a store that fails or hangs.  It asks less often
@@ -61,7 +63,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         ``earliest``, also those that are there.
     :param poll_seconds: how often to look.
     :param min_rows: wait until the snapshots that count touch so many rows together.
-    :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.
+    :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.  Compared
+        by the columns' types; one that the table cannot have is logged as an error at each look.
     :param events: ``poll``: one event for all that a poll finds; ``snapshot``: one for each.
     """
 

@@ -23,6 +23,7 @@ from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration
 from table_core.declaration.order import among
+from table_core.declaration.selection import selected
 from table_core.errors import ArgumentError, SchemaError
 from table_core.schema.change import AddColumn
 from table_core.table.catalog import Catalog
@@ -614,6 +615,63 @@ def test_tables_of_others_are_read_and_held_to_what_was_agreed_on(catalog: Catal
     again = manifest.whole(manifest.compiled(wide, digest), digest)
     assert again is not None
     assert again.external == wide.external
+
+
+@pytest.mark.parametrize(
+    ("patterns", "tables"),
+    [
+        (["default.customers"], {"customers"}),
+        (["default.*_*"], {"waiting_orders", "country_sales"}),
+        (["+default.country_sales"], {"customers", "orders", "waiting_orders", "country_sales"}),
+        (["default.orders+"], {"orders", "customers", "waiting_orders", "country_sales"}),
+        (["append_orders"], {"orders"}),
+        (["sync_customers", "report"], {"customers", "country_sales"}),
+    ],
+)
+def test_a_part_is_chosen_by_names_and_by_what_leads_there(
+    patterns: list[str], tables: set[str], tmp_path: Path
+) -> None:
+    found = selected(parse(STREAMHOUSE.read_text()), patterns)
+    assert {name.removeprefix("default.") for name in found.tables} == tables
+    words = [word for pattern in patterns for word in ("--select", pattern)]
+    command = ["apply", str(STREAMHOUSE), "-w", f"file://{tmp_path}/wh", *words]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert set(open_catalog(str(tmp_path / "wh")).tables("default")) == tables
+    with pytest.raises(ArgumentError, match="did you mean 'default\\.orders'"):
+        selected(parse(STREAMHOUSE.read_text()), ["default.order"])
+
+
+def test_a_declaration_may_lie_in_several_files(tmp_path: Path) -> None:
+    main, more = tmp_path / "shop.yaml", tmp_path / "parts" / "more.yaml"
+    more.parent.mkdir()
+    main.write_text(SHOP + "warehouse: ./wh\ninclude: [parts/more.yaml]\n")
+    right = "tables:\n  a.more: {columns: {x: INT}}\nflows:\n  f: {table: a.orders, run: compact}\n"
+    more.write_text(right)
+    run = CliRunner().invoke
+    assert run(app, ["validate", str(main)]).stdout == ""
+    manifest_file = tmp_path / "shop.manifest.json"
+    assert run(app, ["validate", str(main), "--compile", str(manifest_file)]).exit_code == 0
+    assert set(read_whole(main).tables) == {"a.orders", "a.more"}
+    assert run(app, ["apply", str(main)]).exit_code == 0
+    assert open_catalog(str(tmp_path / "wh")).tables("a") == ["more", "orders"]
+    more.write_text(right.replace("x: INT", "x: INT, y: DATE"))
+    assert set(read_whole(main).tables["a.more"].columns) == {"x", "y"}, "the manifest is old"
+    for wrong, line in (
+        (right.replace("INT", "text"), "parts/more.yaml:2:25: column 'x': not a type: 'text'"),
+        (right.replace("a.more", "a.orders"), "parts/more.yaml:2:3: 'a.orders' is in another file"),
+        (right.replace("compact", "compct"), "parts/more.yaml:4:29: expected one of"),
+        (right.replace("a.orders", "a.order"), "parts/more.yaml:4:3: table 'a.order' is not"),
+        (f"{right}include: [x.yaml]\n", f"{main}:9:11: parts/more.yaml: an included file"),
+        ("- a\n", f"{main}:9:11: parts/more.yaml: an included file"),
+        ("a: [\n", "parts/more.yaml:2:1: no YAML"),
+    ):
+        more.write_text(wrong)
+        told_ = run(app, ["validate", str(main)]).stdout
+        assert told_.startswith(line), told_
+    more.unlink()
+    assert f"{main}:9:11: no file" in run(app, ["validate", str(main)]).stdout
+    with pytest.raises(ArgumentError, match=r"more\.yaml"):
+        read_whole(main)
 
 
 def test_a_picture_shows_what_leads_where(tmp_path: Path) -> None:
