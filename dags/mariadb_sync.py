@@ -3,6 +3,8 @@
 The connection ``shop_mariadb`` names the server; its user needs SELECT, REPLICATION SLAVE and
 BINLOG MONITOR.  Tables are made from the server's catalog, follow its schema changes, and keep their
 position in the binary log with their own commits: a run that is killed or repeated changes nothing.
+
+The Dag starts paused, because it needs that connection first: add it, then switch the Dag on.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ with DAG(
     schedule="*/10 * * * *",
     catchup=False,
     max_active_runs=1,
+    is_paused_upon_creation=True,
     params={"database": Param("shop", type="string")},
     default_args={"retries": 3, "retry_delay": 5},
     doc_md=__doc__,

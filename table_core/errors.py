@@ -8,7 +8,7 @@ text.  Messages are for people and may change; ``kind`` and the ``facts`` keys a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,6 +164,24 @@ class AlreadyExistsError(TableError):
     """A database, table, tag or branch of that name is there already.  Facts: ``name``."""
 
     kind = ErrorKind.INVALID
+
+
+class MissingPackageError(TableError):
+    """A package that this needs is not installed.  Facts: ``extra``, what to install it with.
+
+    ``what`` begins the message: what needs it.
+    """
+
+    kind = ErrorKind.INVALID
+
+    @classmethod
+    def of(cls, what: str, extra: str, reason: ImportError) -> Self:
+        """The error of ``what``, which the extra ``extra`` of this distribution brings."""
+        return cls(
+            f"{what} needs a package that is not installed ({reason}): "
+            f"pip install 'airflow-provider-paimon[{extra}]'",
+            extra=extra,
+        )
 
 
 class OptionError(TableError, ValueError):

@@ -27,6 +27,7 @@ __all__ = [
     "normalize_uri",
     "query_of",
     "require_named_so",
+    "spelled",
     "table_asset",
     "watched_table",
 ]
@@ -143,7 +144,7 @@ def watched_table(  # noqa: PLR0913 - what users may set
     start: str = "latest",
     poll_seconds: float = 3.0,
     min_rows: int = 0,
-    partitions: Sequence[Mapping[str, str]] = (),
+    partitions: Sequence[Mapping[str, Any]] = (),
     events: str = "poll",
     **more: Any,
 ) -> Asset:
@@ -182,14 +183,32 @@ def filters_of(query: str) -> dict[str, Any]:
         found["min_rows"] = int(found["min_rows"])
     if "partitions" in found:
         told = (one.split(",") for one in found["partitions"].split(";"))
-        found["partitions"] = [dict(pair.split("=", 1) for pair in one) for one in told]
+        found["partitions"] = [dict(map(_said, one)) for one in told]
     return found
+
+
+def _said(pair: str) -> tuple[str, str | None]:
+    """A column and its value, which is NULL where there is no ``=``."""
+    name, given, value = pair.partition("=")
+    return unquote(name), unquote(value) if given else None
+
+
+def _saying(name: str, value: object) -> str:
+    """What ``_said`` reads: no value is taken for what stands between others."""
+    if value is None:
+        return _escaped(name)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{_escaped(name)}={_escaped(text)}"
+
+
+def _escaped(text: str) -> str:
+    return re.sub("[%,;=]", lambda found: f"%{ord(found[0]):02X}", text)
 
 
 def query_of(
     on: str = "changes",
     min_rows: int = 0,
-    partitions: Sequence[Mapping[str, str]] = (),
+    partitions: Sequence[Mapping[str, Any]] = (),
     events: str = "poll",
 ) -> str:
     """What tells the assets of differing watchers apart, in the order that Airflow sorts it to."""
@@ -199,7 +218,7 @@ def query_of(
     if min_rows:
         parts["min_rows"] = str(min_rows)
     if partitions:
-        named = (",".join(f"{k}={v}" for k, v in sorted(one.items())) for one in partitions)
+        named = (",".join(_saying(*pair) for pair in sorted(one.items())) for one in partitions)
         parts["partitions"] = ";".join(sorted(named))
     return urlencode(sorted(parts.items()))
 
@@ -217,6 +236,11 @@ def normalize_uri(uri: SplitResult) -> SplitResult:
         raise ValueError(f"expected paimon://<catalog>/<database>/<table>, got {uri.geturl()!r}")
     path = "/".join(_quoted(part.lower()) for part in parts)
     return uri._replace(netloc=_quoted(unquote(uri.netloc).lower()), path=f"/{path}")
+
+
+def spelled(text: str) -> str:
+    """``text``, maybe a part of a name, as the URIs of tables have it."""
+    return quote(text.lower(), safe="-_.~$:/?=&")
 
 
 def _quoted(part: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import DAG, CronTriggerTimetable, Param, TaskGroup
-from paimon_provider.assets import table_asset, watched_table
+from paimon_provider.assets import watched_table
 from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
@@ -313,11 +313,12 @@ def _sources(reads: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _schedule(given: Any, declaration: Declaration) -> Any:
     if isinstance(given, dict):
         where = {"paimon_conn_id": declaration.connection, "catalog": declaration.catalog}
-        return [table_asset(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
+        return [watched_table(table, **where) for table in given["changes"]]  # type: ignore[arg-type]  # checked by the grammar
     if given is None:
         return None
     cron = spread(str(given), declaration.name)
-    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=False)
+    zone = declaration.pipeline.get("timezone") or "UTC"
+    return CronTriggerTimetable(cron, timezone=zone, run_immediately=False)
 
 
 def _pooled(declaration: Declaration) -> dict[str, Any]:

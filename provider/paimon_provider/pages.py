@@ -15,7 +15,7 @@ from airflow.models.asset import AssetEvent, AssetModel
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from paimon_provider.assets import SCHEME
+from paimon_provider.assets import SCHEME, spelled
 from paimon_provider.page_text import security_headers
 from paimon_provider.reports_folder import dag_of_report, report_text
 from paimon_provider.tables_page import LIMIT, TableEvents, render
@@ -59,7 +59,12 @@ def tables(session: SessionDep, search: str = "") -> HTMLResponse:
         .outerjoin(newest, newest.c.asset_id == AssetModel.id)
         .outerjoin(AssetEvent, AssetEvent.id == newest.c.event_id)
         .where(AssetModel.uri.startswith(f"{SCHEME}://", autoescape=True))
-        .where(AssetModel.uri.contains(search, autoescape=True))
+        .where(
+            sa.or_(
+                AssetModel.uri.contains(search, autoescape=True),
+                AssetModel.uri.contains(spelled(search), autoescape=True),
+            )
+        )
         .order_by(AssetModel.uri)
     )
     total = session.scalar(sa.select(sa.func.count()).select_from(known.subquery()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from paimon_provider.page_text import cell_text, number_text
 
@@ -67,7 +68,7 @@ def _row(table: TableEvents) -> str:
     result = _members(document.get("result"))
     when = "" if table.at is None else table.at.strftime("%Y-%m-%d %H:%M:%S UTC")
     cells = (
-        cell_text(table.uri.removeprefix("paimon://"), _URI_MAX),
+        cell_text(unquote(table.uri.removeprefix("paimon://")), _URI_MAX),
         when,
         cell_text(table.by, _URI_MAX),
         cell_text(document.get("snapshot_id")),

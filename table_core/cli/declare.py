@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from table_core.declaration.difference import WORDS
 from table_core.declaration.document import faults_of, parse
+from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
 from table_core.declaration.manifest import compiled, digest_of
@@ -21,7 +22,7 @@ from table_core.errors import ArgumentError, NotFoundError
 from table_core.options.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
@@ -37,6 +38,15 @@ Warehouse = Annotated[
 Allow = Annotated[
     list[str] | None,
     typer.Option("--allow", help=f"Do what takes something away: {', '.join(WORDS)}."),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", help="One of the targets of the file.", envvar=TARGET)
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select", help="Tables or flows: shop.*, +shop.sums (and what it is made from)."
+    ),
 ]
 Detailed = Annotated[
     bool,
@@ -57,6 +67,7 @@ def validate(
         Path | None, typer.Option("--pools", help="Write the pool for `airflow pools import`.")
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema.")] = False,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Report every fault of a declaration as file:line:column."""
@@ -65,7 +76,8 @@ def validate(
         return
     body = _body(file)
     text = decoded(body, str(file))
-    faults = faults_of(text, str(file), environment=os.environ)
+    variables = _variables(target)
+    faults = faults_of(text, str(file), environment=variables, texts=_texts(file))
     if as_json:
         members = ("file", "line", "column", "message")
         told = [{name: getattr(fault, name) for name in members} for fault in faults]
@@ -75,22 +87,25 @@ def validate(
             typer.echo(str(fault))
     if faults:
         raise typer.Exit(1)
+    if compile_to is None and pools is None:
+        return
+    declaration = _parsed(body, file, target)
     if compile_to is not None:
-        declaration = parse(text, str(file), environment=os.environ)
-        _write(compile_to, compiled(declaration, digest_of(body, os.environ)))
+        _write(compile_to, compiled(declaration, _digest(body, declaration, file, target)))
     if pools is not None:
-        found = parse(text, str(file), environment=os.environ)
-        _write(pools, json.dumps(_pools(found), indent=2))
+        _write(pools, json.dumps(_pools(declaration), indent=2))
 
 
 def plan(
     file: File,
     warehouse: Warehouse = None,
     allow: Allow = None,
+    select: Select = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the plan, for `apply` to carry out.")
     ] = None,
     detailed_exitcode: Detailed = False,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what would change in the warehouse for it to be as declared.
@@ -101,15 +116,16 @@ def plan(
     from table_core.declaration.signed_plan import written
 
     body = _body(file)
-    declaration = _parsed(body, file)
+    declaration = _chosen(_parsed(body, file, target), select)
     words, uri = _words(allow), _uri(declaration, warehouse, file)
     catalog = _catalog(uri)
     plans = applying.plan(declaration, catalog, allow=words)
-    _show(plans, applying.only_there(declaration, catalog), as_json=as_json)
+    others = [] if select else applying.only_there(declaration, catalog)
+    _show(plans, others, as_json=as_json)
     if any(one.refused for one in plans):
         raise typer.Exit(1)
     if out is not None:
-        digest = digest_of(body, os.environ)
+        digest = _digest(body, declaration, file, target)
         _write(out, written(declaration, plans, warehouse=uri, allow=words, digest=digest))
     if detailed_exitcode and any(one.told for one in plans):
         raise typer.Exit(2)
@@ -121,7 +137,9 @@ def apply(
     ],
     warehouse: Warehouse = None,
     allow: Allow = None,
+    select: Select = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="As plan does.")] = False,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the warehouse as declared; what would take something away needs a word."""
@@ -131,14 +149,14 @@ def apply(
     text = decoded(body, str(file))
     if signed_plan.is_plan(text):
         declaration, document = signed_plan.opened(text)
-        if allow:
-            raise ArgumentError("a plan has its words: pass --allow to plan", argument="allow")
+        if allow or select:
+            raise ArgumentError("a plan is as it was made: pass options to plan", argument="allow")
         words, uri = document["allow"], warehouse or document["warehouse"]
     elif dry_run:
-        plan(file, warehouse, allow, as_json=as_json)
+        plan(file, warehouse, allow, select, target=target, as_json=as_json)
         return
     else:
-        declaration, document = _parsed(body, file), None
+        declaration, document = _chosen(_parsed(body, file, target), select), None
         words, uri = _words(allow), _uri(declaration, warehouse, file)
     catalog = _catalog(uri)
     plans = applying.plan(declaration, catalog, allow=words)
@@ -152,11 +170,12 @@ def apply(
 def graph(
     file: File,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="A flowchart for Markdown.")] = False,
+    target: Target = None,
 ) -> None:
     """Show sources, tables, flows, checks and triggers, and what leads where."""
     from table_core.declaration.graph import as_mermaid, as_text
 
-    declaration = _parsed(_body(file), file)
+    declaration = _parsed(_body(file), file, target)
     typer.echo(as_mermaid(declaration) if mermaid else as_text(declaration), nl=False)
 
 
@@ -218,14 +237,35 @@ def _uri(declaration: Declaration, warehouse: str | None, file: Path) -> str:
     return uri if ":" in uri.partition("/")[0] else str(file.absolute().parent / uri)
 
 
+def _chosen(declaration: Declaration, select: Sequence[str] | None) -> Declaration:
+    from table_core.declaration.selection import selected
+
+    return selected(declaration, select) if select else declaration
+
+
 def _catalog(uri: str) -> Any:
     import table_core as tc
 
     return tc.open_catalog(uri)
 
 
-def _parsed(body: bytes, file: Path) -> Declaration:
-    return parse(decoded(body, str(file)), str(file), environment=os.environ)
+def _variables(target: str | None) -> dict[str, str]:
+    return {**os.environ, **({} if target is None else {TARGET: target})}
+
+
+def _parsed(body: bytes, file: Path, target: str | None) -> Declaration:
+    text = decoded(body, str(file))
+    return parse(text, str(file), environment=_variables(target), texts=_texts(file))
+
+
+def _texts(file: Path) -> Callable[[str], str]:
+    """Reads what is included, from the folder of the file."""
+    return lambda name: decoded(_body(file.parent / name), name)
+
+
+def _digest(body: bytes, declaration: Declaration, file: Path, target: str | None) -> str:
+    others = [_body(file.parent / name) for name in declaration.include]
+    return digest_of(body, _variables(target), others)
 
 
 def _body(file: Path) -> bytes:

@@ -104,7 +104,7 @@ def recorded_delivery(snapshot: Snapshot) -> Delivery | None:
             partitions=None if keys is None else tuple(str(key) for key in keys),
             partitions_total=int(document["partitions_total"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None  # anybody may have written it; the manifests say the same
 
 

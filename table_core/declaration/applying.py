@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from table_core.datatypes.arrow import from_arrow
+from table_core.datatypes.text import type_text
 from table_core.declaration.compare import Action, Found, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
 from table_core.declaration.document import fields_of
+from table_core.declaration.widths import holds_all
 from table_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
@@ -70,13 +73,35 @@ def plan(
     for name, wanted in declaration.tables.items():
         synced = name in declaration.synced
         plans.append(_plan(name, wanted, catalog, names, old_names.get(name), words, synced))
-    return plans
+    contracts = ((name, one) for name, one in declaration.external.items() if one is not None)
+    return [*plans, *(_contract(name, wanted, catalog) for name, wanted in contracts)]
+
+
+def _contract(name: str, wanted: Any, catalog: Tables) -> TablePlan:
+    """Whether a table that others keep has what is said of it; it is never changed."""
+    try:
+        there = catalog.table(name).arrow_schema
+    except NotFoundError as error:
+        return _refused(name, wanted, f"external: {error}")
+    types = {field.name: from_arrow(field.type, nullable=field.nullable) for field in there}
+    refused = []
+    for column in fields_of(wanted):
+        has = types.get(column.name)
+        if has is None:
+            refused.append(f"external: there is no column {column.name!r}")
+        elif not holds_all(has, column.type):
+            told = f"{column.name} is {type_text(has)}, and {type_text(column.type)} was agreed on"
+            refused.append(f"external: {told}")
+    if refused:
+        return replace(_refused(name, wanted, refused[0]), refused=tuple(refused))
+    return TablePlan(table=name, action=Action.NONE, wanted=wanted)
 
 
 def only_there(declaration: Declaration, catalog: Tables) -> list[str]:
     """Tables in the declared databases that are not declared, nor filled by a declared source."""
     databases = {name.partition(".")[0] for name in declaration.tables}
-    known = {name.casefold() for name in (*declaration.tables, *declaration.also_written)}
+    ours = (*declaration.tables, *declaration.also_written, *declaration.external)
+    known = {name.casefold() for name in ours}
     known |= {name.casefold() for name in declaration.moved}
     found = _names(catalog, databases)
     return sorted(name for folded, name in found.items() if folded not in known)

@@ -26,6 +26,7 @@ _TEMPLATE: Final = "{{"
 _NUMBERS: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.FLOAT, Root.DOUBLE, Root.DECIMAL}
 )
+_OF_PARTITIONS: Final = ("drop-partitions", "expire-partitions", "mark-done")
 Told = tuple[tuple[str, ...], str]
 
 
@@ -158,6 +159,8 @@ def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) ->
         yield (*path, "with", "where"), told
     if step.verb != "run":
         return
+    if step.arguments["run"] in _OF_PARTITIONS and not table.partition_by:
+        yield (*path, "run"), f"{step.table} has no partitions"
     for member in ("order_by", "columns", "values"):
         if told := _no_column(step.table, table, given.get(member) or ()):
             yield (*path, "with", member), told

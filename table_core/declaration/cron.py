@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from table_core.declaration.located import Fault
+from table_core.declaration.shape import hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +58,22 @@ def schedule_faults(root: Located, file: str) -> list[Fault]:
             if problem:
                 line, column = here.place
                 faults.append(Fault(file, line, column, f"schedule {here.text!r}: {problem}"))
-    return faults
+    return [*faults, *_zone_faults(root, file)]
+
+
+def _zone_faults(root: Located, file: str) -> list[Fault]:
+    pipeline = root.value.get("pipeline")
+    zone = pipeline.value.get("timezone") if pipeline and isinstance(pipeline.value, dict) else None
+    if zone is None or zone.text is None:
+        return []
+    try:
+        ZoneInfo(zone.text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = hint(zone.text, sorted(available_timezones()))
+        more = f"; {near}" if near.startswith("did") else ""
+        line, column = zone.place
+        return [Fault(file, line, column, f"no time zone {zone.text!r}{more}")]
+    return []
 
 
 def spread(cron: str, name: str) -> str:

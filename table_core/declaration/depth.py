@@ -16,7 +16,7 @@ from table_core.declaration.queries import query_faults
 from table_core.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from table_core.declaration.located import Located, Place
     from table_core.declaration.model import Declaration, TableDeclaration
@@ -25,16 +25,23 @@ __all__ = ["faults_of"]
 
 
 def faults_of(
-    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
+    text: str,
+    file: str = "<declaration>",
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
 ) -> list[Fault]:
     """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
-    found = read(text, file, environment)
+    found = read(text, file, environment, texts)
     faults = list(found.faults)
     if found.root is not None and found.sound is not None:
         faults += schedule_faults(found.root, file)
         faults += source_faults(found.sound, found.root, file)
         for name, table in found.sound.tables.items():
             faults += _table_faults(name, table, found.root, file)
+        for name, external in found.sound.external.items():
+            if external is not None:
+                faults += _type_faults("external", name, external, found.root, file)
         told = (
             *column_faults(found.sound),
             *query_faults(found.sound),
@@ -42,7 +49,7 @@ def faults_of(
         )
         faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
         faults += _common_option_faults(found.sound, found.root, file)
-    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.line, fault.column))
+    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file, fault.line, fault.column))
 
 
 def _place(root: Located, path: tuple[str, ...]) -> Place:
@@ -57,11 +64,12 @@ def _members(root: Located, group: str) -> Mapping[str, Any]:
     return found.value if found is not None and isinstance(found.value, dict) else {}
 
 
-def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:
-    """What the rules of tables have against it."""
-    path = ("tables", name)
+def _type_faults(
+    group: str, name: str, table: TableDeclaration, root: Located, file: str
+) -> list[Fault]:
+    """Types that there are not."""
     faults = []
-    columns = _members(_members(root, "tables")[name], "columns")
+    columns = _members(_members(root, group)[name], "columns")
     for column, kind in table.columns.items():
         try:
             parse_type(kind)
@@ -70,6 +78,13 @@ def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) 
             at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
             told = f"column {column!r}: {error}{type_hint(kind)}"
             faults.append(Fault(file, *at, told))
+    return faults
+
+
+def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:
+    """What the rules of tables have against it."""
+    path = ("tables", name)
+    faults = _type_faults("tables", name, table, root, file)
     if faults:
         return faults
     try:

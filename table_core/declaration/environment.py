@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["names_in", "replaced"]
+__all__ = ["TARGET", "names_in", "replaced"]
 
+TARGET: Final = "TABLE_CORE_TARGET"
+"""The variable that chooses one of the targets of a declaration."""
 _VARIABLE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<other>[^{}]*))?\}")
 _MARK: Final = re.compile(r"\$\$\{|" + _VARIABLE.pattern)
 _SECRET: Final = re.compile(

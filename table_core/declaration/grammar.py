@@ -140,9 +140,15 @@ _SCHEDULE: Final = OneOf(
     ],
 )
 _ENGINE: Final = Text(one_of=("spark", "local"))
+_ZONE: Final = "[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*"
 _PIPELINE: Final = Record(
     members={
         "schedule": _SCHEDULE,
+        "timezone": Text(
+            about="Of schedules, e.g. Europe/Oslo; default UTC.",
+            pattern=_ZONE,
+            what="a zone, e.g. Europe/Oslo",
+        ),
         "params": MapOf(item=AnyValue(), about="Parameters of the Dag, as JSON Schema or value."),
         "retries": Number(minimum=0),
         "retry_delay": DURATION,
@@ -259,7 +265,19 @@ _TRIGGER: Final = Record(
     required=["table"],
     exactly_one=("report", "flows"),
 )
-DECLARATION: Final = Record(
+_EXTERNAL_NAME: Final = rf"{_TABLE_NAME}(\$[^./\\\s]+)?"
+_EXTERNAL: Final = Record(
+    named="external",
+    about="A table that others keep: it may be read, watched and checked, and is never changed.",
+    members={
+        "columns": MapOf(
+            item=_COLUMN, about="What must be there, and hold no more than this.", least=1
+        ),
+        "comment": Text(),
+    },
+)
+_OF_TARGET: Final = ("connection", "catalog", "warehouse", "pool", "pipeline", "options", "allow")
+_BASE: Final = Record(
     about="Tables of a warehouse, what fills them and what keeps them in shape.",
     members={
         "version": _Version(),
@@ -279,6 +297,9 @@ DECLARATION: Final = Record(
             required=["name", "slots"],
         ),
         "pipeline": _PIPELINE,
+        "include": ListOf(
+            item=Text(), about="Files whose members are added; paths from the folder of this one."
+        ),
         "options": _Options(
             item=Text(), about="Options of every table that does not set them itself."
         ),
@@ -286,6 +307,12 @@ DECLARATION: Final = Record(
         "moved": ListOf(item=_MOVED, about="Tables that get another name."),
         "definitions": MapOf(item=AnyValue(), about="Parts to refer to by YAML anchors."),
         "tables": MapOf(item=TABLE, names=_TABLE_NAME, names_are="no database.table"),
+        "external": MapOf(
+            item=_EXTERNAL,
+            names=_EXTERNAL_NAME,
+            names_are="no database.table, nor one with a branch or a system table after $",
+            about="Tables that are not ours.",
+        ),
         "sources": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
         "flows": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
         "checks": MapOf(item=_CHECK, names=NAME, names_are=_NO_NAME),
@@ -294,7 +321,28 @@ DECLARATION: Final = Record(
     },
     required=["version", "name", "tables"],
 )
-GROUPS: Final = ("tables", "sources", "flows", "checks", "triggers")
+_TARGET: Final = Record(
+    named="target",
+    about="What is otherwise in this environment, setting by setting.",
+    members={
+        **{name: _BASE.members[name] for name in _OF_TARGET},
+        "pool": Record(members={"name": Text(), "slots": Number(minimum=1)}),
+        "upkeep": Record(members=_UPKEEP.members),
+    },
+)
+DECLARATION: Final = replace(
+    _BASE,
+    members={
+        **_BASE.members,
+        "targets": MapOf(
+            item=_TARGET,
+            names=NAME,
+            names_are=_NO_NAME,
+            about="Environments, of which TABLE_CORE_TARGET or --target chooses one.",
+        ),
+    },
+)
+GROUPS: Final = ("tables", "external", "sources", "flows", "checks", "triggers")
 """Members whose entries stand for themselves: what is wrong with one says nothing of the others."""
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.environment import names_in
+from table_core.declaration.environment import TARGET, names_in
 from table_core.declaration.model import (
     CheckDeclaration,
     Declaration,
@@ -22,28 +22,37 @@ from table_core.declaration.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["compiled", "digest_of", "head_of", "whole"]
+__all__ = ["compiled", "digest_of", "head_of", "included", "whole"]
 
 _VERSION: Final = 3
 _PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved", "allow")
 
 
-def digest_of(body: bytes, environment: Mapping[str, str] | None = None) -> str:
+def digest_of(
+    body: bytes, environment: Mapping[str, str] | None = None, others: Sequence[bytes] = ()
+) -> str:
     """What tells one state of a declaration's file, and of its variables, from another.
 
-    How lines end makes no difference.
+    How lines end makes no difference.  ``others`` are the files that it includes.
     """
-    text = body.replace(b"\r\n", b"\n")
-    names = names_in(text.decode(errors="replace"))
+    text = b"\0".join((body, *others)).replace(b"\r\n", b"\n")
+    names = names_in(text.decode(errors="replace")) + [TARGET] * (b"targets" in text)
     values = [[name, (environment or {}).get(name)] for name in names]
     return hashlib.sha256(text + json.dumps(values).encode() * bool(names)).hexdigest()
+
+
+def included(first_line: str) -> list[str]:
+    """The files that the declaration of a manifest includes: they belong to what the digest is of."""
+    head = _head(first_line, None)
+    return [] if head is None else [str(path) for path in head["include"]]
 
 
 def compiled(declaration: Declaration, digest: str) -> str:
     """The manifest of ``declaration``, read from a file with that ``digest``."""
     head = {
+        "include": list(declaration.include),
         "version": _VERSION,
         "digest": digest,
         **{name: getattr(declaration, name) for name in _PLAIN},
@@ -55,20 +64,34 @@ def compiled(declaration: Declaration, digest: str) -> str:
     body = {
         "tables": {name: table.to_document() for name, table in declaration.tables.items()},
         "policies": declaration.policies,
+        "external": {
+            name: None if table is None else table.to_document()
+            for name, table in declaration.external.items()
+        },
     }
     return f"{json.dumps(head)}\n{json.dumps(body)}\n"
+
+
+_BROKEN: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a manifest raises that was written half, or by hand: the declaration itself is read then."""
 
 
 def head_of(first_line: str, digest: str | None) -> Declaration | None:
     """The declaration without its tables; None if the manifest is broken, or of another file."""
     head = _head(first_line, digest)
-    return None if head is None else Declaration(**_members(head))
+    try:
+        return None if head is None else Declaration(**_members(head))
+    except _BROKEN:
+        return None
 
 
 def _head(first_line: str, digest: str | None) -> dict[str, Any] | None:
     try:
         head = json.loads(first_line)
-    except ValueError:  # written half, or by hand: the declaration itself is read then
+    except (
+        ValueError,
+        RecursionError,
+    ):  # written half, or by hand: the declaration itself is read then
         return None
     if not isinstance(head, dict) or head.get("version") != _VERSION:
         return None
@@ -83,10 +106,14 @@ def whole(text: str, digest: str | None) -> Declaration | None:
         return None
     try:
         body = json.loads(second)
-    except ValueError:
+        tables = {name: _table(document) for name, document in body["tables"].items()}
+        external = {
+            name: None if one is None else _table(one) for name, one in body["external"].items()
+        }
+        more = {"policies": body["policies"], "external": external}
+        return Declaration(**_members(head), tables=tables, **more)
+    except _BROKEN:
         return None
-    tables = {name: _table(document) for name, document in body["tables"].items()}
-    return Declaration(**_members(head), tables=tables, policies=body["policies"])
 
 
 def _members(head: dict[str, Any]) -> dict[str, Any]:
@@ -94,6 +121,7 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: head[name] for name in _PLAIN},
         "allow": tuple(head["allow"]),
+        "include": tuple(head["include"]),
         "steps": tuple(
             Step.from_document({**step, "after": tuple(step["after"])}) for step in head["steps"]
         ),

@@ -121,8 +121,12 @@ class Declaration:
     tables: Mapping[str, TableDeclaration] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For each table the upkeep actions and their settings, as inherited."""
+    include: tuple[str, ...] = ()
+    """The files that belong to it, as they are named."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """Tables that were renamed: old name to new one."""
+    external: Mapping[str, TableDeclaration | None] = field(default_factory=dict)
+    """Tables that others keep, with the columns that must be there; None where none are said."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for all tables."""
 

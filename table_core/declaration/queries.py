@@ -56,7 +56,7 @@ def _columns_read(source: Any, found: Declaration) -> list[str] | None:
     """What a view shows; None where nobody knows, such as of a system table."""
     changes = isinstance(source, dict) and source.get("mode") == "changes"
     name = source["table"] if isinstance(source, dict) else str(source)
-    table = found.tables.get(name)
+    table = found.tables.get(name) or found.external.get(name)
     if table is None:
         return None
     return [*table.columns, *(["_ROW_KIND"] if changes else [])]

@@ -25,9 +25,10 @@ _CHANGES_NOTHING = {"compact"}
 def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
     """Names that lead nowhere.  ``found`` has what is sound, ``root`` all that is there."""
     tables = list(_names(root, "tables"))
+    there = [*tables, *_names(root, "external")]
     told = [
-        *_of_steps(found, root, tables),
-        *_of_others(found, root, tables),
+        *_of_steps(found, root, tables, there),
+        *_of_others(found, root, there),
         *_of_triggers(found),
         *_of_upkeep(root, tables),
         *_of_moves(root, tables),
@@ -56,14 +57,19 @@ def _steps(root: Located) -> list[str]:
     return [*_names(root, "sources"), *_names(root, "flows")]
 
 
-def _of_steps(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
+def _of_steps(
+    found: Declaration, root: Located, tables: list[str], there: list[str]
+) -> Iterator[Told]:
     names = _steps(root)
     for step in found.steps:
         group = "sources" if step.name in _names(root, "sources") else "flows"
         path = (group, step.name)
-        for table in sorted(tables_written(step) | tables_read(step)):
-            if table not in tables:
-                yield path, _no_table(table, tables)
+        written = tables_written(step)
+        for table in sorted(written | tables_read(step)):
+            if table not in there:
+                yield path, _no_table(table, there)
+            elif table in written and table not in tables:
+                yield path, f"{table} is external: it may be read, and others write it"
         for name in step.after:
             if name not in names:
                 yield (*path, "after"), _no_step(name, names)

@@ -52,7 +52,7 @@ def opened(text: str) -> tuple[Declaration, dict[str, Any]]:
     try:
         document = json.loads(text)
         found = whole(document["declaration"], None)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         found, document = None, {}
     if found is None or document.get("format") != _FORMAT:
         raise ArgumentError(

@@ -10,8 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from table_core.datatypes.kinds import MAX_LENGTH, Atomic, DataType, Root, with_nullability
+from table_core.datatypes.text import type_text
 
-__all__ = ["Width", "union", "width"]
+__all__ = ["Width", "holds_all", "union", "width"]
 
 _DIGITS: Final = {Root.TINYINT: 3, Root.SMALLINT: 5, Root.INT: 10, Root.BIGINT: 19}
 _INTEGERS: Final = tuple(_DIGITS)
@@ -53,6 +54,18 @@ def width(found: DataType, declared: DataType) -> Width:
     if _holds(found, declared) or _a_sync_makes(found, declared):
         return Width.WIDER
     return Width.OTHER
+
+
+def holds_all(found: DataType, agreed: DataType) -> bool:
+    """Whether who expects ``agreed`` can take all that a column of ``found`` gives, NULL too."""
+    fits = width(found, agreed) in {Width.SAME, Width.NARROWER} or _same_parts(found, agreed)
+    return fits and (agreed.nullable or not found.nullable)
+
+
+def _same_parts(found: DataType, agreed: DataType) -> bool:
+    """Types with parts, compared without the numbers that a table gives their members."""
+    texts = (type_text(with_nullability(t, nullable=True)) for t in (found, agreed))
+    return not isinstance(found, Atomic) and len(set(texts)) == 1
 
 
 def union(found: DataType, declared: DataType) -> Atomic | None:

@@ -95,8 +95,11 @@ def _unpack_zstd(block: bytes) -> bytes:
         # Damaged, or more than usual.  Arrow's stream knows, but takes five times as long to start.
         with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as stream:
             found = bytearray()
-            while len(found) <= _BLOCK_MAX and (part := stream.read(_PART_BYTES)):
-                found += part
+            try:
+                while len(found) <= _BLOCK_MAX and (part := stream.read(_PART_BYTES)):
+                    found += part
+            except MemoryError as error:  # a window of gigabytes, which a damaged head asks for
+                raise ValueError("a block that unpacks without bounds") from error
             return bytes(found)
 
 

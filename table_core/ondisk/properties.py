@@ -22,6 +22,7 @@ __all__ = [
     "COMMITS_PROPERTY",
     "HISTORY_INCOMPLETE",
     "HISTORY_PROPERTY",
+    "ROWS_KEPT_PROPERTY",
     "WRITER_PREFIX",
     "Carried",
     "carried",
@@ -40,6 +41,9 @@ are expired.  Part of the snapshot, so it is as atomic, and a rollback takes it 
 _COMMITS_MAX: Final = 64
 WRITER_PREFIX: Final = "table-core-"
 """How ``writerVersion`` of our snapshots begins."""
+ROWS_KEPT_PROPERTY: Final = "table-core.rows-kept"
+"""Property of an OVERWRITE snapshot of ours that brings the very rows that it takes away, e.g. into other
+buckets: readers of changes miss nothing."""
 HISTORY_PROPERTY: Final = "tc.history"
 HISTORY_INCOMPLETE: Final = "incomplete"
 """Property of our snapshots when carried properties from before them may have been lost: a snapshot

@@ -138,6 +138,6 @@ def _object(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         document: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # anybody may have written it
         return None
     return document if isinstance(document, dict) else None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from table_core.errors import (
     ArgumentError,
     EventError,
+    MissingPackageError,
     NotFoundError,
     StorageUnavailableError,
-    UnsupportedFeatureError,
 )
 from table_core.position.decide import TopicsNow
 from table_core.position.source import TopicsId
@@ -106,10 +106,7 @@ class KafkaSource:
         try:
             driver = importlib.import_module("confluent_kafka")
         except ImportError as error:
-            raise UnsupportedFeatureError(
-                "KafkaSource needs confluent-kafka: install airflow-provider-paimon[kafka]",
-                feature="confluent-kafka",
-            ) from error
+            raise MissingPackageError.of("KafkaSource", "kafka", error) from error
         given = {
             "bootstrap.servers": self.servers,
             "group.id": "table_core",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import (
     ArgumentError,
     EventError,
+    MissingPackageError,
     StorageUnavailableError,
-    UnsupportedFeatureError,
 )
 from table_core.options.tls import mysql_source_tls
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
@@ -318,10 +318,7 @@ def _driver() -> Any:
     try:
         return importlib.import_module("pymysql")
     except ImportError as error:
-        raise UnsupportedFeatureError(
-            "MySqlSource needs pymysql: install airflow-provider-paimon[mysql]",
-            feature="pymysql",
-        ) from error
+        raise MissingPackageError.of("MySqlSource", "mysql", error) from error
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.errors import (
     ArgumentError,
     EventError,
+    MissingPackageError,
     StorageUnavailableError,
-    UnsupportedFeatureError,
 )
 from table_core.options.tls import default_mode
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
@@ -334,10 +334,7 @@ def _driver() -> Any:
     try:
         return importlib.import_module("psycopg")
     except ImportError as error:
-        raise UnsupportedFeatureError(
-            "PostgresSource needs psycopg: install airflow-provider-paimon[postgres]",
-            feature="psycopg",
-        ) from error
+        raise MissingPackageError.of("PostgresSource", "postgres", error) from error
 
 
 @contextmanager

@@ -1,12 +1,39 @@
-"""What of PySpark is there in one supported version and not in the other, found out once."""
+"""What of PySpark is there in one supported version and not in the other, found out once.
+
+``pyspark`` and ``pyspark-client`` put their files into one folder, and the one that was installed last
+wins.  Airflow's Spark provider needs the client, a job needs the whole.  With different versions Python
+functions fail in the workers, far from the cause.
+"""
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Final
 
-__all__ = ["STREAM_ADMISSION"]
+from table_core.errors import ArgumentError
+
+__all__ = ["STREAM_ADMISSION", "require_equal_versions"]
 
 STREAM_ADMISSION: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether Spark lets a Python source limit what a micro-batch reads (4.2), and tells it of
 ``Trigger.AvailableNow``."""
+
+
+def require_equal_versions() -> None:
+    """Require that what shares the folder of PySpark is of one version.
+
+    Raises:
+        ArgumentError: it is not; says what to install.
+    """
+    try:
+        whole, client = version("pyspark"), version("pyspark-client")
+    except PackageNotFoundError:  # one of them alone is as good
+        return
+    if whole != client:
+        raise ArgumentError(
+            f"pyspark {whole} and pyspark-client {client} share one folder and must be equal: "
+            f"pip install --force-reinstall --no-deps pyspark-client=={whole} pyspark=={whole}",
+            argument="pyspark-client",
+            value=client,
+        )

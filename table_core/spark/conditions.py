@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
+    from table_core.datatypes.kinds import DataType
     from table_core.predicate.bound import Bound, BoundTerm
 
 __all__ = ["named", "spark_condition"]
@@ -48,6 +49,9 @@ _PLAIN: Final = frozenset(
         *(Root.CHAR, Root.VARCHAR, Root.BINARY, Root.VARBINARY),
     }
 )
+
+
+_FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})
 
 
 def named(name: str) -> Column:
@@ -109,13 +113,24 @@ def _compared(op: str, left: Column, right: Column) -> Column:
 
 def _term(node: BoundTerm, columns: Mapping[str, Column]) -> Column:
     match node:
-        case Ref(path):
-            return reduce(lambda found, name: found.getField(name), path[1:], columns[path[0]])
+        case Ref(path, type_):
+            found = reduce(lambda part, name: part.getField(name), path[1:], columns[path[0]])
+            return _unpruned(found, type_)
         case Const():
             return _literal(node)
         case Conv(operand, type_) if _widens(operand, type_):
             return _term(operand, columns).cast(spark_type(type_))
     raise _no_counterpart(node)
+
+
+def _unpruned(column: Column, type_: DataType) -> Column:
+    """``column``; of floats what Spark computes for each row, and does not ask of a file's statistics.
+
+    Those leave NaN out, which is larger than every number, and tell -0.0 from 0.0, which are equal.
+    """
+    if not isinstance(type_, Atomic) or type_.root not in _FLOATS:
+        return column
+    return column + f.lit(0.0).cast(spark_type(type_))
 
 
 def _widens(operand: BoundTerm, type_: Atomic) -> bool:
@@ -138,6 +153,8 @@ def _literal(const: Const) -> Column:
     root = const.type.root
     if value is None:
         return f.lit(None).cast(spark_type(const.type))
+    if root in _FLOATS:
+        value += 0.0  # no -0.0: a set of many values would not find 0.0 in itself
     if root in _PLAIN:
         return f.lit(value).cast(spark_type(const.type))
     if root is Root.DATE:

@@ -28,9 +28,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StringType, StructField, StructType
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import ArgumentError
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
-from table_core.spark.reading import read_splits, shown_fields
+from table_core.spark.reading import groups_for, read_splits, shown_fields
 from table_core.spark.schema_bridge import fields_of, spark_schema
 from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.source_options import SourceOptions
@@ -39,6 +40,7 @@ from table_core.spark.streams.sink import StreamWriter
 from table_core.spark.streams.source import stream_reader
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import table_names, typed
+from table_core.table.reading.split_reader import SplitReader
 from table_core.table.writing.writer import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -87,12 +89,34 @@ class PaimonSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the columns of ``schema``."""
         options = SourceOptions.of(self.options)
+        self._refuse_other_types(schema)
         kind = _PushingReader if options.push_filters else _Reader
         return kind(options, tuple(schema.fieldNames()))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Reads changes as they come."""
+        self._refuse_other_types(schema)
         return stream_reader(SourceOptions.of(self.options), tuple(schema.fieldNames()))
+
+    def _refuse_other_types(self, asked: StructType) -> None:
+        """Refuse a schema of the user's with other types than the table has: rows come as they are.
+
+        Raises:
+            TaskFailedError: names the column and both types.
+        """
+        with carried():
+            types = {field.name: field.dataType for field in self.schema()}
+            types.setdefault(ROW_KIND_COLUMN, StringType())
+            for field in asked:
+                own = types.get(field.name)
+                if own is not None and own.simpleString() != field.dataType.simpleString():
+                    raise ArgumentError(
+                        f"column {field.name!r} is {own.simpleString()}, and the schema asks for "
+                        f"{field.dataType.simpleString()}; ask for the table's type, and cast in the "
+                        "query",
+                        argument="schema",
+                        value=field.name,
+                    )
 
     def writer(self, schema: StructType, overwrite: bool) -> _Writer:
         """Appends, or replaces the table or the partitions that occur."""
@@ -126,7 +150,10 @@ class _Reader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """A partition for every few splits."""
         with carried():
-            splits = self._options.scan(self._where, self._columns).splits()
+            scan = self._options.scan(self._where, self._columns)
+            splits, own = scan.splits(), scan.own_reader
+            if isinstance(own, SplitReader):
+                return [_Splits(group) for group in groups_for(own, splits, _SLOTS)]
             return [_Splits(g) for g in groups_of(splits, lambda split: split.size, _SLOTS)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
@@ -163,9 +190,8 @@ class _Writer(DataSourceArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task."""
         with carried():
-            return Written(
-                write_rows(self._table.access, self._names, iterator, replaces=self._replaces)
-            )
+            found = write_rows(self._table.access, self._names, iterator, replaces=self._replaces)
+            return Written(found, ordered=ROW_KIND_COLUMN in self._names)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Make all of it visible, with the compaction that goes along."""

@@ -12,6 +12,7 @@ of rows that go are then written anew, or the rows marked.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -23,14 +24,16 @@ from pyspark.sql import types as spark
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.spark.failures import carried, translated
-from table_core.spark.pairs import CLAUSE_COLUMN, MergePairs
+from table_core.spark.key_merging import CLAUSE_COLUMN, by_key, needs_old, versions_of
+from table_core.spark.pairs import MergePairs
 from table_core.spark.reading import as_spark_takes, read
 from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session import parallelism, started
 from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
-from table_core.spark.writing import compacted_along, prepared_by_share, shared_out
+from table_core.spark.writing import compacted_along, prepared_by_share, shared_out, spelled
 from table_core.table.changing import merge_into as clauses
+from table_core.table.changing.key_changes import as_they_are
 from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
     PreparedChange,
@@ -48,7 +51,7 @@ from table_core.table.table import Table
 from table_core.table.writing.uncommitted import undone_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -78,11 +81,13 @@ def merge_into(
         ArgumentError: no clause, ``on`` names an unknown column, or Spark refuses an expression.
         JobFailedError: Spark gave up; nothing is visible.
     """
-    access, commit, when = table.access, commit or CommitAs(), tuple(when)
+    access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     if head is None:
         access.require_there()
     clauses.refuse_clauses(access, when)
+    given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    on = dict(zip(spelled(given, access), given.values(), strict=True))
     columns = clauses.columns_of(access, on)
     commit = clauses.asking(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()
@@ -113,12 +118,17 @@ def _write_versions(
         target = session.createDataFrame([], spark_schema(access.schema.fields))
     else:
         target = read(session, Table(access), snapshot=head.id)
-    rows = pairs.rows(target)
-    shared, shares, slots = shared_out(access, session)
+    moves = pairs.moves
+    by_old = moves or needs_old(access)
+    rows = pairs.rows(target, with_old=by_old)
+    if by_old:
+        rows = by_key(rows, target, access, moves=moves)
+    shared, shares, slots = shared_out(as_they_are(access), session)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decided: Counter[int] = Counter()
-        result = prepared_by_share(shared, _without_clause(batches, decided), shares)
+        write = versions_of(access) if by_old else _without_clause
+        result = prepared_by_share(shared, write(batches, decided), shares)
         yield packed((result, decided))
 
     found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))

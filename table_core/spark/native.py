@@ -155,6 +155,7 @@ class NativeScan:
             file.format not in _FORMATS
             or file.external_path is not None
             or file.write_cols is not None
+            or _is_hidden(file.file_name)
             or file.file_name in split.deletions
             or not self._folder_tells(split.partition)
             or self._projection(alike) is None
@@ -223,6 +224,11 @@ class NativeScan:
                 column = named(name)
             columns.append(column.alias(each.name))
         return found.select(*columns)
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark leaves files of this name out, although they are asked for by name."""
+    return name.startswith(("_", ".")) or name.endswith("._COPYING_")
 
 
 def _columns(fields: Iterable[Field]) -> dict[str, Column]:

@@ -16,6 +16,8 @@ from table_core.errors import DataError, error_to_document
 from table_core.merge.versions import Versions
 from table_core.spark.conditions import named
 from table_core.spark.failures import MARK
+from table_core.spark.key_cast import with_keys_of
+from table_core.spark.key_merging import CLAUSE_COLUMN, OLD_COLUMN, keys_move
 from table_core.spark.schema_bridge import spark_type
 from table_core.spark.sql_text import expression_of
 from table_core.spark.writing import spelled
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAUSE_COLUMN", "MergePairs"]
 
-CLAUSE_COLUMN: Final = "__clause"
-"""The number of the clause that a row comes from."""
 _TARGET: Final = "__in_target"
 _SOURCE: Final = "__in_source"
 _COUNT: Final = "__count"
@@ -50,17 +50,28 @@ class MergePairs:
     ) -> None:
         if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
             source = source.toDF(*spelled(source.columns, access))
-            on = dict(zip(on, spelled(on.values(), access), strict=True))
+            lower = {name.lower(): name for name in source.columns}
+            given = zip(on, spelled(on.values(), access), strict=True)
+            on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
+        fields = {theirs: access.schema.field(mine) for mine, theirs in on.items()}
+        source = with_keys_of(source, fields)
         alike = Window.partitionBy(*(named(name) for name in on.values()))
         self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
 
-    def rows(self, target: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
+    @property
+    def moves(self) -> bool:
+        """Whether a row could come to a key that it is not matched by."""
+        return keys_move(self.access, self._source_columns, self.on, self.when)
+
+    def rows(
+        self, target: DataFrame, extra: Sequence[str] = (), *, with_old: bool = False
+    ) -> DataFrame:
         """Rows to write, with ``_ROW_KIND``, the number of the clause, and ``extra`` of the target.
 
-        Rows of deletes are among them.
+        Rows of deletes are among them.  ``with_old``: and the whole row of the target, if there is one.
         """
         left = target.withColumn(_TARGET, f.lit(True)).alias("target")
         right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
@@ -78,7 +89,14 @@ class MergePairs:
             *(self._column(each.name).alias(each.name) for each in self.access.schema.fields),
             f.col(CLAUSE_COLUMN),
             *(f.col(f"target.{name}").alias(name) for name in extra),
+            *([self._old()] if with_old else []),
         )
+
+    def _old(self) -> Column:
+        whole = f.struct(
+            *(f.col(f"target.`{n}`").alias(n) for n in (x.name for x in self.access.schema.fields))
+        )
+        return f.when(f.col(_TARGET), whole).alias(OLD_COLUMN)
 
     def _how(self) -> str:
         alone = any(not clauses.needs_source(clause) for clause in self.when)

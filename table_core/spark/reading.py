@@ -19,7 +19,8 @@ from table_core.spark.failures import translated
 from table_core.spark.native import native_scan
 from table_core.spark.schema_bridge import arrow_for_spark, in_micros, spark_schema
 from table_core.spark.session import parallelism
-from table_core.spark.tasks import distribute, groups_of
+from table_core.spark.tasks import distribute, groups_of, keeps_order, tasks_of
+from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import MemoryScan, Scan
 from table_core.table.reading.split_reader import SplitReader
 
@@ -41,6 +42,7 @@ __all__ = [
     "as_spark_takes",
     "changes",
     "frame_of",
+    "groups_for",
     "read",
     "read_splits",
     "result_fields",
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 _NANOSECONDS: Final = ("refuse", "truncate")
+_STATES: Final = frozenset({RowForm.STATE, RowForm.INSERTS})
 
 
 def read(  # noqa: PLR0913 - the public signature
@@ -110,16 +113,21 @@ def frame_of(spark: SparkSession, scan: Scan, nanoseconds: str = "refuse") -> Da
         native, rest = native_scan(own, splits)
         frames = [] if native.is_empty else [native.frame(spark)]
         if rest or native.is_empty:
-            groups = _groups(rest, own.access.options, spark)
+            groups = groups_for(own, rest, parallelism(spark))
             frames.append(distribute(spark, groups, read_splits(scan.reader, fields), shape))
         frame = frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
         return _as_parallel_as_asked(frame, own.access.options, spark)
 
 
-def _groups(
-    splits: Sequence[Split], options: TableOptions, spark: SparkSession
-) -> list[list[Split]]:
-    """The splits of each task: as many as there are where somebody asks for a size or a number."""
+def groups_for(reader: SplitReader, splits: Sequence[Split], slots: int) -> list[list[Split]]:
+    """The splits of each task: as many as there are where somebody asks for a size or a number.
+
+    Changes of one bucket are read by one task, oldest first, whatever is asked for: a writer that keeps
+    the order of a task then keeps the order of each key.
+    """
+    options, schema = reader.access.options, reader.access.schema
+    if reader.form not in _STATES and keeps_order(schema):
+        return tasks_of(splits, slots, ordered=True)
     asked = (
         keys_scan.SOURCE_SPLIT_TARGET_SIZE,
         keys_scan.SOURCE_SPLIT_OPEN_FILE_COST,
@@ -127,7 +135,7 @@ def _groups(
     )
     if any(options.is_set(option) for option in asked):
         return [[split] for split in splits]
-    return groups_of(splits, lambda split: split.size, parallelism(spark))
+    return groups_of(splits, lambda split: split.size, slots)
 
 
 def _as_parallel_as_asked(

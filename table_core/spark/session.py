@@ -17,6 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from table_core.options.spark_settings import properties_text, require_settings
+from table_core.spark._compat import require_equal_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,6 +52,7 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
     ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
     """
     given = dict(conf or {})
+    require_equal_versions()
     require_settings(given)
     if remote is not None:
         session = SparkSession.builder.remote(remote).getOrCreate()

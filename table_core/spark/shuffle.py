@@ -42,9 +42,9 @@ def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
     table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
     """
     keyed = schema.is_key_table
-    if schema.bucket < 0 and not (keyed and schema.bucket == -1):
-        return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame
     keeps_order = keyed and ROW_KIND_COLUMN in frame.columns
+    if schema.bucket < 0 and not (keyed and (schema.bucket == -1 or keeps_order)):
+        return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame
     columns = frame.columns
     if keeps_order:
         frame = frame.withColumn(_ORDER, f.monotonically_increasing_id())
@@ -74,6 +74,8 @@ def _tasks(schema: TableSchema, given: StructType, slots: int) -> tuple[int, Col
     if schema.bucket == -1:
         tasks = assigners(schema, slots)
         return tasks, _by_hash(schema.trimmed_key_fields, given, tasks)
+    if schema.bucket < 0:  # rows wait for their bucket; until then a key has one task
+        return slots, _by_hash(schema.trimmed_key_fields, given, slots)
     count = schema.bucket
     function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
 

@@ -46,6 +46,8 @@ class Written(WriterCommitMessage):
     result: WriteResult
     query_id: str | None = None
     """The streaming query that the task belongs to."""
+    ordered: bool = False
+    """Whether rows say their kind, so that those of a later task come after those of an earlier one."""
 
 
 def write_rows(
@@ -80,9 +82,11 @@ def results_of(
     Raises:
         UnsupportedFeatureError: several tasks moved keys between partitions; their files are gone.
     """
-    results = [message.result for message in messages if isinstance(message, Written)]
-    schema = access.schema
-    if schema.is_key_table and schema.bucket == -1 and sum(bool(r.changes) for r in results) > 1:
+    written = [message for message in messages if isinstance(message, Written)]
+    results, schema = [message.result for message in written], access.schema
+    ordered = any(message.ordered for message in written) and _share_a_bucket(results)
+    several = schema.bucket == -1 and sum(bool(result.changes) for result in results) > 1
+    if schema.is_key_table and (several or ordered):
         try:
             return [_dealt_anew(access, results, replaces=replaces)]
         finally:
@@ -90,6 +94,17 @@ def results_of(
     if not schema.is_key_table and schema.bucket > 0:
         return _renumbered(results)
     return results
+
+
+def _share_a_bucket(results: Sequence[WriteResult]) -> bool:
+    """Whether two tasks wrote to one bucket."""
+    seen: set[Bucket] = set()
+    for result in results:
+        own = {(change.partition, change.bucket) for change in result.changes}
+        if own & seen:
+            return True
+        seen |= own
+    return False
 
 
 def compacted(access: TableAccess, results: Sequence[WriteResult]) -> WriteResult:
@@ -112,7 +127,10 @@ def take_back(access: TableAccess, messages: Sequence[WriterCommitMessage | None
 def _dealt_anew(
     access: TableAccess, results: Sequence[WriteResult], *, replaces: bool
 ) -> WriteResult:
-    """The rows of all tasks written again by one: each may have put the same key elsewhere."""
+    """The rows of all tasks written again by one, task after task.
+
+    Each may have put the same key elsewhere, or numbered a delete before the insert that it takes back.
+    """
     if crosses_partitions(access.schema):
         raise UnsupportedFeatureError(
             f"keys of {access.name} may move between partitions, which one task at a time sees: "
@@ -134,7 +152,7 @@ def _dealt_anew(
         for change in result.changes
     )
     written = (rows for split in splits for rows in reader.read(split))
-    return prepared(access, written, replaces=replaces)
+    return prepared(access.for_stored_rows(), written, replaces=replaces)
 
 
 def _renumbered(results: Sequence[WriteResult]) -> list[WriteResult]:

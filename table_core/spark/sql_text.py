@@ -118,8 +118,8 @@ def _faults(tree: Any, views: set[str]) -> Iterator[str]:
         elif isinstance(node, exp.QueryTransform):
             yield "TRANSFORM … USING starts a program"
         elif isinstance(node, exp.Func):
-            name = str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).casefold()
-            if name in _CODE:
+            name = _name_of(node)
+            if name.casefold() in _CODE:
                 yield f"it calls {name}"
         elif isinstance(
             node, exp.DDL | exp.DML | exp.Command | exp.Into | exp.Set
@@ -134,12 +134,20 @@ def _table_faults(table: Any, known: set[str]) -> Iterator[str]:
         return
     if not isinstance(table.this, exp.Identifier):
         function = table.this
-        name = function.name if isinstance(function, exp.Anonymous) else function.sql_name()
+        name = _name_of(function)
         if str(name).casefold() not in _ROW_MAKERS:
             yield f"it reads from the function {name}"
     elif table.args.get("db") or table.args.get("catalog") or table.name.casefold() not in known:
         named = ".".join(part.name for part in table.parts)
         yield f"it reads {named!r}, which is none of its sources ({', '.join(sorted(known))})"
+
+
+def _name_of(function: Any) -> str:
+    from sqlglot import exp
+
+    if isinstance(function, exp.Anonymous):
+        return str(function.name)
+    return str(function.sql_name() if isinstance(function, exp.Func) else type(function).__name__)
 
 
 def _places(sql: str, tokens: list[Any]) -> list[tuple[int, str]]:

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["RESULT_TYPE", "distribute", "each", "groups_of", "packed", "share", "unpacked"]
+    from table_core.scan.split import Split
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = [
+    "RESULT_TYPE",
+    "distribute",
+    "each",
+    "groups_of",
+    "keeps_order",
+    "packed",
+    "share",
+    "tasks_of",
+    "unpacked",
+]
 
 RESULT_TYPE: Final = "result binary"
 _RESULT: Final = pa.schema([pa.field("result", pa.binary())])
@@ -66,6 +79,23 @@ def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> lis
         groups[-1].append(item)
         filled += size
     return groups
+
+
+def keeps_order(schema: TableSchema) -> bool:
+    """Whether changes of one bucket have an order that a reader must keep: of keys, or as written."""
+    return schema.is_key_table or schema.bucket > 0
+
+
+def tasks_of(work: Sequence[Split], slots: int, *, ordered: bool) -> list[list[Split]]:
+    """``work`` for tasks; where changes have an order, what is of one bucket stays together, in order."""
+    together: dict[object, list[Split]] = {}
+    for number, split in enumerate(work):
+        name = (split.partition, split.bucket) if ordered else number
+        together.setdefault(name, []).append(split)
+    groups = groups_of(
+        list(together.values()), lambda splits: sum(split.size for split in splits), slots
+    )
+    return [[split for splits in group for split in splits] for group in groups]
 
 
 def packed(result: object) -> pa.RecordBatch:

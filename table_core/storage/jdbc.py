@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import (
     AccessDeniedError,
+    MissingPackageError,
     OptionError,
     StorageUnavailableError,
     UnsupportedFeatureError,
@@ -182,11 +183,7 @@ class JdbcDatabase:
         try:
             return importlib.import_module(module)
         except ImportError as error:
-            raise UnsupportedFeatureError(
-                f"a catalog in {name} needs a package that is not installed ({error}): "
-                f"pip install 'airflow-provider-paimon[{extra}]'",
-                feature=f"catalog in {name}",
-            ) from error
+            raise MissingPackageError.of(f"a catalog in {name}", extra, error) from error
 
     def _connect(self, driver: Any) -> Any:
         if self.kind == "sqlite":

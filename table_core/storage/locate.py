@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, MissingPackageError, UnsupportedFeatureError
 from table_core.storage.local import LocalStorage
 from table_core.storage.memory import MemoryStorage
 
@@ -85,7 +85,7 @@ def _values(given: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(given)
     for name, value in given.items():
         if isinstance(value, str) and (value in {"true", "false"} or value[:1] in {"{", "["}):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 found[name] = json.loads(value)
     return found
 
@@ -112,11 +112,7 @@ def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
     try:
         cls = fsspec.get_filesystem_class(protocol)
     except ImportError as error:
-        raise UnsupportedFeatureError(
-            f"{scheme}:// needs a package that is not installed ({error}): "
-            f"pip install 'airflow-provider-paimon[{extra}]'",
-            feature=f"{scheme}:// storage",
-        ) from error
+        raise MissingPackageError.of(f"{scheme}://", extra, error) from error
     # Listings are never cached: other processes commit meanwhile.
     fs = cls(**{"use_listings_cache": False} | options)
     return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))

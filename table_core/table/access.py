@@ -11,7 +11,7 @@ from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from table_core.lsm.sorted_run import Key
     from table_core.ondisk.data_file import DataFile, ManifestEntry
@@ -63,6 +63,11 @@ class TableAccess:
         """
         return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
 
+    def for_stored_rows(self) -> TableAccess:
+        """The same table, to write rows anew that it holds: no default fills a NULL that is stored."""
+        fields = tuple(replace(field, default=None) for field in self.schema.fields)
+        return replace(self, schema=replace(self.schema, fields=fields))
+
     def is_gone(self) -> NotFoundError:
         """The error of a handle whose table is not there any more."""
         return NotFoundError(
@@ -80,6 +85,27 @@ class TableAccess:
         """
         if not self.metadata.schema_ids():
             raise self.is_gone()
+
+    def as_new_as(self, files: Iterable[DataFile]) -> TableAccess:
+        """The same table, in a schema at least as new as that of any of ``files``.
+
+        Whoever writes their rows again needs it: a handle that was opened before a column was added would
+        leave its values out.  What this handle was told on top of its stored options stays.
+        """
+        return self._in_schema(max((file.schema_id for file in files), default=0))
+
+    def in_newest_schema(self) -> TableAccess:
+        """The same table as it is now: for statements, which write whole rows anew."""
+        return self._in_schema(max(self.metadata.schema_ids(), default=0))
+
+    def _in_schema(self, newest: int) -> TableAccess:
+        """In that schema, unless this handle knows a newer one."""
+        if newest <= self.schema.id:
+            return self
+        known, schema = self.metadata.schema(self.schema.id), self.metadata.schema(newest)
+        given = self.schema.raw_options
+        over = {key: value for key, value in given.items() if known.raw_options.get(key) != value}
+        return replace(self, schema=schema).with_options(over)
 
     def live_entries(
         self,

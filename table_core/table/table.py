@@ -156,15 +156,22 @@ class Table(Upkeep):
         tag: str | None = None,
         timestamp: PointInTime | None = None,
         dry_run: bool = False,
+        commit: CommitAs | None = None,
     ) -> ResultDocument:
         """Make an older state the newest: later snapshots and tags are gone for good.
 
-        Their data files stay until ``remove_orphan_files``.
+        Their data files stay until ``remove_orphan_files``.  Asked again under the user and identifier of
+        ``commit``, it takes back nothing that was committed since.
         """
         from table_core.table.states.rollback import rollback_to
 
         return rollback_to(
-            self.access, snapshot=snapshot, tag=tag, timestamp=timestamp, dry_run=dry_run
+            self.access,
+            snapshot=snapshot,
+            tag=tag,
+            timestamp=timestamp,
+            dry_run=dry_run,
+            commit=commit,
         )
 
     def filter_committed(self, user: str, identifiers: Iterable[int]) -> list[int]:

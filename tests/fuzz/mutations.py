@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import struct
@@ -86,14 +87,14 @@ def _document(body: bytes, rand: random.Random) -> bytes:
             case 0 if isinstance(home, dict):
                 del home[key]
             case 1 if isinstance(home, dict):
-                home[str(rand.choice(VALUES))] = home[key]
+                home[str(rand.choice(VALUES))[:99]] = copy.deepcopy(home[key])
             case 2:
                 nested: Any = home[key]
                 for _ in range(rand.choice((1, 30, 300))):
                     nested = [nested] if rand.random() < 0.5 else {"a": nested}
                 home[key] = nested
             case _:
-                home[key] = rand.choice(VALUES)
+                home[key] = copy.deepcopy(rand.choice(VALUES))
     return json.dumps(document).encode("utf-8", "surrogatepass")
 
 

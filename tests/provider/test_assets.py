@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from paimon_provider.assets import (
     TableIdentity,
     create_asset,
+    filters_of,
     normalize_uri,
     table_asset,
     watched_table,
@@ -72,3 +74,21 @@ def test_a_message_queue_is_the_same_watcher() -> None:
     assert made.serialize() == watcher.trigger.serialize()
     asset = {"asset_uri": "paimon://wh/shop/orders?on=any"}
     assert queue.trigger_kwargs(uri, **asset) == {"table": "shop.orders", "paimon_conn_id": "Wh"}
+
+
+def test_filters_that_differ_are_assets_that_differ_and_can_be_read() -> None:
+    filters: list[list[dict[str, Any]]] = [
+        [{"a": "1,b=2"}],
+        [{"a": "1", "b": "2"}],
+        [{"a": None}],
+        [{"a": ""}],
+        [{"a": "None"}],
+        [{"a": "x;a=y"}],
+        [{"a": "x"}, {"a": "y"}],
+        [{"a": "%2C"}],
+    ]
+    uris = [watched_table("shop.t", partitions=one).uri for one in filters]
+    assert len(set(uris)) == len(filters)
+    for uri, given in zip(uris, filters, strict=True):
+        assert filters_of(urlsplit(uri).query)["partitions"] == given
+    assert watched_table("shop.t", partitions=[{"hh": 5}]).uri.endswith("partitions=hh%3D5")

@@ -287,6 +287,19 @@ flows:
     assert seen == [[1], [1, 2]]
 
 
+def test_a_schedule_of_changes_watches_so_that_foreign_commits_start_the_dag() -> None:
+    from paimon_provider.declaration import _schedule
+
+    class Declared:
+        connection = "lake"
+        catalog = None
+
+    (asset,) = _schedule({"changes": ["shop.orders"]}, Declared())  # type: ignore[arg-type]
+    assert asset.uri == "paimon://lake/shop/orders?on=changes"
+    watching = [type(watcher.trigger).__name__ for watcher in asset.watchers]
+    assert watching == ["PaimonSnapshotTrigger"]
+
+
 def test_where_a_bundle_of_dags_lies_makes_no_new_version_of_a_dag(
     run: Callable[..., Any], airflow_home: Path, warehouse: Catalog
 ) -> None:

@@ -58,7 +58,7 @@ def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Pa
     extra = {"snapshot_id": 7, "kinds": {"APPEND": 1}, "rows": {"append": 1200}}
     extra |= {"result": {"action": "write", "rows_written": 1200, "seconds": 1.5}}
     with create_session() as session:
-        for name in ("orders", "<b>odd"):
+        for name in ("orders", "<b>odd", "k%C3%A4ufe"):
             session.add(
                 AssetModel(name=f"paimon://demo/shop/{name}", uri=f"paimon://demo/shop/{name}")
             )
@@ -80,6 +80,10 @@ def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Pa
     assert "&lt;b&gt;odd" in page
     found = client.get("/paimon/tables?search=nothing%25", headers=token(client, "ada")).text
     assert "No table has been announced" in found
+    for search in ("K\u00e4u", "k%C3%A4ufe"):
+        got = client.get("/paimon/tables", params={"search": search}, headers=token(client, "ada"))
+        assert "demo/shop/k\u00e4ufe" in got.text
+        assert "orders" not in got.text
 
 
 def test_airflow_accepts_the_view() -> None:

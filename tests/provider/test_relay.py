@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
 from table_core.errors import ArgumentError
-from table_core.table.catalog import Catalog
+from table_core.table.catalog import Catalog, open_catalog
 from table_core.table.table import Table
 
 SCHEMA = pa.schema([("dt", pa.string()), ("n", pa.int64())])
@@ -275,3 +279,86 @@ def test_positions_of_earlier_releases_are_read_once(table: Table) -> None:
     airflow.state[task.asset]["partitions.d.relay"] = {"to": 2, "from": 1, "run": "old"}
     assert airflow.run("new") == ["dt=c"]
     assert airflow.state[task.asset]["partitions.d.relay"]["to"]["snapshot_id"] == 3
+
+
+STEPS = st.one_of(
+    st.tuples(st.just("write"), st.sampled_from("abcd")),
+    st.tuples(st.just("expire"), st.integers(1, 3)),
+    st.tuples(st.just("run"), st.booleans()),
+    st.sampled_from([("anew",), ("compact",), ("retry",)]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=st.lists(STEPS, min_size=4, max_size=25))
+def test_every_partition_is_announced_whatever_happens_to_runs_and_table(
+    steps: list[tuple[Any, ...]],
+) -> None:
+    """Beside an oracle that remembers which partitions changed since somebody was told of them."""
+    name = uuid.uuid4().hex
+    with pytest.MonkeyPatch.context() as patch:
+        document = {"conn_type": "paimon", "host": f"memory://{name}"}
+        patch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+        catalog = open_catalog(f"memory://{name}")
+        catalog.create_database("shop")
+        _Relayed(catalog).play(steps)
+
+
+class _Relayed:
+    """What has happened, and which partitions the relay owes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.airflow = KnowingAirflow()
+        self.runs = 0
+        self.failed: str | None = None
+        self.owed: set[str] = set()
+        self.expired = False
+        self.create()
+        self.run(fails=False)
+
+    def play(self, steps: list[tuple[Any, ...]]) -> None:
+        for step, *arguments in [*steps, ("run", False)]:
+            getattr(self, step)(*arguments)
+
+    def create(self) -> None:
+        options = {"bucket": "-1", "write-only": "true"}
+        self.table = self.catalog.create_table(
+            "shop.t", SCHEMA, partition_by=("dt",), options=options
+        )
+
+    def write(self, day: str) -> None:
+        write(self.table, day)
+        self.owed.add(f"dt={day}")
+
+    def compact(self) -> None:
+        self.table.compact()
+
+    def expire(self, left: int) -> None:
+        before = len(self.table.snapshots())
+        self.table.expire_snapshots(retain_max=left, retain_min=1)
+        self.expired |= len(self.table.snapshots()) < before
+
+    def anew(self) -> None:
+        self.catalog.drop_table("shop.t")
+        self.create()
+        self.owed, self.expired = set(), False
+
+    def run(self, fails: bool) -> None:
+        self.runs += 1
+        self.attempt(f"run {self.runs}", fails=fails)
+
+    def retry(self) -> None:
+        if self.failed is not None:
+            self.attempt(self.failed, fails=False)
+
+    def attempt(self, run_id: str, *, fails: bool) -> None:
+        told = self.airflow.attempt(run_id, fails=fails)
+        if fails:
+            self.failed = run_id
+            return
+        assert self.owed <= set(told)
+        assert len(told) == len(set(told)), "each once in a run"
+        if not self.expired:
+            assert set(told) == self.owed
+        self.owed, self.failed, self.expired = set(), None, False

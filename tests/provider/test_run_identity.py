@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from paimon_provider.hooks.paimon import PaimonHook
@@ -148,6 +150,44 @@ def test_a_retry_finds_what_an_earlier_release_committed(
     die.unlink()
     assert runs.finish()["load"] == "success"
     assert count(warehouse) == before
+
+
+WALK = """
+load = Dying(task_id="load", table="shop.orders", engine="local", retries=9,
+    sql="SELECT CAST(1 AS BIGINT) AS id")
+other = PaimonCreateTagOperator(task_id="other", table="shop.orders", tag="t{{ ti.try_number }}")
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_people_do_each_task_run_writes_once(
+    airflow_home: Path, warehouse: Catalog, die: Path, seed: int
+) -> None:
+    """The model: a row for each time that the task was made or cleared, and had an attempt since."""
+    chance = random.Random(seed)
+    warehouse.create_database("shop")
+    schema = pa.schema([("id", pa.int64())])
+    warehouse.create_table("shop.orders", schema, options={"bucket": "-1"})
+    expected, is_waiting = 0, True
+    with of_dag(airflow_home, WALK, head=DYING) as runs:
+        runs.create()
+        for _ in range(14):
+            done = runs.states()["load"] == "success"
+            match chance.choice(("attempt", "die", "die", "clear", "sibling", "delete")):
+                case "attempt" | "die" as what if not done:
+                    die.touch() if what == "die" else die.unlink(missing_ok=True)
+                    runs.step()
+                    expected, is_waiting = expected + is_waiting, False
+                case "clear":
+                    runs.clear("load", reset_run=chance.random() < 0.5)
+                    is_waiting = True
+                case "sibling":
+                    runs.clear("other", reset_run=chance.random() < 0.5)
+                case "delete":
+                    runs.delete()
+                    runs.create()
+                    is_waiting = True
+            assert count(warehouse) == expected
 
 
 def test_each_verb_has_room_for_several_commits() -> None:

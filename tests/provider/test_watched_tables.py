@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import table_core as tc
+from paimon_provider.hooks.paimon import PaimonHook
+from paimon_provider.waits import SnapshotWait
 from table_core.commit.delivery import DELIVERY_PROPERTY
 from table_core.errors import ArgumentError
 from table_core.table.catalog import Catalog
@@ -253,6 +255,23 @@ def test_deletes_are_told_by_whatever_means_and_updates_are_none(
         assert told() == [1], name
         catalog.table(name).compact()
         assert told() == [], name
+
+
+def test_a_sensor_says_of_snapshots_that_expired_and_counts_the_rows_it_can(
+    catalog: Catalog,
+) -> None:
+    table = create(catalog)
+    for hour in range(4):
+        append(table, hour)
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    hook = PaimonHook()
+    found = SnapshotWait(table="shop.t", after=1, min_rows=99).look(hook)
+    assert found is not None
+    assert (found["gap"], found["snapshot_id"]) == ({"first": 2, "last": 3}, 4)
+    assert SnapshotWait(table="shop.t", min_rows=4).look(hook) is not None
+    assert SnapshotWait(table="shop.t", min_rows=5).look(hook) is None
+    assert SnapshotWait(table="shop.t", after=3, min_rows=2).look(hook) is None
+    assert SnapshotWait(table="shop.t", after=3).look(hook) is not None
 
 
 OPS = st.one_of(

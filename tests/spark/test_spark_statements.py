@@ -86,7 +86,9 @@ def test_delete_and_update_are_those_of_the_embedded_engine(
         assert found["details"]["rows"] == expected["details"]["rows"] > 0
         assert rows_of(two) == rows_of(one)
     assert tcs.delete(spark, two, "id = 1", commit).details["rows"] == 1
-    assert tcs.delete(spark, two, "true", commit).details["replayed"]
+    assert tcs.delete(spark, two, "id = 1", commit).details["replayed"]
+    with pytest.raises(errors.ArgumentError, match="'where'"):
+        tcs.delete(spark, two, "true", commit)
     assert tcs.delete(spark, two, "id > 1000").snapshot_after == two.latest_snapshot().id
 
 

@@ -46,7 +46,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     How far it has come is kept in the asset's state, so commits made while the triggerer is down
     or the Dag is paused become an event afterwards.  The mark is moved five seconds after the event:
     an event is never lost, and one that comes again, after a crash or because Airflow has taken the
-    watcher away within these seconds, has the same ``snapshot_id``.
+    watcher away within these seconds, has the same ``snapshot_id``.  What expired before it was seen is
+    an event with ``gap``; a table that was rolled back or made anew is one with ``reset``.  What counts and
+    is less than ``min_rows`` is kept with the mark, so it outlives its snapshots.
 
     All triggers on one connection share one poll of the warehouse.  Whatever happens, it keeps
     running: no such table yet, no connection yet, a store that fails or hangs.  It asks less often
@@ -61,7 +63,8 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         ``earliest``, also those that are there.
     :param poll_seconds: how often to look.
     :param min_rows: wait until the snapshots that count touch so many rows together.
-    :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.
+    :param partitions: only snapshots that touch one of these, e.g. ``[{"country": "is"}]``.  Compared
+        by the columns' types; one that the table cannot have is logged as an error at each look.
     :param events: ``poll``: one event for all that a poll finds; ``snapshot``: one for each.
     """
 
@@ -75,7 +78,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         start: str = "latest",
         poll_seconds: float = 3.0,
         min_rows: int = 0,
-        partitions: Sequence[Mapping[str, str] | str] = (),
+        partitions: Sequence[Mapping[str, Any] | str] = (),
         events: str = "poll",
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
@@ -89,7 +92,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.start = start
         self.poll_seconds = poll_seconds
         self.min_rows = min_rows
-        self.partitions: list[dict[str, str]] = [
+        self.partitions: list[dict[str, Any]] = [
             json.loads(one) if isinstance(one, str) else dict(one) for one in partitions
         ]
         self.events = events

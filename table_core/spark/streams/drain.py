@@ -15,10 +15,11 @@ from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading import read_splits, shown_fields
 from table_core.spark.schema_bridge import spark_schema
 from table_core.spark.session import parallelism
-from table_core.spark.streams.source import ChangeReader, tasks_of
-from table_core.spark.tasks import distribute
+from table_core.spark.streams.source import ChangeReader
+from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
 from table_core.table.committing.committer import position
+from table_core.table.positions import place_at, read_by
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -52,6 +53,7 @@ def drain(
 
     Raises:
         NotFoundError: what comes next has expired.
+        PositionDivergedError: ``source`` was rolled back, fast-forwarded or made anew.
         SchemaError: columns of ``source`` changed on the way; open it again.
         CommitConflictError: another drain of this name committed meanwhile.
         TableError: as for ``table_core.spark.write``; batches before it are in.
@@ -61,8 +63,11 @@ def drain(
     planner = StreamPlanner.of(access, consumer)
     stored = position(into.access, key)
     batch, at = _stored(stored)
+    if at is not None:
+        read_by(access, consumer)
     at = at or StreamOffset.of(StreamPlanner.of(access).begin())
-    planner.hold(at.snapshot)
+    birth = access.metadata.birth()
+    planner.hold(at.snapshot, place_at(access, at.snapshot - 1), birth)
     until = StreamOffset(snapshot=(access.metadata.head_id() or 0) + 1)
     started_ms, head, first, rows = access.clock.now_ms(), into.latest_snapshot(), batch, 0
     while (end := planner.reached(at, limit, until)) != at:
@@ -77,7 +82,7 @@ def drain(
         )
         done = write_frame(transform(frame) if transform else frame, into, commit, None)
         rows += done.rows_added
-        planner.hold(end.snapshot)
+        planner.hold(end.snapshot, place_at(access, end.snapshot - 1), birth)
         batch, at, stored = batch + 1, end, document
     after = into.latest_snapshot()
     return ResultDocument(
@@ -115,5 +120,5 @@ def _changes(
     fields = shown_fields(reader, nanoseconds)
     work = planner.between(*span)
     planner.refuse_new_schema(work, reader.fields)
-    tasks = tasks_of(work, parallelism(spark), keyed=access.schema.is_key_table)
+    tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema))
     return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, OptionError, TableError
 from table_core.spark.failures import carried
 from table_core.spark.schema_bridge import fields_of
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamWriter", "write_batch"]
 
+_RUN: Final = "spark.jobGroup.id"
+"""The local property with the id of one run of a query: it repeats no batch that it has done."""
+_WRITTEN: Final[dict[tuple[str, str, str], tuple[str | None, str | None, int]]] = {}
+"""The last batch that this process wrote: (table, branch, name) to (query, run, batch)."""
 _QUERY: Final = "sql.streaming.queryId"
 """The local property in which Spark keeps the id of a query: that of its checkpoint."""
 
@@ -60,13 +65,25 @@ def write_batch(
 
     Raises:
         ArgumentError: the table has seen a later batch of ``name``, or another query's: the
-            checkpoint was deleted or taken back.
+            checkpoint was deleted or taken back.  Or this batch was written under ``name`` already:
+            several frames of one batch need a name each.
         TableError: as for ``table_core.spark.write``.
     """
     context = context_of(df.sparkSession)
     query_id = None if context is None else context.getLocalProperty(_QUERY)
+    run = None if context is None else context.getLocalProperty(_RUN)
+    stream = (table.access.storage.uri, table.access.branch, name)
+    if _WRITTEN.get(stream) == (query_id, run, batch_id):
+        raise ArgumentError(
+            f"{table.name}: batch {batch_id} was written under the name {name!r} already, and a second "
+            "frame would be taken for the first one; give each frame of a batch a name of its own",
+            argument="name",
+            value=name,
+        )
     batch = BatchCommit.of(table.access, name=name, user=name, query_id=query_id, batch=batch_id)
-    return write_frame(df, table, batch.commit, mode)
+    done = write_frame(df, table, batch.commit, mode)
+    _WRITTEN[stream] = (query_id, run, batch_id)
+    return done
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -96,7 +113,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             query_id = None if context is None else context.getLocalProperty(_QUERY)
             access = self._table.access
             found = write_rows(access, self._names, iterator, replaces=self._replaces)
-            return Written(found, query_id)
+            return Written(found, query_id, ROW_KIND_COLUMN in self._names)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Make the micro-batch visible, unless it is; one without rows makes no snapshot."""

@@ -18,7 +18,7 @@ from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
 from table_core.spark._compat import STREAM_ADMISSION
 from table_core.spark.failures import carried
 from table_core.spark.reading import read_splits, shown_fields
-from table_core.spark.tasks import groups_of
+from table_core.spark.tasks import keeps_order, tasks_of
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.scan import bound_where
 from table_core.table.reading.split_reader import SplitReader
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from table_core.spark.source_options import SourceOptions
     from table_core.table.access import TableAccess
 
-__all__ = ["ChangeReader", "StreamReader", "stream_reader", "tasks_of"]
+__all__ = ["ChangeReader", "StreamReader", "stream_reader"]
 
 _SLOTS: Final = 16
 """Partitions to plan for: the planner does not know how many cores there are."""
@@ -202,8 +202,8 @@ class StreamReader(DataSourceStreamReader):
                 self._at = to
             work = self._planner.between(begin, to)
             self._planner.refuse_new_schema(work, self._reader.fields)
-            keyed = self._planner.access.schema.is_key_table
-            return [_Work(task) for task in tasks_of(work, _SLOTS, keyed=keyed)]
+            ordered = keeps_order(self._planner.access.schema)
+            return [_Work(task) for task in tasks_of(work, _SLOTS, ordered=ordered)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
@@ -215,15 +215,3 @@ class StreamReader(DataSourceStreamReader):
         """Let expiry take what Spark is done with."""
         with carried():
             self._planner.hold(StreamOffset.from_document(end).snapshot)
-
-
-def tasks_of(work: Sequence[Split], slots: int, *, keyed: bool) -> list[list[Split]]:
-    """``work`` for tasks; where rows have keys, what is of one bucket stays together, in order."""
-    together: dict[object, list[Split]] = {}
-    for number, split in enumerate(work):
-        name = (split.partition, split.bucket) if keyed else number
-        together.setdefault(name, []).append(split)
-    groups = groups_of(
-        list(together.values()), lambda splits: sum(split.size for split in splits), slots
-    )
-    return [[split for splits in group for split in splits] for group in groups]

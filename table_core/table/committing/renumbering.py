@@ -30,7 +30,8 @@ __all__ = ["renumbered"]
 def renumbered(access: TableAccess, part: CommitPart, by: Mapping[Bucket, int]) -> CommitPart:
     """``part`` of a key table; its new rows in the buckets ``by`` have numbers larger by so much.
 
-    Nothing else about the rows changes, and their order stays.  The old files stay too.
+    Nothing else about the rows changes, and their order stays: a file has the schema that it was written
+    with, which may be newer than that of ``access``.  The old files stay too.
     """
     factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
 
@@ -54,14 +55,15 @@ def renumbered(access: TableAccess, part: CommitPart, by: Mapping[Bucket, int]) 
 def _written(
     access: TableAccess, factory: FileFactory, entry: ManifestEntry, more: int, *, changelog: bool
 ) -> Iterator[ManifestEntry]:
+    own = access.with_schema(access.metadata.schema(entry.file.schema_id))
     reader = FileReader(
-        access=access,
+        access=own,
         partition=entry.partition,
         bucket=entry.bucket,
-        fields=access.schema.fields,
+        fields=own.schema.fields,
         system=True,
     )
-    writer = factory.rolling(
+    writer = factory.in_schema(own.schema).rolling(
         entry.partition,
         entry.bucket,
         level=entry.file.level,

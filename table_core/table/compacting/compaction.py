@@ -60,6 +60,9 @@ def compact_key_bucket(
 
     ``files`` are all live files of the bucket, level 0 included.
     """
+    files = tuple(files)
+    access = access.as_new_as(files)
+    factory = factory.in_schema(access.schema)
     planned = _planned(access, factory, bucket, files, full=full)
     if not planned.steps:
         return None
@@ -306,6 +309,8 @@ def pack_files(
     vectors: AppendVectors,
 ) -> CompactChange:
     """Write the rows of ``pack`` together; what becomes of index files, ``vectors`` know then."""
+    access = access.as_new_as(pack)
+    factory = factory.in_schema(access.schema)
     ordered = sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_ms or 0))
     reader = FileReader(
         access=access,

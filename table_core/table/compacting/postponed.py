@@ -72,7 +72,8 @@ def _count_for(access: TableAccess, files: Sequence[DataFile]) -> int:
 def _written(
     access: TableAccess, bucket: Bucket, files: Sequence[DataFile], count: int
 ) -> list[CompactChange]:
-    fixed = access.with_options({"bucket": str(count), "write-only": "false"})
+    access = access.as_new_as(files)
+    fixed = access.with_options({"bucket": str(count), "write-only": "false"}).for_stored_rows()
     reader = FileReader(
         access=access,
         partition=bucket[0],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
 from table_core.errors import ArgumentError
+from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.alter import alter
@@ -73,7 +74,9 @@ def rescale(
         if hides_level0(access.schema, access.options):
             _show_all(access, old)
         now = access.metadata.head()
-        done = (rewrite or _written_anew)(access, now, frozenset(old), commit)
+        kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
+        given = replace(commit, properties=kept)
+        done = (rewrite or _written_anew)(access, now, frozenset(old), given)
     result = _told(access, head, live, gone, done if old else None)
     return replace(
         result,
@@ -157,7 +160,7 @@ def _written_anew(
 
     plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
     reader = SplitReader(access=access, fields=access.schema.fields)
-    with TableWriter(access, replaced, replaces=True) as writer:
+    with TableWriter(access.for_stored_rows(), replaced, replaces=True) as writer:
         for split in plan.splits:
             for rows in reader.read(split):
                 writer.write(rows)

@@ -58,6 +58,8 @@ def sort_bucket(
     clustering: Clustering,
 ) -> CompactChange:
     """Write all rows of ``files`` in the order of ``clustering``."""
+    access = access.as_new_as(files)
+    factory = factory.in_schema(access.schema)
     vectors = AppendVectors(access, access.metadata.head())
     reader = FileReader(
         access=access,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.errors import ArgumentError
 from table_core.options.parse import integer, size_bytes
 from table_core.table.jobs.sql_parameters import named
 
@@ -97,7 +97,6 @@ class EmbeddedEngine:
         """Rows of ``sql`` over ``views``; ``parameters`` are the values of its ``$name``.
 
         Raises:
-            UnsupportedFeatureError: DuckDB is not installed.
             ArgumentError: DuckDB refuses the SQL; its message says where.
         """
         tables = {name: view_rows(view) for name, view in views.items()}
@@ -109,16 +108,10 @@ class EmbeddedEngine:
         """Rows of ``sql``, one SELECT, over Arrow tables; ``query`` over views ends here.
 
         Raises:
-            UnsupportedFeatureError: DuckDB is not installed.
             ArgumentError: it is not one SELECT, it wants more than ``tables``, or DuckDB refuses it.
         """
-        try:
-            import duckdb
-        except ImportError as error:
-            raise UnsupportedFeatureError(
-                "SQL in the embedded engine needs DuckDB: pip install duckdb, or use Spark",
-                feature="sql in engine 'local'",
-            ) from error
+        import duckdb
+
         try:
             with _closed_in(duckdb, tables, self.limits) as connection:
                 text, names = _one_select(duckdb, connection, sql)

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.options import keys_commit
 from table_core.table.committing.committer import find_commit
-from table_core.table.jobs.pinning import View, pin, view_of_pending
+from table_core.table.jobs.flow_name import view_of_pending
+from table_core.table.jobs.pinning import View, pin
 from table_core.table.results import CommitAs, ResultDocument
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError, PositionDivergedError
 from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.ondisk.snapshot import CommitKind
 from table_core.position.decide import Diverged, another_reader
 from table_core.position.document import Position
@@ -19,6 +20,7 @@ from table_core.position.kept import Kept
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
 from table_core.position.source import TableId
+from table_core.table.jobs.flow_name import PREFIX, FlowName, refuse_one_name, view_of_pending
 from table_core.table.positions import came_to, positions_of, standing, table_now
 from table_core.table.reading.timeline import find_snapshot
 from table_core.table.upkeep.consumers import delete_consumer, next_snapshot_of, set_consumer
@@ -30,9 +32,8 @@ if TYPE_CHECKING:
     from table_core.table.catalog import Catalog
     from table_core.table.table import Table
 
-__all__ = ["FlowName", "Pinned", "View", "pin", "view_of_pending"]
+__all__ = ["Pinned", "View", "pin"]
 
-_PREFIX: Final = "tc.flow."
 _TAKES_AWAY: Final = frozenset({"TRUNCATE", "DELETE"})
 """Operations of snapshots that bring no row."""
 
@@ -53,48 +54,6 @@ class View:
     def is_empty(self) -> bool:
         """Whether nothing can be in it."""
         return self.snapshot is None or self.after == self.snapshot
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowName:
-    """Who a flow is."""
-
-    name: str = ""
-    """Given; '' if nobody did."""
-    task: str = ""
-    """Of the task that runs it."""
-    definition: str = ""
-    """What it does."""
-
-    @classmethod
-    def of(cls, args: Mapping[str, Any]) -> FlowName:
-        """Read it off the arguments of a flow.
-
-        Raises:
-            ArgumentError: a name that no property can have.
-        """
-        name, task = str(args.get("name") or ""), str(args.get("task") or "")
-        if name:
-            require_position_name("name", _PREFIX + name)
-        sources = {v: [s["table"], s.get("mode")] for v, s in (args.get("sources") or {}).items()}
-        pending = args.get("pending") or {}
-        told = (args.get("sql"), pending.get("sql"), sources, args.get("parameters"))
-        return cls(name=name, task=task, definition=digest_of(*map(repr, told)))
-
-    @property
-    def reader(self) -> Reader:
-        """The reader of its changes."""
-        if self.name:
-            return Reader(ReaderKind.FLOW, self.name, self.definition, given=True)
-        return Reader(ReaderKind.FLOW, self.task, self.definition)
-
-    def state_reader(self, view: str) -> Reader:
-        """The reader of the newest state of ``view``."""
-        return Reader(ReaderKind.QUERY, f"{self.name or self.task}/{view}")
-
-    def key(self, view: str) -> str:
-        """The property that holds its position in ``view``."""
-        return _PREFIX + (self.name or self.task or view)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -165,7 +124,7 @@ class Pinned:
                 consumer.advance(view.snapshot or 0)
                 continue
             found = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
-            kept = self.kept.find(self.flow.state_reader(name), found, self.flow.key(name))
+            kept = self.kept.now(self.flow.state_reader(name), found, self.flow.key(name))
             if kept is not None and isinstance(kept.place, SnapshotPlace):
                 consumer.advance(kept.place.id)
 
@@ -181,7 +140,7 @@ def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
     flow = FlowName.of(args)
     sources, pending = args.get("sources") or {}, args.get("pending")
     waiting = None if pending is None else view_of_pending(pending)
-    _refuse_one_name([*sources, *([] if waiting is None else [waiting])])
+    refuse_one_name([*sources, *([] if waiting is None else [waiting])])
     kept = positions_of(table.access)
     pinned = Pinned(flow=flow, views={}, kept=Kept(kept.properties), consumers={})
     heads: dict[str, Snapshot | None] = {}
@@ -238,7 +197,7 @@ class _Source:
 
     @property
     def _old_key(self) -> str:
-        return _PREFIX + self.view
+        return PREFIX + self.view
 
     def _stored(self, reader: Reader, key: str) -> tuple[Position | None, bool]:
         """The position, and whether an earlier release, or a hand, has stored it as a number."""
@@ -315,8 +274,11 @@ class _Source:
             found = find_snapshot(access, id)
             if found is None or found.commit_kind is not CommitKind.OVERWRITE:
                 continue
-            if found.operation in _TAKES_AWAY or not any(
-                entry.kind is EntryKind.ADD for entry in access.metadata.delta(found)
+            kept = ROWS_KEPT_PROPERTY in (found.properties or {})
+            if (
+                kept
+                or found.operation in _TAKES_AWAY
+                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(found))
             ):
                 continue
             raise Diverged(
@@ -341,12 +303,12 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
     here = TableId(location=table.uri, branch=access.branch)
     place: SnapshotPlace | None = None
     text = next(
-        (t for name in (key, _PREFIX + view) if (t := pinned.kept.read.get(name, "")).isdecimal()),
+        (t for name in (key, PREFIX + view) if (t := pinned.kept.read.get(name, "")).isdecimal()),
         None,
     )
     if text is not None:
         place = SnapshotPlace(id=int(text))
-        pinned.kept.forget(_PREFIX + view)
+        pinned.kept.forget(PREFIX + view)
     elif (stored := pinned.kept.find(reader, here, key)) is not None:
         assert isinstance(stored.place, SnapshotPlace)
         place = stored.place
@@ -373,27 +335,9 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
 def _consumer(target: Table, table: Table, key: str, view: str) -> _Consumer:
     """Told apart by the target itself, not by its name, which may change and be another's."""
     birth, branch = target.birth, target.access.branch
-    label = "".join(c if c.isalnum() or c in "._-" else "_" for c in key.removeprefix(_PREFIX))
+    label = "".join(c if c.isalnum() or c in "._-" else "_" for c in key.removeprefix(PREFIX))
     return _Consumer(
         table=table,
         name=f"flow-{label[:60]}-{digest_of(birth, branch, key, view)}",
         old=f"flow-{target.name}-{view}",
     )
-
-
-def view_of_pending(pending: Mapping[str, Any]) -> str:
-    """The name under which SQL sees the rows that wait."""
-    return str(pending.get("view") or str(pending["table"]).rpartition(".")[2])
-
-
-def _refuse_one_name(views: list[str]) -> None:
-    """SQL does not tell ``Src`` from ``src``."""
-    for n, view in enumerate(views):
-        for other in views[:n]:
-            if view.casefold() == other.casefold():
-                raise ArgumentError(
-                    f"two views are called {other!r} and {view!r}, and SQL does not tell them "
-                    "apart: name one otherwise (pending={'table': …, 'view': …} for rows that wait)",
-                    argument="sources",
-                    value=view,
-                )

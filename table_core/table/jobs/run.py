@@ -250,6 +250,10 @@ def _check(catalog: Catalog, spec: JobSpec, _: CommitAs, __: Engine) -> ResultDo
     )
 
 
+def _rollback(catalog: Catalog, spec: JobSpec, commit: CommitAs, _: Engine) -> ResultDocument:
+    return state_jobs.rollback(_table(catalog, spec), _given(spec), commit)
+
+
 def _on_states(
     verb: Callable[[Table, Mapping[str, Any]], ResultDocument],
 ) -> Callable[[Catalog, JobSpec, CommitAs, Engine], ResultDocument]:
@@ -318,6 +322,6 @@ _ACTIONS: Final[
     "create-branch": _on_states(state_jobs.create_branch),
     "delete-branch": _on_states(state_jobs.delete_branch),
     "fast-forward": _on_states(state_jobs.fast_forward),
-    "rollback": _on_states(state_jobs.rollback),
+    "rollback": _rollback,
     "set-position": _set_position,
 }

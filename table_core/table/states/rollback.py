@@ -21,7 +21,8 @@ from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.table.reading.timeline import TableTimeline
-from table_core.table.results import ResultDocument
+from table_core.table.results import CommitAs, ResultDocument, unchanged
+from table_core.table.states.rollback_note import RollbackNote
 from table_core.table.states.tags import state_of, tag_names, tagged
 from table_core.table.times import epoch_ms
 from table_core.table.upkeep.consumers import held
@@ -41,17 +42,59 @@ def rollback_to(
     tag: str | None,
     timestamp: PointInTime | None,
     dry_run: bool = False,
+    commit: CommitAs | None = None,
 ) -> ResultDocument:
     """See ``Table.rollback_to``.
 
     Raises:
-        ArgumentError: not exactly one state is named.
+        ArgumentError: not exactly one state is named, or something else was asked for under the name of
+            ``commit``.
         NotFoundError: there is no such state.
+        OutcomeUnknownError: an earlier run of ``commit`` was cut short, and the table went on since.
     """
     started_ms = access.clock.now_ms()
     if (snapshot, tag, timestamp).count(None) != 2:
         raise ArgumentError("name one of snapshot, tag and timestamp", argument="snapshot")
+    commit = (commit or CommitAs()).asking(
+        "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
+    )
     head = access.metadata.head()
+    found = _found(access, commit, dry_run=dry_run)
+    if found is not None:
+        return found
+    target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
+    before, removed = head.id if head else None, _later(access, target)
+    if not dry_run:
+        RollbackNote.write(access, commit, target.id, _snapshots_after(access, target.id))
+        with held(access, target.id):
+            _remove(access, target, removed, is_tagged=tag is not None)
+        access.metadata.seen = ()
+        access.metadata.history.clear()
+    return ResultDocument(
+        action="rollback",
+        table=access.name,
+        snapshot_before=before,
+        snapshot_after=before if dry_run else target.id,
+        seconds=(access.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+        details={
+            "snapshots_removed": removed.snapshots,
+            "changelogs_removed": removed.changelogs,
+            "tags_removed": removed.tags,
+            "replayed": False,
+        },
+    )
+
+
+def _target(
+    access: TableAccess,
+    head: Snapshot | None,
+    *,
+    snapshot: int | None,
+    tag: str | None,
+    timestamp: PointInTime | None,
+) -> Snapshot:
+    """The state to go back to."""
     target = resolve(
         TableOptions.parse({}),
         TableTimeline(access),
@@ -66,25 +109,21 @@ def rollback_to(
             name=str(target.id if target else None),
             available=[],
         )
-    removed = _later(access, target)
-    if not dry_run:
-        with held(access, target.id):
-            _remove(access, target, removed, is_tagged=tag is not None)
-        access.metadata.seen = ()
-        access.metadata.history.clear()
-    return ResultDocument(
-        action="rollback",
-        table=access.name,
-        snapshot_before=head.id,
-        snapshot_after=head.id if dry_run else target.id,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "snapshots_removed": removed.snapshots,
-            "changelogs_removed": removed.changelogs,
-            "tags_removed": removed.tags,
-        },
-    )
+    return target
+
+
+def _found(access: TableAccess, commit: CommitAs, *, dry_run: bool) -> ResultDocument | None:
+    """The result where this very rollback has been done."""
+    note = RollbackNote.read(access, commit)
+    if note is None or not note.is_done(access, _snapshots_after(access, note.target)):
+        return None
+    removed = ("snapshots_removed", "changelogs_removed", "tags_removed")
+    nothing: dict[str, object] = {name: [] for name in removed}
+    return unchanged(access, "rollback", {**nothing, "replayed": True}, dry_run=dry_run)
+
+
+def _snapshots_after(access: TableAccess, id: int) -> list[Snapshot]:
+    return [access.metadata.snapshot(each) for each in access.metadata.snapshot_ids() if each > id]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from table_core.table.states.fast_forward import FastForward
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.table.results import ResultDocument
+    from table_core.table.results import CommitAs, ResultDocument
     from table_core.table.table import Table
 
 __all__ = [
@@ -113,11 +113,12 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
 
 
-def rollback(table: Table, args: Mapping[str, Any]) -> ResultDocument:
+def rollback(table: Table, args: Mapping[str, Any], commit: CommitAs) -> ResultDocument:
     """``snapshot``, ``tag`` or ``timestamp``; ``dry_run``."""
     return table.rollback_to(
         snapshot=args.get("snapshot"),
         tag=args.get("tag"),
         timestamp=args.get("timestamp"),
         dry_run=bool(args.get("dry_run")),
+        commit=commit,
     )

@@ -8,6 +8,7 @@ bound it.
 from __future__ import annotations
 
 import logging
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -63,6 +64,14 @@ class FileFactory:
 
     def __post_init__(self) -> None:
         self._uuid = self.ids.uuid()
+
+    def in_schema(self, schema: TableSchema) -> FileFactory:
+        """For files of ``schema`` by the same writer: what one discards or syncs, the other does."""
+        if schema is self.schema:
+            return self
+        other = copy(self)
+        other.schema, other._encodings = schema, {}  # noqa: SLF001 - one's own
+        return other
 
     def name(self, *, level: int, changelog: bool, postponed: bool = False) -> str:
         """The next file name; its ending names the format.

@@ -23,6 +23,7 @@ from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration
 from table_core.declaration.order import among
+from table_core.declaration.selection import selected
 from table_core.errors import ArgumentError, SchemaError
 from table_core.schema.change import AddColumn
 from table_core.table.catalog import Catalog
@@ -530,6 +531,147 @@ def test_a_plan_is_signed_and_carried_out_or_refused(tmp_path: Path) -> None:
     assert isinstance(unknown.exception, ArgumentError)
     out.write_text(out.read_text()[:-50])
     assert isinstance(run(app, ["apply", str(out)]).exception, ArgumentError)
+
+
+def test_one_file_has_several_targets(tmp_path: Path) -> None:
+    text = (
+        SHOP
+        + """\
+warehouse: ./wh
+pool: {name: p, slots: 8}
+pipeline: {retries: 3, params: {x: 1}}
+upkeep: {schedule: "@daily", policy: {compact: true}}
+targets:
+  dev: {warehouse: ./dev, pool: {slots: 1}, pipeline: {retries: 0}, options: {write-only: yes}}
+  prod: {upkeep: {schedule: H 3 * * *}}
+"""
+    )
+    aimed = {t: parse(text, environment={"TABLE_CORE_TARGET": t}) for t in ("dev", "prod")}
+    dev = aimed["dev"]
+    assert (dev.warehouse, dev.pool) == ("./dev", {"name": "p", "slots": 1})
+    assert dev.pipeline == {"retries": 0, "params": {"x": 1}}
+    assert dev.tables["a.orders"].options == {"bucket": "2", "write-only": "true"}
+    prod = aimed["prod"]
+    assert (prod.warehouse, prod.upkeep and prod.upkeep.schedule) == ("./wh", "H 3 * * *")
+    assert prod.policies["a.orders"] == {"compact": {}}
+    assert parse(text).pool == {"name": "p", "slots": 8}
+    with pytest.raises(ArgumentError, match="no target 'prd'; did you mean 'prod'"):
+        parse(text, environment={"TABLE_CORE_TARGET": "prd"})
+    no_policy = text.replace('upkeep: {schedule: "@daily", policy: {compact: true}}\n', "")
+    assert "'policy' is missing" in str(
+        faults_of(no_policy, environment={"TABLE_CORE_TARGET": "prod"})
+    )
+    body = text.encode()
+    digests = {manifest.digest_of(body, {"TABLE_CORE_TARGET": t}) for t in ("dev", "prod")}
+    assert len(digests) == 2, "a manifest is of one target"
+    file = tmp_path / "shop.yaml"
+    file.write_text(text)
+    assert CliRunner().invoke(app, ["apply", str(file), "--target", "dev"]).exit_code == 0
+    assert open_catalog(str(tmp_path / "dev")).tables("a") == ["orders"]
+
+
+EXTERNAL = """\
+external:
+  b.rates: {columns: {currency: STRING, rate: "DECIMAL(12, 4)"}}
+  a.orders$snapshots: {}
+flows:
+  f:
+    table: a.orders
+    reads: {r: b.rates, s: a.orders$snapshots}
+    sql: SELECT 1 AS id, rate AS amount FROM r, s
+checks:
+  rates: {table: b.rates, not_null: [rate]}
+"""
+
+
+def test_tables_of_others_are_read_and_held_to_what_was_agreed_on(catalog: Catalog) -> None:
+    assert told(SHOP + EXTERNAL) == []
+    wrong = EXTERNAL.replace("SELECT 1 AS id, rate", "SELECT 1 AS id, rte").replace(
+        "s: a.", "s: b."
+    )
+    assert [line.partition(": ")[2][:34] for line in told(SHOP + wrong)] == [
+        "table 'b.orders$snapshots' is not "
+    ]
+    written = told(SHOP + EXTERNAL.replace("    table: a.orders\n", "    table: b.rates\n"))
+    assert "others write it" in written[0]
+    no_type = told(SHOP + EXTERNAL.replace("currency: STRING", "currency: text"))
+    assert no_type == ["f:9:33: column 'currency': not a type: 'text'; write STRING"]
+    found = parse(SHOP + EXTERNAL)
+    refused = applying.plan(found, catalog)[1].refused
+    assert "no table" in refused[0] or "no database" in refused[0]
+    catalog.create_database("b")
+    rates = [
+        Field(0, "currency", parse_type("STRING")),
+        Field(1, "rate", parse_type("DECIMAL(14, 4)")),
+    ]
+    catalog.create_table("b.rates", rates)
+    refused = applying.plan(found, catalog)[1].refused
+    assert refused == ("external: rate is DECIMAL(14, 4), and DECIMAL(12, 4) was agreed on",)
+    wide = parse((SHOP + EXTERNAL).replace("DECIMAL(12, 4)", "DECIMAL(16, 4)"))
+    assert [one.refused for one in applying.plan(wide, catalog)] == [(), ()]
+    applying.apply(applying.plan(wide, catalog), catalog)
+    assert applying.only_there(wide, catalog) == []
+    digest = manifest.digest_of(b"x")
+    again = manifest.whole(manifest.compiled(wide, digest), digest)
+    assert again is not None
+    assert again.external == wide.external
+
+
+@pytest.mark.parametrize(
+    ("patterns", "tables"),
+    [
+        (["default.customers"], {"customers"}),
+        (["default.*_*"], {"waiting_orders", "country_sales"}),
+        (["+default.country_sales"], {"customers", "orders", "waiting_orders", "country_sales"}),
+        (["default.orders+"], {"orders", "customers", "waiting_orders", "country_sales"}),
+        (["append_orders"], {"orders"}),
+        (["sync_customers", "report"], {"customers", "country_sales"}),
+    ],
+)
+def test_a_part_is_chosen_by_names_and_by_what_leads_there(
+    patterns: list[str], tables: set[str], tmp_path: Path
+) -> None:
+    found = selected(parse(STREAMHOUSE.read_text()), patterns)
+    assert {name.removeprefix("default.") for name in found.tables} == tables
+    words = [word for pattern in patterns for word in ("--select", pattern)]
+    command = ["apply", str(STREAMHOUSE), "-w", f"file://{tmp_path}/wh", *words]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert set(open_catalog(str(tmp_path / "wh")).tables("default")) == tables
+    with pytest.raises(ArgumentError, match="did you mean 'default\\.orders'"):
+        selected(parse(STREAMHOUSE.read_text()), ["default.order"])
+
+
+def test_a_declaration_may_lie_in_several_files(tmp_path: Path) -> None:
+    main, more = tmp_path / "shop.yaml", tmp_path / "parts" / "more.yaml"
+    more.parent.mkdir()
+    main.write_text(SHOP + "warehouse: ./wh\ninclude: [parts/more.yaml]\n")
+    right = "tables:\n  a.more: {columns: {x: INT}}\nflows:\n  f: {table: a.orders, run: compact}\n"
+    more.write_text(right)
+    run = CliRunner().invoke
+    assert run(app, ["validate", str(main)]).stdout == ""
+    manifest_file = tmp_path / "shop.manifest.json"
+    assert run(app, ["validate", str(main), "--compile", str(manifest_file)]).exit_code == 0
+    assert set(read_whole(main).tables) == {"a.orders", "a.more"}
+    assert run(app, ["apply", str(main)]).exit_code == 0
+    assert open_catalog(str(tmp_path / "wh")).tables("a") == ["more", "orders"]
+    more.write_text(right.replace("x: INT", "x: INT, y: DATE"))
+    assert set(read_whole(main).tables["a.more"].columns) == {"x", "y"}, "the manifest is old"
+    for wrong, line in (
+        (right.replace("INT", "text"), "parts/more.yaml:2:25: column 'x': not a type: 'text'"),
+        (right.replace("a.more", "a.orders"), "parts/more.yaml:2:3: 'a.orders' is in another file"),
+        (right.replace("compact", "compct"), "parts/more.yaml:4:29: expected one of"),
+        (right.replace("a.orders", "a.order"), "parts/more.yaml:4:3: table 'a.order' is not"),
+        (f"{right}include: [x.yaml]\n", f"{main}:9:11: parts/more.yaml: an included file"),
+        ("- a\n", f"{main}:9:11: parts/more.yaml: an included file"),
+        ("a: [\n", "parts/more.yaml:2:1: no YAML"),
+    ):
+        more.write_text(wrong)
+        told_ = run(app, ["validate", str(main)]).stdout
+        assert told_.startswith(line), told_
+    more.unlink()
+    assert f"{main}:9:11: no file" in run(app, ["validate", str(main)]).stdout
+    with pytest.raises(ArgumentError, match=r"more\.yaml"):
+        read_whole(main)
 
 
 def test_a_picture_shows_what_leads_where(tmp_path: Path) -> None:

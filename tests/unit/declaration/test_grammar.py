@@ -66,6 +66,11 @@ RIGHT: dict[str, Any] = {
             "allow": ["narrow"],
         }
     },
+    "external": {"a.x$branch_b": {"columns": {"x": "INT"}}, "a.y": {}},
+    "targets": {
+        "dev": {"warehouse": "w", "pool": {"slots": 2}, "pipeline": {"retries": 1}},
+        "prod": {"upkeep": {"schedule": "H 3 * * *"}, "options": {"bucket": 4}},
+    },
     "sources": {"sync": STEPS["sync"], "files": STEPS["files"]},
     "flows": {name: STEPS[name] for name in ("sql", "merge", "delete", "compact", "tag")},
     "checks": {

@@ -234,6 +234,8 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "cron 30 February": ("pipeline: {schedule: 0 3 30 2 *}", 1, "no day 30"),
     "cron 31 April and June": ("pipeline: {schedule: '0 3 31 4,6 *'}", 1, "no day 31"),
     "@once": ("pipeline: {schedule: '@once'}", 1, "@hourly"),
+    "no such zone": ("pipeline: {schedule: '@daily', timezone: Europe/Olso}", 1, "did you mean 'Europe/Oslo'"),
+    "partitions of none": (STEP + "{table: a.t, run: expire-partitions, with: {expiration_time: 7 d}}", 2, "has no partitions"),
     "minute 75": ("upkeep: {schedule: 75 * * * *, policy: {}}", 1, "between 0 and 59"),
     "schedule of no table": ("pipeline: {schedule: {changes: [a.x]}}", 1, "is not declared"),
     "a schedule and an open parameter": ("pipeline: {schedule: '@daily', params: {d: {type: string}}}", 1, "needs a default"),

@@ -113,6 +113,16 @@ def test_a_source_that_was_renamed_with_its_flow_is_read_on(house: House) -> Non
     assert house.ids() == [1, 2]
 
 
+def test_two_views_of_one_table_see_the_same_changes(house: House) -> None:
+    both = {v: {"table": "d.src", "mode": "changes"} for v in ("x", "y")}
+    both["z"] = {"table": "d.src"}
+    sql = "SELECT x.id FROM x JOIN y ON x.id = y.id JOIN z ON x.id = z.id"
+    for id in (1, 2, 3):
+        house.put(id)
+        house.run(sql, name="f", sources=both)
+    assert house.ids() == [1, 2, 3]
+
+
 def test_a_view_may_get_another_name(house: House) -> None:
     house.put(1)
     house.run(task="dag.t")
@@ -142,6 +152,24 @@ def test_rows_that_are_only_taken_away_do_not_stop_a_flow(house: House) -> None:
     house.put(2)
     house.run()
     assert house.ids() == [1, 2]
+
+
+def test_rows_that_are_deleted_or_only_written_anew_do_not_stop_a_flow(house: House) -> None:
+    house.catalog.drop_table("d.src")
+    house.catalog.create_table(
+        "d.src", SCHEMA, options={"bucket": "1", "bucket-key": "id", **SHORT}
+    )
+    house.put(1, 2, 3)
+    house.run()
+    src = house.catalog.table("d.src")
+    src.delete("id = 1")
+    src.rescale(2)
+    house.put(4)
+    house.run()
+    assert house.ids() == [1, 2, 3, 4]
+    house.catalog.table("d.src").update({"id": "id + 10"}, "id = 4")
+    with pytest.raises(PositionDivergedError, match="overwritten"):
+        house.run()
 
 
 # ------------------------------------------------------------------------------------- names

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import table_core as tc
+from table_core.cli.main import app
 from table_core.errors import (
     ArgumentError,
     CommitConflictError,
@@ -119,6 +122,31 @@ def test_a_job_sets_and_resets_positions_once(tmp_path: Any) -> None:
     assert (again["snapshot_after"], again["details"]["replayed"]) == (2, True)  # type: ignore[index]
     job("set-position", "d.out", 6, name="tc.flow.f", source="d.src")
     assert job("write", "d.out", 7, name="f", **flow)["rows_written"] == 1
+
+
+def test_the_command_line_shows_sets_and_resets_positions(tmp_path: Any) -> None:
+    warehouse = f"file://{tmp_path}"
+    catalog = tc.open_catalog(warehouse)
+    catalog.create_database("d")
+    for name in ("d.src", "d.out"):
+        with catalog.create_table(name, pa.schema([("id", pa.int64())])).write() as writer:
+            writer.write(pa.table({"id": [1]}))
+            writer.commit()
+
+    def run(*words: str) -> Any:
+        found = CliRunner().invoke(app, ["position", *words, "-w", warehouse, "--json"])
+        assert found.exit_code == 0, found.output
+        return json.loads(found.output)
+
+    done = run("set", "d.out", "tc.flow.f", "--snapshot", "1", "--source", "d.src")
+    assert done["snapshot_after"] == 2
+    [shown] = run("list", "d.out")
+    assert (shown["position"], shown["reader"], shown["place"]) == ("tc.flow.f", "f", "snapshot 1")
+    run("reset", "d.out", "tc.flow.f", "--dry-run")
+    run("reset", "d.out", "tc.flow.f")
+    assert run("list", "d.out")[0]["place"] == "the start"
+    found = CliRunner().invoke(app, ["position", "show", "d.out", "tc.flow.f", "-w", warehouse])
+    assert json.loads(found.output)[0]["place"]["id"] == 0
 
 
 # ------------------------------------------------------------------------------------- copies

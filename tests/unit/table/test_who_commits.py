@@ -283,3 +283,59 @@ def test_a_replayed_alter_job_does_not_undo_a_later_one(catalog: tc.Catalog) -> 
     catalog.alter_table("d.r", [tc.SetOption("read.batch-size", "6")])
     run_embedded(spec)
     assert catalog.table("d.r").options["read.batch-size"] == "6"
+
+
+# ------------------------------------------------------------------------------------------- rollbacks
+def roll_back(catalog: tc.Catalog, snapshot: int, user: str = "task") -> dict[str, object]:
+    spec = JobSpec(
+        action="rollback",
+        warehouse=catalog.storage.uri,
+        table="d.t",
+        args={"snapshot": snapshot},
+        commit_user=user,
+        commit_identifier=0,
+    )
+    return run_embedded(spec)
+
+
+def test_a_replayed_rollback_takes_back_nothing_that_came_since(
+    catalog: tc.Catalog, table: tc.Table
+) -> None:
+    put(table, ("a", 4))
+    assert roll_back(catalog, 1)["snapshot_after"] == 1
+    put(catalog.table("d.t"), ("a", 5))
+    again = roll_back(catalog, 1)
+    assert again["details"]["replayed"]  # type: ignore[index]  # a JSON document
+    assert keys(catalog.table("d.t")) == [1, 2, 3, 5]
+    with pytest.raises(errors.ArgumentError, match="snapshot"):
+        roll_back(catalog, 2)
+    assert roll_back(catalog, 1, "another")["snapshot_after"] == 1
+    assert keys(catalog.table("d.t")) == [1, 2, 3]
+
+
+def test_a_rollback_that_was_cut_short_is_finished_or_said_to_be_unclear(
+    catalog: tc.Catalog, table: tc.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in (4, 5, 6):
+        put(table, ("a", n))
+    from table_core.table.states import rollback as module
+
+    plain = module._remove
+
+    def cut_short(access: Any, target: Any, later: Any, **how: Any) -> None:
+        storage = access.storage
+        storage.delete(["snapshot/LATEST", "snapshot/snapshot-4"])
+        raise errors.StorageUnavailableError("gone", path="", reason="")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_remove", cut_short)
+        with pytest.raises(errors.StorageUnavailableError):
+            roll_back(catalog, 1)
+    assert plain is module._remove
+    if catalog.table("d.t").latest_snapshot() is not None:
+        put(catalog.table("d.t"), ("a", 7))
+    with pytest.raises(errors.OutcomeUnknownError, match="cut short"):
+        roll_back(catalog, 1)
+    catalog.table("d.t").rollback_to(snapshot=3)
+    assert roll_back(catalog, 1)["snapshot_after"] == 1
+    assert keys(catalog.table("d.t")) == [1, 2, 3]

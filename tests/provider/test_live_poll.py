@@ -1,0 +1,114 @@
+"""The shared poll looks at real tables: what it finds out by looking again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from paimon_provider.triggers import poll
+from paimon_provider.triggers import snapshot as module
+from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
+from table_core.table.catalog import Catalog, open_catalog
+
+SCHEMA = pa.schema([("p", pa.string()), ("n", pa.int64())])
+
+
+def append(catalog: Catalog, *values: str) -> None:
+    with catalog.table("shop.t").write() as writer:
+        writer.write(pa.table({"p": list(values), "n": [1] * len(values)}, schema=SCHEMA))
+        writer.commit()
+
+
+def warehouse_at(folder: Path) -> Catalog:
+    catalog = open_catalog(folder.as_uri())
+    catalog.create_database("shop")
+    catalog.create_table("shop.t", SCHEMA, partition_by=("p",), options={"bucket": "-1"})
+    return catalog
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    monkeypatch.setattr(module, "_FLUSH_SECONDS", 0)
+    monkeypatch.setattr(poll, "_CONNECTION_SECONDS", 0.1)
+
+    def to(folder: Path) -> None:
+        document = {"conn_type": "paimon", "host": folder.as_uri()}
+        monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
+
+    return to
+
+
+async def until(what: Callable[[], Any], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not what():
+            await asyncio.sleep(0.05)
+
+
+def watched(steps: Callable[[list[Any]], Any], **arguments: Any) -> list[dict[str, Any]]:
+    """The events of a watcher while ``steps`` go on."""
+
+    async def go() -> list[dict[str, Any]]:
+        trigger = PaimonSnapshotTrigger(
+            **{"table": "shop.t", "asset_uri": "x", "poll_seconds": 0.1} | arguments
+        )
+        found: list[dict[str, Any]] = []
+
+        async def listen() -> None:
+            async for event in trigger.run():
+                found.append(event.payload)
+
+        listening = asyncio.ensure_future(listen())
+        try:
+            await steps(found)
+        finally:
+            listening.cancel()
+        return found
+
+    return asyncio.run(go())
+
+
+def test_a_watcher_follows_an_edited_connection(
+    tmp_path: Path, connect: Callable[[Path], None]
+) -> None:
+    old, new = warehouse_at(tmp_path / "old"), warehouse_at(tmp_path / "new")
+    append(old, "a")
+    connect(tmp_path / "old")
+
+    async def steps(found: list[Any]) -> None:
+        await until(lambda: poll.watches_of("paimon_default").of("shop.t"))
+        await asyncio.sleep(0.5)
+        append(old, "b")
+        await until(lambda: len(found) == 1)
+        connect(tmp_path / "new")
+        append(new, "c")
+        await until(lambda: len(found) == 2)
+
+    found = watched(steps)
+    assert found[0]["partitions"] == [{"p": "b"}]
+    assert (found[1]["snapshot_id"], found[1]["reset"]) == (1, "made-anew")
+
+
+def test_a_filter_that_can_never_match_is_said_loudly(
+    tmp_path: Path, connect: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    catalog = warehouse_at(tmp_path / "wh")
+    append(catalog, "a")
+    connect(tmp_path / "wh")
+    said: list[str] = []
+
+    def error() -> bool:
+        said.append("".join(capfd.readouterr()))
+        return any("'day' is no partition column of shop.t" in text for text in said)
+
+    async def steps(found: list[Any]) -> None:
+        await until(error)
+        assert not found
+
+    assert watched(steps, partitions=[{"day": "a"}]) == []
+    assert any("error" in text for text in said)

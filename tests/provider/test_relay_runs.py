@@ -1,0 +1,80 @@
+"""Airflow itself runs a relay whose run fails behind its work."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_core.table.catalog import Catalog
+from tests.provider.dag_runs import HEAD, run_text, states
+
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
+
+SCHEMA = pa.schema([("dt", pa.date32()), ("n", pa.int64())])
+DAG = (
+    HEAD
+    + """
+import os
+
+def behind(context, result=None):
+    if os.environ.get("RELAY_FAILS"):
+        raise RuntimeError("lost behind its work")
+
+with DAG("relaying", default_args=dict(retries=0)):
+    PaimonRelayPartitionsOperator(task_id="relay", table="shop.t", post_execute=behind)
+    PaimonMarkPartitionDoneOperator(
+        task_id="mark", table="shop.t", partitions=[{"dt": 20454}], announce_partitions=True
+    )
+"""
+)
+
+
+def keys(home: Path, run: Any) -> list[tuple[str, str | None, dict[str, Any]]]:
+    with sqlite3.connect(home / "airflow.db") as db:
+        found = db.execute(
+            "SELECT source_task_id, partition_key, extra FROM asset_event"
+            " WHERE source_run_id = ? ORDER BY id",
+            (run.run_id,),
+        ).fetchall()
+    return [(task, key, json.loads(extra)) for task, key, extra in found]
+
+
+def test_no_partition_is_lost_and_one_partition_has_one_key(
+    airflow_home: Path, warehouse: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse.create_database("shop")
+    table = warehouse.create_table("shop.t", SCHEMA, partition_by=("dt",), options={"bucket": "-1"})
+
+    def write(*days: int) -> None:
+        with table.write() as writer:
+            rows = pa.table(
+                {"dt": pa.array(days, pa.int32()).cast(pa.date32()), "n": [1] * len(days)}
+            )
+            writer.write(rows)
+            writer.commit()
+
+    write(20454)
+    first = run_text(airflow_home, DAG, "relaying")
+    assert states(first) == {"relay": "success", "mark": "success"}
+    told = keys(airflow_home, first)
+    assert [(task, key) for task, key, _ in told] == [("mark", "dt=2026-01-01")]
+
+    write(20455)
+    with monkeypatch.context() as failing:
+        failing.setenv("RELAY_FAILS", "1")
+        lost = run_text(airflow_home, DAG, "relaying")
+    assert states(lost)["relay"] == "failed"
+    assert not [key for task, key, _ in keys(airflow_home, lost) if task == "relay"]
+
+    write(20456)
+    after = run_text(airflow_home, DAG, "relaying")
+    told = keys(airflow_home, after)
+    relayed = [key for task, key, _ in told if task == "relay"]
+    assert sorted(key or "" for key in relayed) == ["dt=2026-01-02", "dt=2026-01-03"]
+    again = run_text(airflow_home, DAG, "relaying")
+    assert not [key for task, key, _ in keys(airflow_home, again) if task == "relay"]
