@@ -322,6 +322,29 @@ def test_columns_and_tables_get_other_names_and_keep_their_rows(catalog: Catalog
     assert catalog.tables("a") == []
 
 
+def test_a_source_that_brings_the_old_name_again_stops_nothing(catalog: Catalog) -> None:
+    made(catalog, {"k": "INT", "old": "INT"})
+    text = "{k: INT, new: INT}"
+    moved = "moved: [{from: old, to: new}]"
+    assert applied(catalog, declared(text, moved)).told == ("~ rename column old to new",)
+    catalog.alter_table("a.t", [change.AddColumn("old", "INT")])
+    plan = applied(catalog, declared(text, moved))
+    assert (plan.action, plan.kept) == (Action.NONE, ("column old",))
+
+
+def test_elements_may_be_null_and_keys_of_maps_never_are(catalog: Catalog) -> None:
+    made(catalog, {"l": "ARRAY<INT NOT NULL>", "m": "MAP<STRING NOT NULL, INT NOT NULL>"})
+    filled(catalog, {"l": [1], "m": [("k", 1)]})
+    before = rows(catalog)
+    plan = applied(catalog, declared("{l: 'ARRAY<INT>', m: 'MAP<STRING, BIGINT>'}"))
+    assert len(plan.told) == 3
+    assert type_of(catalog, "l") == "ARRAY<INT>"
+    assert type_of(catalog, "m") == "MAP<STRING NOT NULL, BIGINT>"
+    assert rows(catalog) == before
+    kept = planned(catalog, declared("{l: 'ARRAY<INT NOT NULL>', m: 'MAP<STRING NOT NULL, INT>'}"))
+    assert kept.action is Action.NONE
+
+
 def test_names_that_differ_in_case_alone_are_refused(catalog: Catalog) -> None:
     made(catalog, {"Qty": "INT"})
     assert "the table has 'Qty'" in planned(catalog, declared("{qty: INT}")).refused[0]
