@@ -196,7 +196,7 @@ _UPKEEP: Final = Record(
     },
     required=["policy"],
 )
-_CHECKED: Final = ("not_null", "unique", "range", "rows", "change", "sql")
+_CHECKED: Final = ("not_null", "unique", "range", "rows", "change", "freshness", "sql")
 CHECK_RULES: Final = (*_CHECKED, "where", "at_most")
 """What the check itself is told; the rest is for the Dag."""
 _PAIR: Final = ListOf(
@@ -230,6 +230,11 @@ _CHECK: Final = Record(
         ),
         "sql": Text(about="A query over the table as `rows`: each row that it gives is a fault."),
         "change": replace(_PAIR, about="[lowest, highest] ratio of the row count to `against`'s."),
+        "freshness": Text(
+            about="How long ago the last rows may have come, e.g. 2 h.",
+            pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
+            what="a length of time with its unit, e.g. 2 h",
+        ),
         "against": Text(about="The table that `change` compares with."),
         "where": Text(about="Which rows are looked at."),
         "at_most": OneOf(
