@@ -282,7 +282,16 @@ _EXTERNAL: Final = Record(
         "comment": Text(),
     },
 )
-_OF_TARGET: Final = ("connection", "catalog", "warehouse", "pool", "pipeline", "options", "allow")
+_OF_TARGET: Final = (
+    "prefix",
+    "connection",
+    "catalog",
+    "warehouse",
+    "pool",
+    "pipeline",
+    "options",
+    "allow",
+)
 _STEPS: Final = MapOf(
     item=STEP,
     names=NAME,
@@ -303,6 +312,11 @@ _BASE: Final = Record(
         "catalog": Text(about="The connection's catalog_name, where it has one."),
         "warehouse": Text(
             about="URI, for table-core plan and apply; a path is from the folder of the file."
+        ),
+        "prefix": Text(
+            about="Stands before the database of each declared table, e.g. dev_.",
+            pattern="[A-Za-z0-9_-]*",
+            what="letters, digits, - and _",
         ),
         "pool": Record(
             about="Airflow's pool for all that works on tables: so many jobs at once in the warehouse.",

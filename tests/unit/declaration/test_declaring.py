@@ -646,6 +646,27 @@ def test_a_part_is_chosen_by_names_and_by_what_leads_there(
         selected(parse(STREAMHOUSE.read_text()), ["default.order"])
 
 
+def test_a_prefix_stands_before_each_database_and_nowhere_else() -> None:
+    text = STREAMHOUSE.read_text() + (
+        "prefix: dev_\nexternal: {ref.x: {}}\n"
+        "checks: {c: {table: default.orders, change: [0, 2], against: default.customers}}\n"
+    )
+    plain, dev = parse(text.replace("prefix: dev_\n", "")), parse(text)
+    told = str(dev)
+    assert told.replace("dev_default.", "default.").replace(
+        ", 'view': 'waiting_orders'", ""
+    ) == str(plain)
+    assert "'default." not in told
+    assert set(dev.tables) == set(dev.policies) == {f"dev_{name}" for name in plain.tables}
+    assert [step.after for step in dev.steps] == [step.after for step in plain.steps]
+    assert faults_of(text) == []
+    letters = "with: {settings: {dead_letter: a.refused}}"
+    sync = f"prefix: x_\nsources: {{s: {{table: a.orders, sync: {{kind: files, uri: u}}, {letters}}}}}\n"
+    found = parse(SHOP + sync)
+    assert found.steps[0].arguments["with"] == {"settings": {"dead_letter": "x_a.refused"}}
+    assert found.also_written == {"x_a.refused"}
+
+
 def test_a_declaration_may_lie_in_several_files(tmp_path: Path) -> None:
     main, more = tmp_path / "shop.yaml", tmp_path / "parts" / "more.yaml"
     more.parent.mkdir()
