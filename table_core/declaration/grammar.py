@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.difference import WORDS
+from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.shape import (
     AnyValue,
     Flag,
@@ -282,6 +283,13 @@ _EXTERNAL: Final = Record(
     },
 )
 _OF_TARGET: Final = ("connection", "catalog", "warehouse", "pool", "pipeline", "options", "allow")
+_STEPS: Final = MapOf(
+    item=STEP,
+    names=NAME,
+    names_are=_NO_NAME,
+    taken=APPLY_TASK,
+    taken_by="it is the task that makes tables as declared",
+)
 _BASE: Final = Record(
     about="Tables of a warehouse, what fills them and what keeps them in shape.",
     members={
@@ -318,11 +326,17 @@ _BASE: Final = Record(
             names_are="no database.table, nor one with a branch or a system table after $",
             about="Tables that are not ours.",
         ),
-        "sources": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
-        "flows": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
+        "sources": _STEPS,
+        "flows": _STEPS,
         "checks": MapOf(item=_CHECK, names=NAME, names_are=_NO_NAME),
         "upkeep": _UPKEEP,
-        "triggers": MapOf(item=_TRIGGER, names=NAME, names_are=_NO_NAME),
+        "triggers": MapOf(
+            item=_TRIGGER,
+            names=NAME,
+            names_are=_NO_NAME,
+            taken=UPKEEP_SUFFIX,
+            taken_by="the Dag of the upkeep ends so",
+        ),
     },
     required=["version", "name", "tables"],
 )

@@ -352,6 +352,11 @@ def test_variables_stand_for_values() -> None:
     assert parse(text, environment={"NAME": "x", "N": "7"}).pool == {"name": "p", "slots": 7}
     with pytest.raises(ArgumentError, match="NAME is not set"):
         parse(text)
+    folder = text.replace("${BUCKET:-dev}", "${PWD}")
+    assert parse(folder, environment={"NAME": "x", "PWD": "d"}).warehouse == "s3://d/${x}"
+    for secret in ("DB_PASSWORD", "aws_secret_access_key", "API_KEY", "MY_TOKEN", "ROOT_PWD"):
+        with pytest.raises(ArgumentError, match="belongs into the connection"):
+            parse(text.replace("${BUCKET:-dev}", f"${{{secret}}}"), environment={secret: "x"})
 
 
 def test_the_common_options_are_checked_with_each_table() -> None:
