@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from table_core.declaration.document import parse
 from table_core.declaration.located import decoded
-from table_core.declaration.manifest import digest_of, head_of, whole
+from table_core.declaration.manifest import digest_of, head_of, included, whole
 from table_core.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
@@ -46,10 +46,18 @@ def _read(
     path = manifest_path(file)
     if path.exists():
         with path.open(encoding="utf-8", errors="replace") as manifest:
-            found = of_manifest(manifest, digest_of(body, os.environ))
+            beside = [path.parent / name for name in included(manifest.readline())]
+            others = [one.read_bytes() if one.is_file() else b"" for one in beside]
+            manifest.seek(0)
+            found = of_manifest(manifest, digest_of(body, os.environ, others))
         if found is not None:
             return found
-    return parse(decoded(body, str(file)), str(file), environment=os.environ)
+
+    def text_of(name: str) -> str:
+        return decoded(_body(Path(file).parent / name), name)
+
+    text = decoded(body, str(file))
+    return parse(text, str(file), environment=os.environ, texts=text_of)
 
 
 def _body(file: str | Path) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +12,18 @@ from table_core.datatypes.kinds import STRING, Atomic, DataType, Field, Root, no
 from table_core.schema.change import AddColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.cdc.changes import Changes
 
-__all__ = ["missing_columns", "table_fields"]
+__all__ = ["fractions", "missing_columns", "table_fields", "whole_columns"]
 
 _INTEGER: Final = Atomic(Root.BIGINT)
 _NUMBER: Final = Atomic(Root.DOUBLE)
+_EXACT: Final = 2**53
+_DECLARED: Final = "declared"
+_FIXED: Final = "fixed"
+"""Of whole numbers that a double does not hold: their column gets no fractions."""
 _WIDTH: Final = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 
 
@@ -66,24 +70,82 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
     It is that of one event after the other: of a column without schema the first value decides, and
     whole numbers make room for others.
     """
-    seen: list[tuple[int, int, str, DataType, bool]] = []
+    seen: list[tuple[int, int, str, DataType, str]] = []
     for one in changes:
         told = one.declared or {}
         for images in (one.after, one.before):
             for at, (name, column) in enumerate(images.columns.items()):
-                if name not in told and column.null_count < len(column):
-                    first = int(one.lines[np.argmax(np.asarray(column.is_valid()))])
-                    seen.append((first, at, name, _of_json(column.type), False))
+                if name in told or column.null_count == len(column):
+                    continue
+                lines = one.lines[np.asarray(column.is_valid())]
+                seen.append((int(lines[0]), at, name, _of_json(column.type), ""))
+                whole = pa.types.is_integer(column.type)
+                large = _large(column.drop_null()).tolist() if whole else []
+                if len(large):
+                    seen.append((int(lines[large[0]]), at, name, _INTEGER, _FIXED))
         first = int(one.lines[0])
-        seen += [(first, at, name, d.type, True) for at, (name, d) in enumerate(told.items())]
+        seen += [(first, at, name, d.type, _DECLARED) for at, (name, d) in enumerate(told.items())]
     found: dict[str, DataType] = {}
-    for *_, name, type_, is_told in sorted(seen, key=lambda s: s[:2]):
-        known = found.get(name)
-        if known is None:
-            found[name] = type_
-        else:
-            found[name] = _newer(known, type_) if is_told else _wider(known, type_)
+    fixed = set()
+    for _, _, name, type_, how in sorted(seen, key=lambda s: s[:2]):
+        known = found.setdefault(name, type_)
+        if how == _DECLARED:
+            found[name] = _newer(known, type_)
+        elif name not in fixed:
+            found[name] = _wider(known, type_)
+        if how == _FIXED and found[name] == _INTEGER:
+            fixed.add(name)
     return found
+
+
+def whole_columns(changes: Iterable[Changes], fields: Iterable[Field]) -> set[str]:
+    """Columns of ``fields`` that events without schema made, and that may make room for fractions."""
+    found = {name for one in changes for name, _, _ in _values(one)}
+    return {f.name for f in fields if f.name in found and _is_whole(f.type)}
+
+
+def fractions(
+    changes: Iterable[Changes], fields: Iterable[Field], whole: set[str]
+) -> tuple[set[str], set[str]]:
+    """Of the ``whole`` columns those that get fractions, and those that must stay as they are.
+
+    A column with whole numbers that a double does not hold stays: what comes first decides.
+    """
+    types = {f.name: f.type for f in fields}
+    first: dict[str, tuple[int, bool]] = {}
+    for one in changes:
+        for name, column, lines in _values(one):
+            if name not in whole or name not in types or not _is_whole(types[name]):
+                continue
+            if pa.types.is_floating(column.type):
+                seen = (int(lines[0]), True)
+            elif pa.types.is_integer(column.type) and len(large := _large(column)):
+                seen = (int(lines[large[0]]), False)
+            else:
+                continue
+            first[name] = min(first.get(name, seen), seen)
+    return (
+        {name for name, (_, fraction) in first.items() if fraction},
+        {name for name, (_, fraction) in first.items() if not fraction},
+    )
+
+
+def _values(one: Changes) -> Iterator[tuple[str, pa.Array, np.ndarray[Any, np.dtype[np.int64]]]]:
+    """Columns that no schema tells, without nulls, and the lines of their values."""
+    for images in (one.after, one.before):
+        for name, column in images.columns.items():
+            if name not in (one.declared or ()) and column.null_count < len(column):
+                there = np.asarray(column.is_valid())
+                yield name, column.drop_null(), one.lines[there]
+
+
+def _large(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
+    numbers = np.asarray(column)
+    return np.flatnonzero((numbers >= _EXACT) | (numbers <= -_EXACT))
+
+
+def _is_whole(type_: DataType) -> bool:
+    return isinstance(type_, Atomic) and type_.root is Root.BIGINT
 
 
 def _of_json(type_: pa.DataType) -> DataType:

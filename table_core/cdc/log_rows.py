@@ -152,7 +152,8 @@ class LogRows:
         ]
 
         def place(number: int) -> Place:
-            return Place(places[number], {"position": places[number]}, number)
+            text = f"{places[number]}, row {ordinals[number]}"
+            return Place(text, {"position": text}, number)
 
         def consumed(at: LogPosition, numbers: Ints) -> Flags:
             mine = starts[numbers]

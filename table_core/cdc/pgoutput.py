@@ -143,7 +143,7 @@ class PgOutputRows:
             else:
                 before = values
         part = self._part(relation)
-        where = f"slot {self.slot}, LSN {lsn_text(self._commit)}, row {self._ordinal}"
+        where = f"slot {self.slot}, LSN {lsn_text(self._commit)}"
         number = self.rows.number((self._commit, 0), self._ordinal, 1, where)
         self._ordinal += 1
         op = {"I": "c", "U": "u", "D": "d"}[kind]

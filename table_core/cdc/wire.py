@@ -251,7 +251,7 @@ def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
     base64_alone = pc.and_(
         pc.invert(hexadecimal),
         pc.match_substring_regex(
-            array, r"^([A-Za-z0-9+/_-]{4})*([A-Za-z0-9+/_-]{2}[A-Za-z0-9+/_=-]{2})?$"
+            array, r"^([A-Za-z0-9+/_-]{4})*[A-Za-z0-9+/_-]{2}[A-Za-z0-9+/_=-]{2}$"
         ),
     )
     if _count(base64_alone) > _count(hexadecimal):

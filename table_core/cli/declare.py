@@ -22,7 +22,7 @@ from table_core.errors import ArgumentError, NotFoundError
 from table_core.options.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
@@ -77,7 +77,7 @@ def validate(
     body = _body(file)
     text = decoded(body, str(file))
     variables = _variables(target)
-    faults = faults_of(text, str(file), environment=variables)
+    faults = faults_of(text, str(file), environment=variables, texts=_texts(file))
     if as_json:
         members = ("file", "line", "column", "message")
         told = [{name: getattr(fault, name) for name in members} for fault in faults]
@@ -87,12 +87,13 @@ def validate(
             typer.echo(str(fault))
     if faults:
         raise typer.Exit(1)
+    if compile_to is None and pools is None:
+        return
+    declaration = _parsed(body, file, target)
     if compile_to is not None:
-        declaration = parse(text, str(file), environment=variables)
-        _write(compile_to, compiled(declaration, digest_of(body, variables)))
+        _write(compile_to, compiled(declaration, _digest(body, declaration, file, target)))
     if pools is not None:
-        found = parse(text, str(file), environment=variables)
-        _write(pools, json.dumps(_pools(found), indent=2))
+        _write(pools, json.dumps(_pools(declaration), indent=2))
 
 
 def plan(
@@ -124,7 +125,7 @@ def plan(
     if any(one.refused for one in plans):
         raise typer.Exit(1)
     if out is not None:
-        digest = digest_of(body, _variables(target))
+        digest = _digest(body, declaration, file, target)
         _write(out, written(declaration, plans, warehouse=uri, allow=words, digest=digest))
     if detailed_exitcode and any(one.told for one in plans):
         raise typer.Exit(2)
@@ -253,7 +254,18 @@ def _variables(target: str | None) -> dict[str, str]:
 
 
 def _parsed(body: bytes, file: Path, target: str | None) -> Declaration:
-    return parse(decoded(body, str(file)), str(file), environment=_variables(target))
+    text = decoded(body, str(file))
+    return parse(text, str(file), environment=_variables(target), texts=_texts(file))
+
+
+def _texts(file: Path) -> Callable[[str], str]:
+    """Reads what is included, from the folder of the file."""
+    return lambda name: decoded(_body(file.parent / name), name)
+
+
+def _digest(body: bytes, declaration: Declaration, file: Path, target: str | None) -> str:
+    others = [_body(file.parent / name) for name in declaration.include]
+    return digest_of(body, _variables(target), others)
 
 
 def _body(file: Path) -> bytes:

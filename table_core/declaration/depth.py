@@ -16,7 +16,7 @@ from table_core.declaration.queries import query_faults
 from table_core.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from table_core.declaration.located import Located, Place
     from table_core.declaration.model import Declaration, TableDeclaration
@@ -25,10 +25,14 @@ __all__ = ["faults_of"]
 
 
 def faults_of(
-    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
+    text: str,
+    file: str = "<declaration>",
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
 ) -> list[Fault]:
     """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
-    found = read(text, file, environment)
+    found = read(text, file, environment, texts)
     faults = list(found.faults)
     if found.root is not None and found.sound is not None:
         faults += schedule_faults(found.root, file)
@@ -45,7 +49,7 @@ def faults_of(
         )
         faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
         faults += _common_option_faults(found.sound, found.root, file)
-    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.line, fault.column))
+    return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file, fault.line, fault.column))
 
 
 def _place(root: Located, path: tuple[str, ...]) -> Place:

@@ -9,6 +9,7 @@ from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
+from table_core.declaration.included import with_included
 from table_core.declaration.located import Fault, Located, place_of, read_yaml
 from table_core.declaration.model import (
     CheckDeclaration,
@@ -22,13 +23,14 @@ from table_core.declaration.names import name_faults
 from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
+from table_core.declaration.prefix import prefixed
 from table_core.declaration.references import reference_faults
 from table_core.declaration.targets import aimed
 from table_core.declaration.verbs import COMMON, VERBS
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from table_core.schema.table_schema import TableSchema
 
@@ -48,14 +50,21 @@ class Read:
 
 
 def parse(
-    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
+    text: str,
+    file: str = "<declaration>",
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
 ) -> Declaration:
-    """The declaration in ``text``; ``environment`` are the variables that ``${NAME}`` stands for.
+    """The declaration in ``text``.
+
+    ``environment`` are the variables that ``${NAME}`` stands for; ``texts`` gives the text of a file that
+    is included, by its path from the folder of ``file``.
 
     Raises:
         ArgumentError: it has faults; facts list all of them as ``file:line:column: message``.
     """
-    found = read(text, file, environment)
+    found = read(text, file, environment, texts)
     if found.faults or found.sound is None:
         problems = [str(fault) for fault in found.faults]
         raise ArgumentError(
@@ -63,7 +72,7 @@ def parse(
             argument="declaration",
             problems=problems,
         )
-    return found.sound
+    return prefixed(found.sound)
 
 
 def schema_of(table: TableDeclaration) -> TableSchema:
@@ -95,11 +104,18 @@ def fields_of(table: TableDeclaration) -> list[Field]:
     ]
 
 
-def read(text: str, file: str, environment: Mapping[str, str] | None = None) -> Read:
+def read(
+    text: str,
+    file: str,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
+) -> Read:
     """What ``text`` says.  A fault in one place does not hide those in others."""
     root, faults = read_yaml(text, file, environment)
     if root is None:
         return Read(file, None, None, faults)
+    root, told_of_others = with_included(root, file, texts, environment)
+    faults += told_of_others
     DECLARATION.check(root, file, faults)
     if not isinstance(root.value, dict):
         return Read(file, root, None, faults)
@@ -116,8 +132,8 @@ def read(text: str, file: str, environment: Mapping[str, str] | None = None) -> 
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
 
 
-def _by_place(fault: Fault) -> tuple[int, int, str]:
-    return fault.line, fault.column, fault.message
+def _by_place(fault: Fault) -> tuple[str, int, int, str]:
+    return fault.file, fault.line, fault.column, fault.message
 
 
 def _sound(root: Located) -> Located:
@@ -175,6 +191,8 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         tables=tables,
         policies={} if upkeep is None else {name: policy_of(name, upkeep) for name in tables},
         moved=_moved(given),
+        prefix=given.get("prefix"),
+        include=tuple(given.get("include") or ()),
         allow=tuple(given.get("allow") or ()),
         external={
             name: _table(one, {}) if "columns" in one else None
@@ -244,9 +262,13 @@ def _trigger(
 
 
 def faults_of(
-    text: str, file: str = "<declaration>", *, environment: Mapping[str, str] | None = None
+    text: str,
+    file: str = "<declaration>",
+    *,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
 ) -> list[Fault]:
     """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
     from table_core.declaration import depth  # brings an SQL parser and clients of sources along
 
-    return depth.faults_of(text, file, environment=environment)
+    return depth.faults_of(text, file, environment=environment, texts=texts)

@@ -35,6 +35,12 @@ _REPEATED_MAX: Final = 100_000
 _FAULTS_MAX: Final = 1_000
 
 
+class _LineOf(int):
+    """A line of an included file: it knows which."""
+
+    file: str
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """What is wrong, and where."""
@@ -43,6 +49,10 @@ class Fault:
     line: int
     column: int
     message: str
+
+    def __post_init__(self) -> None:
+        if isinstance(self.line, _LineOf):
+            object.__setattr__(self, "file", self.line.file)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}: {self.message}"
@@ -101,11 +111,12 @@ def decoded(body: bytes, file: str) -> str:
 
 
 def read_yaml(
-    text: str, file: str, environment: Mapping[str, str] | None = None
+    text: str, file: str, environment: Mapping[str, str] | None = None, *, named: bool = False
 ) -> tuple[Located | None, list[Fault]]:
     """The document in ``text``; none where it is no YAML, or empty.
 
-    ``environment`` are the variables that ``${…}`` stands for.
+    ``environment`` are the variables that ``${…}`` stands for.  ``named``: the places know the file, as
+    they come to stand beside those of another one.
     """
     told = _too_much(text)
     if told is not None:
@@ -120,7 +131,7 @@ def read_yaml(
         return None, [Fault(file, *_place_of_reader(error, text), f"no YAML: {error}")]
     if node is None:
         return None, [Fault(file, 1, 1, "the file is empty")]
-    reader = _Reader(file, environment or {})
+    reader = _Reader(file, environment or {}, named=named)
     found = reader.read(node, 0)
     return found, reader.faults
 
@@ -168,8 +179,9 @@ def _place_of_reader(error: yaml.YAMLError, text: str) -> Place:
 class _Reader:
     """Makes of nodes what they say; each node once, however often it is referred to."""
 
-    def __init__(self, file: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, file: str, environment: Mapping[str, str], *, named: bool) -> None:
         self.file = file
+        self.named = named
         self.environment = environment
         self.faults: list[Fault] = []
         self._done: dict[int, tuple[Located, int]] = {}
@@ -179,13 +191,20 @@ class _Reader:
     def read(self, node: Any, depth: int) -> Located:
         return self._sized(node, depth)[0]
 
+    def _start(self, node: Any) -> Place:
+        line, column = node.start_mark.line + 1, node.start_mark.column + 1
+        if self.named:
+            line = _LineOf(line)
+            line.file = self.file
+        return line, column
+
     def _fault(self, place: Place, told: str) -> None:
         if len(self.faults) < _FAULTS_MAX:
             self.faults.append(Fault(self.file, *place, told))
 
     def _sized(self, node: Any, depth: int) -> tuple[Located, int]:
         """The value, and how many values are in it."""
-        place = _start(node)
+        place = self._start(node)
         if id(node) in self._open:
             self._fault(place, "this refers to itself: an alias cannot stand in its own anchor")
             return Located(None, place), 1
@@ -222,7 +241,7 @@ class _Reader:
         merged: dict[str, tuple[Located, Place]] = {}
         total = 1
         for key_node, item in node.value:
-            here = _start(key_node)
+            here = self._start(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
                 self._fault(here, "a name must be text, not a list or a mapping")
                 continue
@@ -283,10 +302,6 @@ _CONSTRUCTOR: Final[Any] = yaml.constructor.SafeConstructor()
 def _tag(text: str) -> str:
     """What YAML takes ``text`` without quotes for."""
     return str(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)))
-
-
-def _start(node: Any) -> Place:
-    return node.start_mark.line + 1, node.start_mark.column + 1
 
 
 def _value(kind: str, text: str) -> Any:

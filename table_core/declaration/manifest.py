@@ -22,28 +22,37 @@ from table_core.declaration.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["compiled", "digest_of", "head_of", "whole"]
+__all__ = ["compiled", "digest_of", "head_of", "included", "whole"]
 
 _VERSION: Final = 3
 _PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved", "allow")
 
 
-def digest_of(body: bytes, environment: Mapping[str, str] | None = None) -> str:
+def digest_of(
+    body: bytes, environment: Mapping[str, str] | None = None, others: Sequence[bytes] = ()
+) -> str:
     """What tells one state of a declaration's file, and of its variables, from another.
 
-    How lines end makes no difference.
+    How lines end makes no difference.  ``others`` are the files that it includes.
     """
-    text = body.replace(b"\r\n", b"\n")
+    text = b"\0".join((body, *others)).replace(b"\r\n", b"\n")
     names = names_in(text.decode(errors="replace")) + [TARGET] * (b"targets" in text)
     values = [[name, (environment or {}).get(name)] for name in names]
     return hashlib.sha256(text + json.dumps(values).encode() * bool(names)).hexdigest()
 
 
+def included(first_line: str) -> list[str]:
+    """The files that the declaration of a manifest includes: they belong to what the digest is of."""
+    head = _head(first_line, None)
+    return [] if head is None else [str(path) for path in head["include"]]
+
+
 def compiled(declaration: Declaration, digest: str) -> str:
     """The manifest of ``declaration``, read from a file with that ``digest``."""
     head = {
+        "include": list(declaration.include),
         "version": _VERSION,
         "digest": digest,
         **{name: getattr(declaration, name) for name in _PLAIN},
@@ -112,6 +121,7 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: head[name] for name in _PLAIN},
         "allow": tuple(head["allow"]),
+        "include": tuple(head["include"]),
         "steps": tuple(
             Step.from_document({**step, "after": tuple(step["after"])}) for step in head["steps"]
         ),

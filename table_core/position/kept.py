@@ -40,14 +40,16 @@ class Kept:
         self.held = positions_in(self.read)
 
     def find(self, reader: Reader, source: SourceId, first: str) -> Position | None:
-        """The position of ``reader`` in ``source``, or in what stood in its place.
+        """The position that ``reader`` had in ``source``, or in what stood in its place.
 
         Looks under the property ``first`` before the others: where a position is kept says nothing
         about whose it is.
         """
-        names = sorted(self.held, key=lambda name: name != first)
-        found = [p for name in names if (p := self.held[name].of(reader, source)) is not None]
-        return next((p for p in found if source.is_same(p.source)), next(iter(found), None))
+        return _found(positions_in(self.read), reader, source, first)
+
+    def now(self, reader: Reader, source: SourceId, first: str) -> Position | None:
+        """The position that ``reader`` will have in ``source``."""
+        return _found(self.held, reader, source, first)
 
     def elsewhere(self, reader: Reader, source: TableId) -> list[Position]:
         """What ``reader`` had read of tables that may be ``source`` before it was moved."""
@@ -91,3 +93,11 @@ class Kept:
     def expect(self) -> dict[str, str | None]:
         """What must still be so when the commit is made."""
         return {name: self.read.get(name) for name in sorted(self._moved)}
+
+
+def _found(
+    held: Mapping[str, Positions], reader: Reader, source: SourceId, first: str
+) -> Position | None:
+    names = sorted(held, key=lambda name: name != first)
+    found = [p for name in names if (p := held[name].of(reader, source)) is not None]
+    return next((p for p in found if source.is_same(p.source)), next(iter(found), None))

@@ -21,7 +21,7 @@ def server_named(connection: MySqlConnection) -> str:
     """What tells the server from others."""
     asked = ",".join(f"'{name}'" for name in _NAMES)
     found = dict(connection.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})"))
-    return "/".join(str(found[name]) for name in _NAMES if found.get(name))
+    return next((f"{name} {found[name]}" for name in _NAMES if found.get(name)), "")
 
 
 def gtids(connection: MySqlConnection) -> str:

@@ -81,7 +81,7 @@ def merge_into(
         ArgumentError: no clause, ``on`` names an unknown column, or Spark refuses an expression.
         JobFailedError: Spark gave up; nothing is visible.
     """
-    access, commit, when = table.access, commit or CommitAs(), tuple(when)
+    access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
     started_ms, head = access.clock.now_ms(), access.metadata.head()
     if head is None:
         access.require_there()

@@ -160,14 +160,19 @@ class LocalStorage:
     def delete_tree(self, folder: str) -> None:
         """Delete ``folder`` and all below it, others' new files included.
 
-        Who deletes the same tree, or still writes into it, leaves something: it goes too.
+        Who deletes the same tree, or still writes into it, leaves something: it goes too.  A link
+        goes, and never what it leads to.
 
         Raises:
             AccessDeniedError: a link leads out of the root.
             StorageUnavailableError: others write faster.
         """
         target = self._at(folder)
-        refuse_links(self.root, target)
+        if target != self.root:
+            refuse_links(self.root, target.parent)
+            if target.is_symlink():
+                self.delete([folder])
+                return
         for attempt in range(_REMOVALS_MAX):
             try:
                 with explained(self.uri, folder, "delete"):

@@ -92,7 +92,14 @@ class TableAccess:
         Whoever writes their rows again needs it: a handle that was opened before a column was added would
         leave its values out.  What this handle was told on top of its stored options stays.
         """
-        newest = max((file.schema_id for file in files), default=0)
+        return self._in_schema(max((file.schema_id for file in files), default=0))
+
+    def in_newest_schema(self) -> TableAccess:
+        """The same table as it is now: for statements, which write whole rows anew."""
+        return self._in_schema(max(self.metadata.schema_ids(), default=0))
+
+    def _in_schema(self, newest: int) -> TableAccess:
+        """In that schema, unless this handle knows a newer one."""
         if newest <= self.schema.id:
             return self
         known, schema = self.metadata.schema(self.schema.id), self.metadata.schema(newest)

@@ -137,9 +137,18 @@ def test_a_link_itself_is_deleted_and_never_what_it_leads_to(tmp_path: Path) -> 
     with pytest.raises(AccessDeniedError):
         store.delete(["b/x", "a/y"])
     assert not (tmp_path / "root/a/y").exists(), "the others are deleted first"
-    for act in (lambda: store.delete_tree("b"), lambda: store.delete_empty_folder("b/none")):
+    (tmp_path / "victim/folder").mkdir()
+    for act in (
+        lambda: store.delete_tree("b/folder"),
+        lambda: store.delete_empty_folder("b/folder"),
+        lambda: store.delete_empty_folder("b/none"),
+    ):
         with pytest.raises(AccessDeniedError):
             act()
+    store.delete_tree("b")
+    assert not (tmp_path / "root/b").is_symlink()
+    assert (tmp_path / "victim/folder").is_dir()
+    (tmp_path / "root/b").symlink_to(tmp_path / "victim")
     for path in ("../victim/x", "a/../../victim/x", "..", "a/./x", "a//x"):
         for verb in (store.delete_tree, store.delete_empty_folder, lambda p: store.delete([p])):
             with pytest.raises(TableError):

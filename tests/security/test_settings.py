@@ -275,3 +275,17 @@ def test_a_setting_that_looks_like_a_secret_is_masked(name: str) -> None:
         assert looking_secret(settings) == [hidden]
     assert looking_secret({"registry": f"https://user:{hidden}@host/x"}) == [hidden]
     assert looking_secret({"servers": "a:9092,b:9092", "uri": "s3://bucket/a@b"}) == []
+
+
+def test_a_secret_of_a_source_is_hidden_when_its_job_was_begun_before() -> None:
+    """As after a deferral: the hook that takes the result has made no spec."""
+    from paimon_provider.hooks.paimon import PaimonHook
+
+    hook = PaimonHook()
+    hook.warehouse = type("W", (), {"secrets": ()})()  # type: ignore[assignment]
+    hook.hide(
+        {"source": {"kind": "mysql", "password": "hush-hush", "ssl": {"password": "hush-too"}}}
+    )
+    with pytest.raises(ArgumentError) as told, hook.no_secret_told():
+        raise ArgumentError("cannot log in: hush-hush", argument="x", value="hush-too")
+    assert "hush" not in f"{told.value}{told.value.facts}"

@@ -132,6 +132,52 @@ def test_bad_sql_is_invalid(spark: Any, shop: tc.Catalog, sql: str) -> None:
     assert caught.value.kind is errors.ErrorKind.INVALID
 
 
+def test_values_are_bound_and_variables_of_the_driver_stay_there(
+    spark: Any, shop: tc.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(shop, "d.customers", [{"id": 1, "country": "de"}, {"id": 2, "country": "o'x"}])
+    args = {
+        "sql": "SELECT '${env:PATH}$c' AS country, id AS n FROM customers WHERE country = $c -- $c",
+        "sources": {"customers": {"table": "d.customers"}},
+        "parameters": {"c": "o'x"},
+    }
+    run(shop, spark, "write", "d.sales", args=args)
+    assert shop.table("d.sales").read().to_arrow().to_pylist() == [
+        {"country": "${env:PATH}$c", "n": 2}
+    ]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT value AS country, 1L AS n FROM text.`/etc/hostname`",
+        "SELECT reflect('java.lang.System', 'getenv', 'PATH') AS country, 1L AS n",
+        "INSERT OVERWRITE DIRECTORY '/tmp/never-made-by-a-query' USING csv SELECT 1",
+    ],
+)
+def test_sql_on_spark_reads_its_views_and_nothing_else(
+    spark: Any, shop: tc.Catalog, sql: str
+) -> None:
+    with pytest.raises(errors.ArgumentError, match="one query over its sources"):
+        run(shop, spark, "write", "d.sales", args={"sql": sql, "sources": {}})
+    source = {"table": "d.sales"}
+    when = [
+        {
+            "action": "not-matched-insert",
+            "values": {"country": "(SELECT max(value) FROM text.`/etc/hostname`)"},
+        }
+    ]
+    with pytest.raises(errors.ArgumentError, match="one query over its sources"):
+        run(
+            shop,
+            spark,
+            "merge-into",
+            "d.sales",
+            args={"source": source, "on": ["country"], "when": when},
+        )
+    assert shop.table("d.sales").latest_snapshot() is None
+
+
 def test_a_value_that_spark_cannot_compute_is_invalid(spark: Any, shop: tc.Catalog) -> None:
     put(shop, "d.customers", [{"id": 1, "country": "de"}])
     args = {

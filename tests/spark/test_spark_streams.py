@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.errors import PositionDivergedError
 from table_core.spark import ReadLimit, drain, register, write_batch
 from table_core.spark._compat import STREAM_ADMISSION
 
@@ -143,6 +144,21 @@ def test_a_drain_goes_on_where_it_ended_in_batches_of_any_size(
     assert orders.consumers.get("drain-d.copy-copier") == 4
     changed = drain(source, orders, copy, "other", lambda rows: rows.where("id = 2"))
     assert (changed.details["batches"], changed.rows_written) == (1, 1)
+
+
+def test_a_drain_says_that_its_source_was_rolled_back_however_far_that_has_grown_since(
+    source: Any, catalog: tc.Catalog
+) -> None:
+    orders, copy = keyed(catalog, "orders"), keyed(catalog, "copy")
+    for id in (1, 2, 3):
+        write(orders, ("+I", id, "a"))
+    drain(source, orders, copy, "copier")
+    orders.rollback_to(snapshot=1)
+    for id in (4, 5, 6):
+        write(orders, ("+I", id, "b"))
+    with pytest.raises(PositionDivergedError):
+        drain(source, orders, copy, "copier")
+    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
 
 
 def test_foreach_batch_writes_once_and_updates_come_that_way(

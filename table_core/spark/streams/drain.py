@@ -19,6 +19,7 @@ from table_core.spark.streams.source import ChangeReader
 from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
 from table_core.table.committing.committer import position
+from table_core.table.positions import place_at, read_by
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -52,6 +53,7 @@ def drain(
 
     Raises:
         NotFoundError: what comes next has expired.
+        PositionDivergedError: ``source`` was rolled back, fast-forwarded or made anew.
         SchemaError: columns of ``source`` changed on the way; open it again.
         CommitConflictError: another drain of this name committed meanwhile.
         TableError: as for ``table_core.spark.write``; batches before it are in.
@@ -61,8 +63,11 @@ def drain(
     planner = StreamPlanner.of(access, consumer)
     stored = position(into.access, key)
     batch, at = _stored(stored)
+    if at is not None:
+        read_by(access, consumer)
     at = at or StreamOffset.of(StreamPlanner.of(access).begin())
-    planner.hold(at.snapshot)
+    birth = access.metadata.birth()
+    planner.hold(at.snapshot, place_at(access, at.snapshot - 1), birth)
     until = StreamOffset(snapshot=(access.metadata.head_id() or 0) + 1)
     started_ms, head, first, rows = access.clock.now_ms(), into.latest_snapshot(), batch, 0
     while (end := planner.reached(at, limit, until)) != at:
@@ -77,7 +82,7 @@ def drain(
         )
         done = write_frame(transform(frame) if transform else frame, into, commit, None)
         rows += done.rows_added
-        planner.hold(end.snapshot)
+        planner.hold(end.snapshot, place_at(access, end.snapshot - 1), birth)
         batch, at, stored = batch + 1, end, document
     after = into.latest_snapshot()
     return ResultDocument(

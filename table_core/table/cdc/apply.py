@@ -35,6 +35,7 @@ from table_core.table.cdc.fill import (
     pending_defaults,
     with_defaults,
 )
+from table_core.table.cdc.inferred import made_whole, widened
 from table_core.table.cdc.remove import compared_columns, remove_rows, retracts
 from table_core.table.cdc.settings import NewTable
 from table_core.table.cdc.target import keeps_before
@@ -156,7 +157,7 @@ class TableFeed:
             [*fields, *computed],
             key,
             partition_by,
-            {**usual, **fill, **given},
+            {**usual, **fill, **made_whole(changes, fields, key), **given},
         )
         self.count("tables_created", 1)
 
@@ -186,6 +187,7 @@ class TableFeed:
                 (*definition.primary_keys, *definition.partition_keys),
                 self.settings.mapping,
             )
+            wanted += tuple(widened(changes, definition.fields, table.options, wanted))
             if not wanted:
                 return table
             self._batch(evolved(definition.fields, wanted), definition.primary_keys, changes)

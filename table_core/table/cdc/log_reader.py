@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows
-from table_core.cdc.record import SourceTable
+from table_core.cdc.record import Place, SourceTable, shortened
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.table.cdc.diverged import refuse_diverged
 from table_core.table.cdc.key_ranges import key_ranges, read_range
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from table_core.cdc.batch import SourceBatch
     from table_core.cdc.claims import Claim
@@ -232,8 +232,11 @@ class LogReader(ABC):
                 first = gathered.number((0, 0), 0, len(rows), f"{table}, snapshot")
                 part.put("r", len(rows), first, self.run.catalog.clock.now_ms(), None, values)
                 gathered.parts[table] = part
+            keys = [[row[info.names.index(n)] for n in info.key or info.names] for row in rows]
+            batch = gathered.batch(reached, lambda _: info.key)
             yield replace(
-                gathered.batch(reached, lambda _: info.key),
+                batch,
+                changes=[replace(one, place=_of_snapshot(table, keys)) for one in batch.changes],
                 consumed=lambda _, numbers: numbers < 0,
                 may_commit=bool(info.key) or done,
             )
@@ -278,3 +281,13 @@ class LogReader(ABC):
                 last = [self._key_value(part[-1][place]) for place in places]
                 position = position.snapshotted(name, last)
             yield part, position
+
+
+def _of_snapshot(table: SourceTable, keys: Sequence[Sequence[Any]]) -> Callable[[int], Place]:
+    """Where rows of a snapshot stand: by their keys, or all of them."""
+
+    def place(number: int) -> Place:
+        text = f"{table}, snapshot, {shortened(repr(tuple(keys[number])))}"
+        return Place(text, {"position": text}, number)
+
+    return place

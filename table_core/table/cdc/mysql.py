@@ -22,6 +22,7 @@ from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
 from table_core.position.decide import Diverged, LogNow
+from table_core.position.gtids import gtids_contain
 from table_core.position.source import MySqlId
 from table_core.sources.mysql_log import first_log, gtids, gtids_at, server_named
 from table_core.table.cdc.diverged import diverged
@@ -100,6 +101,9 @@ class MySqlReader(LogReader):
         """
         LogReader.check(self, claims)
         assert self._log_now is not None
+        for claim in claims:
+            if not self._log_now.source.is_same(claim.source):
+                self._refuse_another(claim, self._log_now)
         places = [
             c.at
             for c in claims
@@ -118,6 +122,30 @@ class MySqlReader(LogReader):
                     raise diverged(self._reset(at, found))
         finally:
             connection.close()
+
+    def _refuse_another(self, claim: Claim, now: LogNow) -> None:
+        """Refuse a server that took the place of the one that was read, e.g. its replica.
+
+        Of MariaDB the ids of transactions do not tell: every server counts from one.
+        """
+        gtid = claim.at.gtid if isinstance(claim.at, LogPosition) else ""
+        follows = ":" in gtid and gtids_contain(now.gtids, gtid)
+        if follows or claim.address == self._address:
+            raise diverged(
+                Diverged(
+                    reason="made-anew",
+                    why=f"{claim.source} was read, and {self._address} is {now.source}"
+                    + (
+                        ", which has its transactions: go on there with use_gtid=True"
+                        if follows
+                        else ""
+                    ),
+                    reader="sync",
+                    source=str(now.source),
+                    stored=claim.at.text,
+                    found=now.gtids,
+                )
+            )
 
     def _reset(self, at: LogPosition, found: str) -> Diverged:
         return Diverged(

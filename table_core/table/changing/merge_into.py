@@ -87,6 +87,7 @@ def merge_into(
         ArgumentError: no clause, or ``on`` names an unknown column.
         UnsupportedFeatureError: a clause deletes, and the merge engine does not.
     """
+    access = access.in_newest_schema()
     refuse_clauses(access, when)
     commit, columns = asking(commit, access, source, on, when), columns_of(access, on)
     landed = find_commit(access, commit)

@@ -101,6 +101,7 @@ def deletion(access: TableAccess, where: str | Expression) -> Statement:
         UnsupportedFeatureError: the table does not delete rows.
     """
     _need_where("delete", where)
+    access = access.in_newest_schema()
     if access.schema.is_key_table:
         refuse_deletes(access.schema)
     return Statement(access=access, action="delete", where=where)
@@ -116,6 +117,7 @@ def updating(access: TableAccess, values: Mapping[str, str], where: str | Expres
     _need_where("update", where)
     if not values:
         raise ArgumentError("update without a column changes nothing", argument="values")
+    access = access.in_newest_schema()
     access.schema.select(values)  # refuses unknown columns by name
     statement = Statement(access=access, action="update", where=where, values=dict(values))
     if not access.schema.is_key_table:

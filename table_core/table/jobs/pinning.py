@@ -124,7 +124,7 @@ class Pinned:
                 consumer.advance(view.snapshot or 0)
                 continue
             found = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
-            kept = self.kept.find(self.flow.state_reader(name), found, self.flow.key(name))
+            kept = self.kept.now(self.flow.state_reader(name), found, self.flow.key(name))
             if kept is not None and isinstance(kept.place, SnapshotPlace):
                 consumer.advance(kept.place.id)
 

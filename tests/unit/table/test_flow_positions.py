@@ -113,6 +113,16 @@ def test_a_source_that_was_renamed_with_its_flow_is_read_on(house: House) -> Non
     assert house.ids() == [1, 2]
 
 
+def test_two_views_of_one_table_see_the_same_changes(house: House) -> None:
+    both = {v: {"table": "d.src", "mode": "changes"} for v in ("x", "y")}
+    both["z"] = {"table": "d.src"}
+    sql = "SELECT x.id FROM x JOIN y ON x.id = y.id JOIN z ON x.id = z.id"
+    for id in (1, 2, 3):
+        house.put(id)
+        house.run(sql, name="f", sources=both)
+    assert house.ids() == [1, 2, 3]
+
+
 def test_a_view_may_get_another_name(house: House) -> None:
     house.put(1)
     house.run(task="dag.t")

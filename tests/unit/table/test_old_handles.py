@@ -1,4 +1,4 @@
-"""A handle that was opened before a column came does not compact its values away."""
+"""A handle that was opened before a column came neither compacts its values away nor sets them to NULL."""
 
 from __future__ import annotations
 
@@ -74,6 +74,21 @@ def test_columns_that_were_altered_stay_as_they_are(change: SchemaChange, name: 
         put(new, k=[1], **{name: [n]})
     old.compact("full")
     assert rows(new) == [{"k": 1, name: 1 << 20}]
+
+
+@pytest.mark.parametrize(
+    ("key", "options"),
+    [(("k",), {"bucket": "1"}), ((), {"bucket": "-1"}), ((), {"bucket": "-1", **MARKS})],
+    ids=["key", "append", "append vectors"],
+)
+def test_new_columns_stay_through_statements(key: tuple[str, ...], options: dict[str, str]) -> None:
+    old, new = handles(AddColumn("more", "INT"), key=key, **options)
+    put(new, k=[1, 2, 3], v=[1, 2, 3], more=[7, 8, 9])
+    old.update({"v": "v + 1"}, "k = 1")
+    old.delete("k = 2")
+    source = pa.table({"k": [3]}, schema=SCHEMA.remove(1))
+    old.merge_into(source, ["k"], [tc.MatchedUpsert(values={"v": "0"})])
+    assert [tuple(row.values()) for row in rows(new)] == [(1, 2, 7), (3, 0, 9)]
 
 
 def test_what_a_handle_was_told_on_top_stays() -> None:

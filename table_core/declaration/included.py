@@ -1,0 +1,83 @@
+"""One declaration out of several files: what ``include`` names is added to what the file says itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from table_core.declaration.located import Fault, Located, read_yaml
+from table_core.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["include_names", "with_included"]
+
+_OWN = ("include", "version", "name")
+"""What each file may say for itself: the including file's holds."""
+
+
+def include_names(root: Located) -> list[Located]:
+    """The paths that a file includes, where they stand."""
+    given = root.value.get("include") if isinstance(root.value, dict) else None
+    items = given.value if given is not None and isinstance(given.value, list) else []
+    return [item for item in items if isinstance(item.value, str)]
+
+
+def with_included(
+    root: Located,
+    file: str,
+    texts: Callable[[str], str] | None,
+    environment: Mapping[str, str] | None,
+) -> tuple[Located, list[Fault]]:
+    """``root`` with the members of the files that it includes, and what is wrong with those.
+
+    ``texts`` gives the text of a path as it is written, which is from the folder of ``file``.
+    """
+    faults: list[Fault] = []
+    for item in include_names(root):
+        path = str(item.text)
+        if texts is None:
+            faults.append(Fault(file, *item.place, "files can be included only by a file"))
+            continue
+        try:
+            text = texts(path)
+        except TableError as error:
+            faults.append(Fault(file, *item.place, str(error)))
+            continue
+        more, told = read_yaml(text, path, environment, named=True)
+        faults += told
+        if more is None:
+            continue
+        if not isinstance(more.value, dict) or "include" in more.value:
+            what = "an included file is a mapping, and includes nothing itself"
+            faults.append(Fault(file, *item.place, f"{path}: {what}"))
+            continue
+        root = _joined(root, more, path, faults)
+    return root, faults
+
+
+def _joined(root: Located, more: Located, path: str, faults: list[Fault]) -> Located:
+    members, keys = dict(root.value), dict(root.keys or {})
+    for name, item in more.value.items():
+        at = (more.keys or {}).get(name, more.place)
+        here = members.get(name)
+        if here is None:
+            members[name], keys[name] = item, at
+        elif isinstance(here.value, dict) and isinstance(item.value, dict):
+            members[name] = _entries(here, item, path, faults)
+        elif name not in _OWN:
+            faults.append(Fault(path, *at, f"{name!r} is in another file too"))
+    return replace(root, value=members, keys=keys)
+
+
+def _entries(here: Located, more: Located, path: str, faults: list[Fault]) -> Located:
+    entries: dict[str, Any] = dict(here.value)
+    keys = dict(here.keys or {})
+    for name, item in more.value.items():
+        at = (more.keys or {}).get(name, more.place)
+        if name in entries:
+            faults.append(Fault(path, *at, f"{name!r} is in another file too"))
+        else:
+            entries[name], keys[name] = item, at
+    return replace(here, value=entries, keys=keys)
