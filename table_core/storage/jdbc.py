@@ -18,7 +18,6 @@ from table_core.errors import (
     MissingPackageError,
     OptionError,
     StorageUnavailableError,
-    UnsupportedFeatureError,
 )
 from table_core.storage.jdbc_tls import mysql_settings, postgres_settings
 
@@ -32,6 +31,10 @@ __all__ = ["JdbcDatabase", "Session"]
 _URI: Final = re.compile(r"jdbc:(?P<kind>[a-z]+):(?P<rest>.*)", re.DOTALL)
 _CONNECT_SECONDS: Final = 20
 _REFUSED: Final = re.compile(r"password|authentication|access denied|denied to user", re.IGNORECASE)
+_NOT_THERE: Final = re.compile(
+    r"unknown database|database \"[^\"]*\" does not exist|unable to open database file",
+    re.IGNORECASE,
+)
 _DRIVERS: Final = {
     "postgresql": ("psycopg2", "postgres", "PostgreSQL"),
     "mysql": ("pymysql", "mysql", "MySQL"),
@@ -128,14 +131,15 @@ class JdbcDatabase:
         """Refuse what is no URI of a database that we know.
 
         Raises:
-            UnsupportedFeatureError: no such database here.
+            OptionError: no such database here.
         """
         match = _URI.fullmatch(self.uri)
         if match is None or match["kind"] not in _DRIVERS:
-            raise UnsupportedFeatureError(
+            raise OptionError(
                 f"{self.shown} names no database that can keep a catalog or its lock: use "
                 "jdbc:postgresql:, jdbc:mysql:, jdbc:mariadb: or jdbc:sqlite:",
-                feature="catalog database",
+                option="uri",
+                value=self.shown,
             )
 
     @property
@@ -155,7 +159,8 @@ class JdbcDatabase:
         Raises:
             StorageUnavailableError: the database does not answer, or a statement failed.
             AccessDeniedError: it does not let us in.
-            UnsupportedFeatureError: the driver is not installed.
+            OptionError: there is no such database.
+            MissingPackageError: the driver is not installed.
         """
         driver = self._driver()
         try:
@@ -259,6 +264,13 @@ class JdbcDatabase:
                 "the storage options",
                 path=self.shown,
                 reason=reason,
+            )
+        if _NOT_THERE.search(reason):
+            return OptionError(
+                f"cannot {action} {self.shown}: {reason}; make it, or correct uri in the storage "
+                "options",
+                option="uri",
+                value=self.shown,
             )
         return StorageUnavailableError(
             f"cannot {action} {self.shown}: {reason}; try again", path=self.shown, reason=reason
