@@ -18,6 +18,7 @@ from table_core.errors import (
     MissingPackageError,
     OptionError,
     StorageUnavailableError,
+    UnsupportedFeatureError,
 )
 from table_core.storage.jdbc_tls import mysql_settings, postgres_settings
 
@@ -131,15 +132,14 @@ class JdbcDatabase:
         """Refuse what is no URI of a database that we know.
 
         Raises:
-            OptionError: no such database here.
+            UnsupportedFeatureError: no such database here.
         """
         match = _URI.fullmatch(self.uri)
         if match is None or match["kind"] not in _DRIVERS:
-            raise OptionError(
+            raise UnsupportedFeatureError(
                 f"{self.shown} names no database that can keep a catalog or its lock: use "
                 "jdbc:postgresql:, jdbc:mysql:, jdbc:mariadb: or jdbc:sqlite:",
-                option="uri",
-                value=self.shown,
+                feature="catalog database",
             )
 
     @property
