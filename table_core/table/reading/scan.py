@@ -321,12 +321,15 @@ def state_scan(
         limit=limit if bound is None else None,
         created_after_ms=found.created_after_ms,
         delta_only=found.delta_only,
+        streams=found.committed,
     )
     fallback = fallback_of(access)
     if fallback is None:
         return Scan(reader, lambda: planner.plan(found.snapshot), limit=limit)
     theirs = bound_where(fallback.schema, where)
-    others = StatePlanner(access=fallback, where=theirs, limit=planner.limit)
+    others = StatePlanner(
+        access=fallback, where=theirs, limit=planner.limit, streams=planner.streams
+    )
     same = fallback.schema.select(field.name for field in fields)
     return Scan(
         reader,
