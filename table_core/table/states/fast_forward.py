@@ -20,6 +20,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID
 from table_core.table.metadata import Metadata
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import ResultDocument
 from table_core.table.states.branches import branch_access
 from table_core.table.states.tags import tag_names, tagged
@@ -61,10 +62,13 @@ class FastForward:
 
         Raises:
             NotFoundError: no such branch, or it has no snapshot.
+            UnsupportedFeatureError: one of the two asks for what this release does not do.
             ArgumentError: main has tags of which nobody can tell whether the branch follows them.
         """
         branch = branch_access(access, name)
         main = replace(access, metadata=Metadata(access.storage))
+        refuse_commits(main)
+        refuse_commits(branch)
         floor = branch.metadata.floor()
         ids = [id for id in branch.metadata.snapshot_ids() if id >= floor]
         if not ids:
