@@ -218,3 +218,48 @@ def test_the_branch_of_another_run_is_left_alone(airflow_home: Path, warehouse: 
         runs.clear("wap.branch", "wap.load", run_id="first")
         assert runs.finish("first")["wap.load"] == "success", "its own it makes anew"
     assert ids(warehouse) == []
+
+
+@pytest.mark.parametrize("rule", ["all_done", "one_success", "none_skipped"])
+def test_a_failure_reaches_the_audit_past_a_task_that_begins_all_the_same(
+    airflow_home: Path, warehouse: Catalog, rule: str
+) -> None:
+    body = (
+        WAP
+        + f"""
+    def write(name, sql, **more):
+        return PaimonWriteOperator(task_id=name, table=wap.branch_table, engine="local", sql=sql, **more)
+    a = write("a", "SELECT CAST(1 AS BIGINT) AS id")
+    b = write("b", "SELECT nothing", retries=0)
+    c = write("c", "SELECT CAST(3 AS BIGINT) AS id", trigger_rule={rule!r})
+    [a, b] >> c
+"""
+    )
+    with published(airflow_home, body) as runs:
+        runs.create()
+        states = runs.finish()
+    assert (states["wap.b"], states["wap.c"]) == ("failed", "success")
+    assert (states["wap.audit"], states["wap.publish"]) == ("upstream_failed", "upstream_failed")
+    assert ids(warehouse) == []
+
+
+def test_branches_of_a_group_that_are_joined_are_published(
+    airflow_home: Path, warehouse: Catalog
+) -> None:
+    body = (
+        WAP
+        + """
+    @task.branch
+    def choose():
+        return "wap.one"
+    def write(name, id):
+        return PaimonWriteOperator(task_id=name, table=wap.branch_table, engine="local",
+            sql=f"SELECT CAST({id} AS BIGINT) AS id", trigger_rule="none_failed_min_one_success")
+    choose() >> [write("one", 1), write("two", 2)] >> write("join", 3)
+"""
+    )
+    with published(airflow_home, body) as runs:
+        runs.create()
+        states = runs.finish()
+    assert (states["wap.two"], states["wap.publish"]) == ("skipped", "success")
+    assert ids(warehouse) == [1, 3]
