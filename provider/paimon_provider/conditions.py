@@ -9,6 +9,7 @@ from paimon_provider.events import event_document
 from paimon_provider.places import Seen, TableNews, unseen
 from paimon_provider.snapshot_facts import TRUNCATE, SnapshotFacts, delivers_changes, rows_of
 from table_core.errors import ArgumentError
+from table_core.options.nearest import meant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +76,9 @@ def require_known(on: str) -> None:
 
 
 def _unknown(on: str) -> ArgumentError:
-    return ArgumentError(f"on={on!r} is none of {', '.join(ON)}", argument="on", value=on)
+    return ArgumentError(
+        f"on={on!r} is none of {', '.join(ON)}{meant(str(on), ON)}", argument="on", value=on
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,7 +107,7 @@ def make(cls: type[BaseOperator], **more: Any) -> Any:
 def parameters(cls: type[BaseOperator]) -> dict[str, inspect.Parameter]:
     found: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
-        if base.__module__.startswith("paimon_provider"):
+        if base.__module__.startswith("paimon_provider") and "__init__" in vars(base):
             found |= dict(inspect.signature(base.__init__).parameters)
     return found
 

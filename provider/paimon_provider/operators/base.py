@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.approval import require_approved
+from paimon_provider.argument_checks import (
+    ChecksArguments,
+    require_arguments,
+    require_early,
+    text,
+    with_checks,
+)
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.commit_events import (
@@ -40,7 +47,7 @@ OWN_ASSET: Final = "the table's asset"
 """Default of ``outlets``; no list, to tell it from one that was given."""
 
 
-class PaimonTableOperator(BaseOperator):
+class PaimonTableOperator(ChecksArguments, BaseOperator):
     """Base of the operators that do one thing to one table.
 
     Safe to retry.  The commit user names the task run and not the attempt, so a second attempt
@@ -84,16 +91,11 @@ class PaimonTableOperator(BaseOperator):
         retry_policy: RetryPolicy | None = TABLE_RETRIES,
         **kwargs: Any,
     ) -> None:
+        require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         if outlets == OWN_ASSET:
             outlets = self._default_outlets(table, paimon_conn_id, catalog)
         super().__init__(outlets=outlets, retry_policy=retry_policy, **kwargs)
         self.outlets = as_given(self.outlets, outlets)
-        if events not in EVENTS:
-            raise ArgumentError(
-                f"events={events!r} is none of {', '.join(EVENTS)}",
-                argument="events",
-                value=events,
-            )
         self.table = table
         self.paimon_conn_id = paimon_conn_id
         self.engine = engine
@@ -149,6 +151,7 @@ class PaimonTableOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
         with airflow_failures():
+            require_arguments(self)
             require_approved(self, context)
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
@@ -338,10 +341,12 @@ class PaimonDatabaseOperator(PaimonTableOperator):
     :param database: the database.  (templated)
     """
 
+    checks = with_checks(table=text)
     template_fields: Sequence[str] = ("database", "spark_conf")
     announces = False
 
     def __init__(self, *, database: str, **kwargs: Any) -> None:
+        require_early(self, database=database)
         super().__init__(table=database, **{"events": "none", **kwargs})
         self.database = database
 

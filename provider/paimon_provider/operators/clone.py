@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.argument_checks import require_table, with_checks
 from paimon_provider.column_lineage import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.points_in_time import epoch_ms, snapshot_id
@@ -37,6 +38,8 @@ class PaimonCloneOperator(PaimonTableOperator):
         *("source", "snapshot", "tag", "timestamp"),
     )
     action = "clone"
+
+    checks = with_checks(source=require_table)
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
+from paimon_provider.argument_checks import ChecksArguments
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
@@ -15,6 +16,7 @@ from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.reports_folder import clear_reports
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
+from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +43,7 @@ def _beside_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
     return beside if beside.exists() else file
 
 
-class PaimonApplyOperator(BaseOperator):
+class PaimonApplyOperator(ChecksArguments, BaseOperator):
     """Compare a declaration with the warehouse, and make the warehouse as declared.
 
     Returns what differed, table by table.  Nothing is ever dropped.
@@ -66,10 +68,7 @@ class PaimonApplyOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(retry_policy=retry_policy, **kwargs)
-        if drift not in DRIFT:
-            raise ArgumentError(
-                f"drift={drift!r} is none of {', '.join(DRIFT)}", argument="drift", value=drift
-            )
+        require_one_of("drift", drift, DRIFT)
         self.file = file
         self.paimon_conn_id = paimon_conn_id
         self.drift = drift
@@ -118,7 +117,7 @@ def _require_catalog(declared: str | None, known: str) -> None:
         )
 
 
-class PaimonDueTablesOperator(BaseOperator):
+class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
     """Ask the metadata of every declared table what it needs.
 
     Returns, most urgent first, the arguments of a ``PaimonUpkeepOperator`` for each table that

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import XCOM_RETURN_KEY, BranchMixIn
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
+from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,10 +60,7 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        if level not in _LEVELS:
-            raise ArgumentError(
-                f"level={level!r} is none of {', '.join(_LEVELS)}", argument="level", value=level
-            )
+        require_one_of("level", level, tuple(_LEVELS))
         self.follow = follow
         self.otherwise = otherwise
         self.level = level

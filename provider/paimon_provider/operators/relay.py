@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseOperator
+from paimon_provider.argument_checks import ChecksArguments, require_early
 from paimon_provider.assets import require_named_so, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
@@ -13,7 +14,8 @@ from paimon_provider.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.operators.partitions import asset_partitions, digest, partitions_extra
 from paimon_provider.places import Seen, since
 from paimon_provider.run_positions import RunPosition
-from table_core.errors import ArgumentError, ErrorKind, TableError
+from table_core.errors import ErrorKind, TableError
+from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from paimon_provider._compat import Context
@@ -28,7 +30,7 @@ _CLOCKS_MS: Final = 3_600_000
 """By how much the clocks of those who mark may be behind."""
 
 
-class PaimonRelayPartitionsOperator(BaseOperator):
+class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
     """Announce as Airflow asset partitions what has happened to a table's partitions.
 
     A run announces each partition once, however many commits since the last run have touched it.
@@ -72,13 +74,11 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         reader: str | None = None,
         **kwargs: Any,
     ) -> None:
+        require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         self.asset = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         super().__init__(**{"outlets": [self.asset], **kwargs})
         self.outlets = as_given(self.outlets, kwargs.get("outlets"))
-        if ready not in READY:
-            raise ArgumentError(
-                f"ready={ready!r} is none of {', '.join(READY)}", argument="ready", value=ready
-            )
+        require_one_of("ready", ready, READY)
         self.table = table
         self.ready = ready
         self.paimon_conn_id = paimon_conn_id

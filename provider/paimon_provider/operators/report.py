@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
+from paimon_provider.argument_checks import ChecksArguments, require_early
 from paimon_provider.assets import is_template, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
@@ -30,7 +31,7 @@ _BARS: Final = 40
 _ROWS: Final = 200
 
 
-class PaimonChangeReportOperator(BaseOperator):
+class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
     """Render what changed in a table since this task last ran, with charts, on an HTML page.
 
     The page opens from the task's link "Change report".  How far the last run has read is kept in
@@ -62,6 +63,7 @@ class PaimonChangeReportOperator(BaseOperator):
         reader: str | None = None,
         **kwargs: Any,
     ) -> None:
+        require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         if "inlets" not in kwargs:
             kwargs["inlets"] = _assets(table, paimon_conn_id, catalog)
         super().__init__(**kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.argument_checks import mapping, with_checks
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class PaimonCreateTableOperator(PaimonTableOperator):
         "options": "json",
     }
     action = "create-table"
+
+    checks = with_checks(columns=mapping)
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider import waits
 from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTriggerArgs, conf
+from paimon_provider.argument_checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.assets import require_named_so
 from paimon_provider.failures import airflow_failures
 from table_core.errors import ErrorKind, TableError, error_from_document
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PaimonSensor"]
 
 
-class PaimonSensor(BaseSensorOperator):
+class PaimonSensor(ChecksArguments, BaseSensorOperator):
     """Base of the sensors: waits for one thing about one table and returns what it found.
 
     A table that does not exist yet, and a store that does not answer, are waited for.
@@ -50,6 +51,7 @@ class PaimonSensor(BaseSensorOperator):
         self.table = table
         self.paimon_conn_id = paimon_conn_id
         self.deferrable = deferrable
+        require_early(self, start_from_trigger=start_from_trigger)
         self.start_from_trigger = deferrable and start_from_trigger
 
     def begin_in_triggerer(self) -> None:
@@ -68,6 +70,7 @@ class PaimonSensor(BaseSensorOperator):
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
+            require_arguments(self)
             self._require_named_so()
             try:
                 found = self.wait(**self._condition()).look(PaimonHook(self.paimon_conn_id))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
+from paimon_provider.argument_checks import require_table, seconds
 from paimon_provider.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.events import Gathered, gathered
 from paimon_provider.places import Seen, since
@@ -18,7 +19,8 @@ from paimon_provider.triggers.asking import Asking, Pause
 from paimon_provider.triggers.marks import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
-from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
+from table_core.errors import ErrorKind, NotFoundError, TableError
+from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -83,8 +85,10 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         NewSnapshots(on=on)  # a wrong one is an error in the Dag, not in the triggerer
-        _require("start", start, ("latest", "earliest"))
-        _require("events", events, ("poll", "snapshot"))
+        require_one_of("start", start, ("latest", "earliest"))
+        require_one_of("events", events, ("poll", "snapshot"))
+        require_table(table, "table")
+        seconds(poll_seconds, "poll_seconds")
         self.table = table
         self.asset_uri = asset_uri
         self.paimon_conn_id = paimon_conn_id
@@ -346,10 +350,3 @@ def _documents(ones: Sequence[Gathered]) -> tuple[dict[str, Any], ...]:
     if len(kept) > _PENDING_MAX:
         kept = [gathered(kept[: len(kept) - _PENDING_MAX + 1]), *kept[1 - _PENDING_MAX :]]
     return tuple(one.to_document() for one in kept)
-
-
-def _require(argument: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ArgumentError(
-            f"{argument}={value!r} is none of {', '.join(known)}", argument=argument, value=value
-        )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider import waits
 from paimon_provider._compat import BaseTrigger, TriggerEvent
+from paimon_provider.argument_checks import seconds
 from paimon_provider.triggers.asking import Asking, Pause, answer_to
 from table_core.errors import TableError, error_to_document
 
@@ -42,6 +43,7 @@ class PaimonWaitTrigger(BaseTrigger):
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         given = self.wait(**condition)  # a wrong name is an error here; values may be templates
         self.paimon_conn_id = paimon_conn_id
+        seconds(poll_seconds, "poll_seconds")
         self.poll_seconds = poll_seconds
         for name in waits.field_names(self.wait):
             setattr(self, name, getattr(given, name))
