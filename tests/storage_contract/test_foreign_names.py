@@ -64,7 +64,7 @@ def test_every_verb_finds_what_it_is_told(catalog: tc.Catalog, keyed: bool) -> N
     told = {row["partition"] for row in table.system("files").to_arrow().to_pylist()}
     assert len(told) == len(PLACES)
     if keyed:
-        table.compact(full=True)
+        table.compact()
     table.delete(f"`{VALUE}` LIKE 'ñ 東%'")
     table.drop_partitions([{PLACE: "é"}])
     with table.write(overwrite={PLACE: "%C3%A9"}) as writer:
