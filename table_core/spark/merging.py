@@ -33,7 +33,6 @@ from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared_by_share, shared_out, spelled
 from table_core.table.changing import merge_into as clauses
-from table_core.table.changing.key_changes import as_they_are
 from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
     PreparedChange,
@@ -46,6 +45,7 @@ from table_core.table.changing.row_changes import (
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.state_plan import StatePlanner
+from table_core.table.reading.statement_scan import refuse_fallback_rows
 from table_core.table.results import CommitAs
 from table_core.table.table import Table
 from table_core.table.writing.uncommitted import undone_by
@@ -82,9 +82,7 @@ def merge_into(
         JobFailedError: Spark gave up; nothing is visible.
     """
     access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
-    started_ms, head = access.clock.now_ms(), access.metadata.head()
-    if head is None:
-        access.require_there()
+    started_ms, head = access.clock.now_ms(), access.head()
     clauses.refuse_clauses(access, when)
     given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     on = dict(zip(spelled(given, access), given.values(), strict=True))
@@ -92,6 +90,7 @@ def merge_into(
     commit = clauses.asking(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()
     if done is None:
+        refuse_fallback_rows(access, head)
         session = started(spark)
         with translated():
             pairs = MergePairs(access, _frame(session, source), columns, when)
@@ -123,7 +122,7 @@ def _write_versions(
     rows = pairs.rows(target, with_old=by_old)
     if by_old:
         rows = by_key(rows, target, access, moves=moves)
-    shared, shares, slots = shared_out(as_they_are(access), session)
+    shared, shares, slots = shared_out(access.for_whole_rows(), session)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decided: Counter[int] = Counter()

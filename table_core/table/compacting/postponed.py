@@ -73,7 +73,7 @@ def _written(
     access: TableAccess, bucket: Bucket, files: Sequence[DataFile], count: int
 ) -> list[CompactChange]:
     access = access.as_new_as(files)
-    fixed = access.with_options({"bucket": str(count), "write-only": "false"}).for_stored_rows()
+    fixed = access.with_options({"bucket": str(count), "write-only": "false"}).for_whole_rows()
     reader = FileReader(
         access=access,
         partition=bucket[0],

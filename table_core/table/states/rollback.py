@@ -58,7 +58,7 @@ def rollback_to(
     commit = (commit or CommitAs()).asking(
         "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
-    head = access.metadata.head()
+    head = access.head()
     found = _found(access, commit, dry_run=dry_run)
     if found is not None:
         return found

@@ -72,7 +72,7 @@ def analyze(
         ArgumentError: no such column.
     """
     started_ms = access.clock.now_ms()
-    head = access.metadata.head()
+    head = access.head()
     commit = commit.asking("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
     found = None

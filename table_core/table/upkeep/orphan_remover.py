@@ -51,9 +51,11 @@ def remove_orphan_files(
     """See ``Table.remove_orphan_files``; manifests are read by ``share``.
 
     Raises:
+        NotFoundError: the table was dropped or renamed.
         ArgumentError: ``older_than`` is less than a day ago, and ``allow_young`` is off.
         FilesExpiredError, CorruptFileError: a document cannot be read; nothing was deleted since.
     """
+    access.require_there()
     started_ms = access.clock.now_ms()
     given = None if older_than is None else epoch_ms("older_than", older_than)
     cutoff = cutoff_ms(given, now_ms=started_ms, allow_young=allow_young)

@@ -103,9 +103,7 @@ class BucketWriter:
         if not unknown or (not schema.is_key_table and schema.bucket < 0):
             return
         partitions = {partition for partition, _ in unknown}
-        head = self.access.metadata.head()
-        if head is None:
-            self.access.require_there()
+        head = self.access.head()
         self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
         live = self.access.files_by_bucket(head, keep=lambda e: e.partition in partitions)
         for bucket, entries in live.items():

@@ -201,9 +201,7 @@ class CrossPartition:
         reader = SplitReader(access=access, fields=fields)
         # Keys of level 0 count, where batch reads do not see them yet.
         planner = StatePlanner(access=access, streams=True)
-        head = access.metadata.head()
-        if head is None:
-            access.require_there()
+        head = access.head()
         self._seen.add(AsOf.of(head))
         for split in planner.plan(head).splits:
             if not self._is_young(split):
