@@ -56,7 +56,8 @@ class StatePlanner:
     """Only the files that the snapshot itself added."""
     keeps_partition: Callable[[bytes], bool] | None = None
     streams: bool = False
-    """Whether a stream begins with this state: then level 0 counts, which batch reads may not see."""
+    """Whether a stream begins with this state, or a writer goes on from it: then level 0 counts, which
+    batch reads may not see."""
 
     def plan(self, snapshot: Snapshot | None) -> ScanPlan:
         """The splits of ``snapshot``, none where it is None."""
@@ -184,7 +185,7 @@ def plan_with_fallback(
     is its newest; with an ``explicit`` snapshot its newest of that time.
     """
     main = planner.plan(snapshot)
-    hidden = hides_level0(planner.access.schema, planner.access.options)
+    hidden = not planner.streams and hides_level0(planner.access.schema, planner.access.options)
     have = frozenset(
         entry.partition
         for entry in planner.access.live_entries(snapshot)
