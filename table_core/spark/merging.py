@@ -43,6 +43,7 @@ from table_core.table.changing.row_changes import (
     marks_rows,
     take_back,
 )
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.state_plan import StatePlanner
@@ -115,6 +116,7 @@ def _write_versions(
     counts: Counter[str],
 ) -> Commit | None:
     access = pairs.access
+    head = in_buckets(access, head)
     if head is None:
         target = session.createDataFrame([], spark_schema(access.schema.fields))
     else:
