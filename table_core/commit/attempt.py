@@ -160,6 +160,7 @@ class Attempt:
             return part
         partitions = frozenset(each.partition for each in stale)
         live = yield from self.live(partitions, files=True)
+        part = numbering.created_last(live.entries, part, stale)
         once = self.request.limits.discard_duplicate_files
         there = {e.identity for e in live.entries} if once else frozenset()
         fresh = tuple(e for e in part.entries if e.identity not in there)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.difference import WORDS
+from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.shape import (
     AnyValue,
     Flag,
@@ -196,7 +197,7 @@ _UPKEEP: Final = Record(
     },
     required=["policy"],
 )
-_CHECKED: Final = ("not_null", "unique", "range", "rows", "change", "sql")
+_CHECKED: Final = ("not_null", "unique", "range", "rows", "change", "freshness", "sql")
 CHECK_RULES: Final = (*_CHECKED, "where", "at_most")
 """What the check itself is told; the rest is for the Dag."""
 _PAIR: Final = ListOf(
@@ -230,6 +231,11 @@ _CHECK: Final = Record(
         ),
         "sql": Text(about="A query over the table as `rows`: each row that it gives is a fault."),
         "change": replace(_PAIR, about="[lowest, highest] ratio of the row count to `against`'s."),
+        "freshness": Text(
+            about="How long ago the last rows may have come, e.g. 2 h.",
+            pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
+            what="a length of time with its unit, e.g. 2 h",
+        ),
         "against": Text(about="The table that `change` compares with."),
         "where": Text(about="Which rows are looked at."),
         "at_most": OneOf(
@@ -276,7 +282,23 @@ _EXTERNAL: Final = Record(
         "comment": Text(),
     },
 )
-_OF_TARGET: Final = ("connection", "catalog", "warehouse", "pool", "pipeline", "options", "allow")
+_OF_TARGET: Final = (
+    "prefix",
+    "connection",
+    "catalog",
+    "warehouse",
+    "pool",
+    "pipeline",
+    "options",
+    "allow",
+)
+_STEPS: Final = MapOf(
+    item=STEP,
+    names=NAME,
+    names_are=_NO_NAME,
+    taken=APPLY_TASK,
+    taken_by="it is the task that makes tables as declared",
+)
 _BASE: Final = Record(
     about="Tables of a warehouse, what fills them and what keeps them in shape.",
     members={
@@ -290,6 +312,11 @@ _BASE: Final = Record(
         "catalog": Text(about="The connection's catalog_name, where it has one."),
         "warehouse": Text(
             about="URI, for table-core plan and apply; a path is from the folder of the file."
+        ),
+        "prefix": Text(
+            about="Stands before the database of each declared table, e.g. dev_.",
+            pattern="[A-Za-z0-9_-]*",
+            what="letters, digits, - and _",
         ),
         "pool": Record(
             about="Airflow's pool for all that works on tables: so many jobs at once in the warehouse.",
@@ -313,11 +340,17 @@ _BASE: Final = Record(
             names_are="no database.table, nor one with a branch or a system table after $",
             about="Tables that are not ours.",
         ),
-        "sources": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
-        "flows": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
+        "sources": _STEPS,
+        "flows": _STEPS,
         "checks": MapOf(item=_CHECK, names=NAME, names_are=_NO_NAME),
         "upkeep": _UPKEEP,
-        "triggers": MapOf(item=_TRIGGER, names=NAME, names_are=_NO_NAME),
+        "triggers": MapOf(
+            item=_TRIGGER,
+            names=NAME,
+            names_are=_NO_NAME,
+            taken=UPKEEP_SUFFIX,
+            taken_by="the Dag of the upkeep ends so",
+        ),
     },
     required=["version", "name", "tables"],
 )

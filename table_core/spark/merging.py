@@ -26,7 +26,7 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.spark.failures import carried, translated
 from table_core.spark.key_merging import CLAUSE_COLUMN, by_key, needs_old, versions_of
 from table_core.spark.pairs import MergePairs
-from table_core.spark.reading import as_spark_takes, read
+from table_core.spark.reading import as_spark_takes, frame_of, read
 from table_core.spark.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session import parallelism, started
 from table_core.spark.shuffle import by_bucket
@@ -42,10 +42,11 @@ from table_core.table.changing.row_changes import (
     marks_rows,
     take_back,
 )
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.state_plan import StatePlanner
-from table_core.table.reading.statement_scan import refuse_fallback_rows
+from table_core.table.reading.statement_scan import refuse_fallback_rows, statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.table import Table
 from table_core.table.writing.uncommitted import undone_by
@@ -113,10 +114,11 @@ def _write_versions(
     counts: Counter[str],
 ) -> Commit | None:
     access = pairs.access
+    head = in_buckets(access, head)
     if head is None:
         target = session.createDataFrame([], spark_schema(access.schema.fields))
     else:
-        target = read(session, Table(access), snapshot=head.id)
+        target = frame_of(session, statement_scan(access, head))
     moves = pairs.moves
     by_old = moves or needs_old(access)
     rows = pairs.rows(target, with_old=by_old)

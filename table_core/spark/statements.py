@@ -18,6 +18,7 @@ from table_core.spark.writing import compacted_along, prepared
 from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.reading.statement_scan import refuse_fallback_rows, statement_scan
@@ -94,6 +95,7 @@ def _write_versions(
     commit: CommitAs,
 ) -> tuple[Commit | None, int]:
     access = statement.access
+    head = in_buckets(access, head) or head
     scan = statement_scan(access, head, statement.where)
     reader, splits = scan.reader, scan.splits()
     if not splits:

@@ -87,7 +87,7 @@ def _document(body: bytes, rand: random.Random) -> bytes:
             case 0 if isinstance(home, dict):
                 del home[key]
             case 1 if isinstance(home, dict):
-                home[str(rand.choice(VALUES))[:99]] = copy.deepcopy(home[key])
+                home[str(rand.choice(VALUES))[:99]] = home.pop(key)
             case 2:
                 nested: Any = home[key]
                 for _ in range(rand.choice((1, 30, 300))):

@@ -34,7 +34,8 @@ class PaimonCheckOperator(PaimonTableOperator):
     :param rules: ``not_null`` and ``unique``: columns; ``range``: column to [smallest, largest];
         ``rows``: [fewest, most]; ``change``: [lowest, highest] ratio of the row count to that of
         ``against``; ``sql``: a query over the view ``rows`` of which each row is a fault;
-        ``where``: which rows are looked at; ``at_most``: so many rows, or ``"1 %"`` of those looked
+        ``where``: which rows are looked at; ``freshness``: how long ago the last
+        rows may have come, e.g. ``"2 h"``; ``at_most``: so many rows, or ``"1 %"`` of those looked
         at, may break a rule on rows.  (templated)
     :param parameters: the values of ``$name`` in the rule ``sql``, bound.  (templated)
     :param against: the table to compare the row count with.  (templated)

@@ -37,6 +37,7 @@ from table_core.table.changing.overwriting import Reads, open_writer
 from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.statement_scan import refuse_fallback_rows
@@ -202,6 +203,7 @@ def _write_versions(
     counts: Counter[str],
 ) -> Commit:
     """Key table: what the clauses say is written as new versions of the rows."""
+    head = in_buckets(access, head)
     target, deleted = target_rows(access, head)
     pairs = _Pairs.of(access, target, source, on)
     touched = [np.zeros(0, np.int64)]

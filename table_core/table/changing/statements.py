@@ -17,6 +17,7 @@ from table_core.table.changing.overwriting import Reads, open_writer
 from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.scan import bound_where
@@ -185,7 +186,7 @@ def _updated(access: TableAccess, rows: pa.Table, values: Mapping[str, str]) -> 
 def _write_versions(
     statement: Statement, head: Snapshot | None, commit: CommitAs
 ) -> tuple[Commit | None, int]:
-    rows = 0
+    rows, head = 0, in_buckets(statement.access, head)
     scan = statement_scan(statement.access, head, statement.where)
     access, reads = statement.access.for_whole_rows(), Reads.of(statement.operation, head)
     with open_writer(access, commit, None, reads) as writer:

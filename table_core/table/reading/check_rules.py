@@ -7,13 +7,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError
+from table_core.options.parse import duration_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["RULES", "allowed_rows", "sound_rules"]
 
-RULES: Final = ("not_null", "unique", "range", "rows", "change", "sql", "where", "at_most")
+RULES: Final = (
+    *("not_null", "unique", "range", "rows", "change", "freshness", "sql", "where", "at_most"),
+)
 _OF_OTHERS: Final = {"where", "at_most"}
 """What says something about other rules, and is none by itself."""
 _SHARE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
@@ -30,24 +33,23 @@ def sound_rules(rules: Mapping[str, Any], *, against: bool) -> dict[str, Any]:
     if unknown or not set(given) - _OF_OTHERS:
         what = f"unknown rules {unknown}" if unknown else "no rule to check"
         raise _refused(f"{what}; there are {', '.join(RULES)}", unknown)
-    for name in ("not_null", "unique"):
-        if name in given:
-            given[name] = _columns(name, given[name])
-    for name in ("rows", "change"):
-        if name in given:
-            given[name] = tuple(_counted(name, end) for end in _pair(name, given[name]))
-    if "range" in given:
-        if not isinstance(given["range"], dict) or not given["range"]:
-            raise _refused("range: give columns with [smallest, largest]", given["range"])
-        given["range"] = {c: _pair(f"range of {c}", ends) for c, ends in given["range"].items()}
-    for name in ("sql", "where"):
-        if name in given and (not isinstance(given[name], str) or not given[name].strip()):
-            raise _refused(f"{name}: give SQL", given[name])
-    if "at_most" in given:
-        allowed_rows(given["at_most"], 0)
+    for name in given.keys() & _FORMS.keys():
+        given[name] = _FORMS[name](name, given[name])
     if "change" in given and not against:
         raise _refused("change: say with `against` what to compare with", given["change"])
     return given
+
+
+def _period(_: str, given: Any) -> int:
+    """Milliseconds."""
+    if isinstance(given, str) and not given.strip().isdigit():
+        try:
+            found = duration_ms(given)
+        except ValueError:
+            found = 0
+        if found > 0:
+            return found
+    raise _refused(f"freshness: {given!r} is no length of time with its unit, e.g. 2 h", given)
 
 
 def allowed_rows(at_most: Any, count: int) -> int:
@@ -96,5 +98,40 @@ def _counted(name: str, given: Any) -> float | None:
     raise _refused(f"{name}: {given!r} is no number of at least 0", given)
 
 
+def _ends(name: str, given: Any) -> tuple[Any, ...]:
+    return tuple(_counted(name, end) for end in _pair(name, given))
+
+
+def _ranges(name: str, given: Any) -> dict[str, tuple[Any, Any]]:
+    if not isinstance(given, dict) or not given:
+        raise _refused(f"{name}: give columns with [smallest, largest]", given)
+    return {column: _pair(f"range of {column}", ends) for column, ends in given.items()}
+
+
+def _sql(name: str, given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise _refused(f"{name}: give SQL", given)
+    return given
+
+
+def _at_most(_: str, given: Any) -> Any:
+    allowed_rows(given, 0)
+    return given
+
+
 def _refused(what: str, value: Any) -> ArgumentError:
     return ArgumentError(f"checks: {what}", argument="rules", value=str(value))
+
+
+_FORMS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "not_null": _columns,
+    "unique": _columns,
+    "range": _ranges,
+    "rows": _ends,
+    "change": _ends,
+    "freshness": _period,
+    "sql": _sql,
+    "where": _sql,
+    "at_most": _at_most,
+}
+"""What makes of each rule what the check takes."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.errors import ArgumentError, DataError
+from table_core.ondisk.snapshot import CommitKind
 from table_core.table.reading.check_bounds import Bounds
 from table_core.table.reading.check_rules import RULES, allowed_rows, sound_rules
 from table_core.table.results import ResultDocument
@@ -68,7 +69,8 @@ def check(
     None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
     row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
     is a fault; ``where`` chooses the rows that are looked at; ``at_most`` rows, or ``"1 %"`` of those
-    looked at, may break a rule on rows.  ``unique`` holds its columns in
+    looked at, may break a rule on rows; ``freshness`` is how long ago the last rows may have come, e.g.
+    ``"2 h"``.  ``unique`` holds its columns in
     memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other, ``details["rows"]`` how many
     rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
 
@@ -118,7 +120,8 @@ def _findings(
     snapshot: int | None,
 ) -> tuple[list[_Finding], int]:
     """Each rule, and how many rows were looked at."""
-    found, count = _by_batch(table, rules, snapshot)
+    of_rows = {"not_null", "unique", "range", "rows"}
+    found, count = _by_batch(table, rules, snapshot) if of_rows & set(rules) else ([], 0)
     if "sql" in rules:
         found.append(_by_query(table, rules, query, snapshot))
     for finding in found:
@@ -126,7 +129,25 @@ def _findings(
             finding.allowed = allowed_rows(rules.get("at_most"), count)
     if against is not None and "change" in rules:
         found.append(_by_change(table, rules, against, snapshot))
+    if "freshness" in rules:
+        found.append(_by_age(table, rules["freshness"], snapshot))
     return found, count
+
+
+def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
+    """How long ago rows came: compactions and statistics bring none."""
+    now, newest = table.access.clock.now_ms(), None
+    earliest = min(table.access.metadata.snapshot_ids(), default=0)
+    while snapshot is not None and snapshot >= max(earliest, 1):
+        there = table.snapshot(snapshot)
+        newest = there.time_millis
+        if there.commit_kind in {CommitKind.APPEND, CommitKind.OVERWRITE}:
+            break
+        snapshot -= 1
+    seconds = None if newest is None else max(now - newest, 0) / 1000
+    finding = _Finding(f"freshness {most_ms / 1000:g} s", found={"seconds": seconds})
+    finding.failed_rows = 1 if seconds is None or seconds * 1000 > most_ms else 0
+    return finding
 
 
 def _by_batch(

@@ -23,11 +23,14 @@ def statement_scan(
 ) -> Scan:
     """The rows of ``head`` that a statement changes, whatever else the options of the handle show.
 
+    Rows that wait for a compaction to be read are among them: a statement that did not see them would
+    undo what was acknowledged.
+
     Raises:
         PredicateError: ``where`` does not parse or does not fit.
     """
     refuse_unreadable(access)
-    found = SnapshotRef(snapshot=head, explicit=False)
+    found = SnapshotRef(snapshot=head, explicit=False, committed=True)
     return state_scan(access, found, None, where, None)
 
 

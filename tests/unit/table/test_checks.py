@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -22,6 +23,19 @@ from table_core.table.reading.checks import check
 from table_core.table.table import Table
 
 _NUMBERS = itertools.count()
+
+
+@dataclass
+class SimulatedClock:
+    """A clock that stands."""
+
+    now: int
+
+    def now_ms(self) -> int:
+        return self.now
+
+    def local_offset_ms(self, _: int) -> int:
+        return 0
 
 
 def table_of(kind: pa.DataType, values: list[Any]) -> Table:
@@ -165,6 +179,9 @@ def test_two_nulls_are_two_values() -> None:
         {"rows": 3},
         {"sql": " "},
         {"change": [0.5, 2]},
+        {"freshness": "2"},
+        {"freshness": "soon"},
+        {"freshness": 5},
         {"not_nul": ["v"]},
     ],
 )
@@ -198,3 +215,18 @@ def test_so_many_rows_may_break_a_rule(at_most: Any, passes: bool) -> None:
     for wrong in ("many", "1.5", -1, True, [1]):
         with pytest.raises(ArgumentError):
             check(table, {"not_null": ["v"], "at_most": wrong})
+
+
+def test_rows_that_came_too_long_ago_are_told() -> None:
+    table = table_of(pa.int32(), [1])
+    assert failed(table, freshness="1 h") == [0]
+    now = table.access.clock.now_ms()
+    late = Table(replace(table.access, clock=SimulatedClock(now + 3_600_001)))
+    assert failed(late, freshness="1 h") == [1]
+    table.analyze()
+    assert failed(late, freshness="1 h") == [1], "statistics bring no rows"
+    assert failed(late, freshness="2 h", rows=[1, None]) == [0, 0]
+    catalog = open_catalog(f"memory://{next(_NUMBERS)}-checks")
+    catalog.create_database("a")
+    empty = catalog.create_table("a.t", pa.schema([("v", pa.int32())]))
+    assert failed(empty, freshness="1 h") == [1]

@@ -179,3 +179,13 @@ def test_a_known_key_is_not_known_any_more_after_an_overwrite() -> None:
     refused(table, [here])
     table.commit([there])
     assert read(table) == [(1, 2, 2), (3, 1, 3)]
+
+
+def test_two_writers_of_one_commit_that_add_keys_to_one_bucket_are_refused() -> None:
+    table = table_of("k", "p")
+    write(table, (1, 1, 1))
+    table.commit([prepared(table, (1, 1, 2)), prepared(table, (2, 1, 2))])
+    with pytest.raises(CommitConflictError, match="index-replaced"):
+        table.commit([prepared(table, (3, 1, 3)), prepared(table, (3, 1, 4))])
+    write(table, (3, 1, 5), (4, 1, 5))
+    assert read(table) == [(1, 1, 2), (2, 1, 2), (3, 1, 5), (4, 1, 5)]
