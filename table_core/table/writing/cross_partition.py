@@ -95,8 +95,10 @@ class CrossPartition:
         return (), ()
 
     def basis(self) -> Basis:
-        """The states of the table that were looked into."""
-        return Basis(homes=frozenset(self._seen))
+        """The states of the table that were looked into, and whether keys may have another writer."""
+        several = self.access.options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM) or 1
+        alone = self._written is not None and several == 1
+        return Basis(homes=frozenset(self._seen), dealers=int(alone))
 
     # ----------------------------------------------------------------------------- the engines
     def _settled(
