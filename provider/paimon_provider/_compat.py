@@ -29,6 +29,7 @@ from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factor
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
+from airflow.sdk.definitions.mappedoperator import OperatorPartial
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
@@ -40,6 +41,7 @@ from airflow.sdk.lineage import get_hook_lineage_collector
 from airflow.sdk.log import mask_secret
 from airflow.sdk.observability import stats
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, StartTriggerArgs, TriggerEvent
+from attrs import define
 
 XCOM_RETURN_KEY = BaseXCom.XCOM_RETURN_KEY
 # Airflow has two of these: ``stats`` is set up in tasks only, ``triggerer_stats`` in the triggerer only.
@@ -69,6 +71,7 @@ __all__ = [
     "CronTriggerTimetable",
     "DeadlineAlert",
     "DecoratedOperator",
+    "OperatorPartial",
     "Param",
     "PokeReturnValue",
     "RetryDecision",
@@ -77,6 +80,7 @@ __all__ = [
     "TaskGroup",
     "TriggerEvent",
     "conf",
+    "define",
     "get_hook_lineage_collector",
     "is_mapped",
     "mask_secret",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from paimon_provider.trigger_rules import begins_whatever_happened
+from table_core.errors import ArgumentError
+
 _MARKDOWN: Final = {
     **{mark: f"&#{ord(mark)};" for mark in "&<>|`*_[]()!#\\~"},
     **dict.fromkeys("\n\r\t\x1b", " "),
@@ -15,16 +18,16 @@ _AS_TEXT: Final = " ".join(
 """Airflow shows the body as Markdown, and names of files in it are anybody's: no mark of one is one."""
 
 if TYPE_CHECKING:
-    from paimon_provider._compat import BaseOperator
+    from paimon_provider._compat import BaseOperator, Context
 
-__all__ = ["approval"]
+__all__ = ["approval", "require_approved"]
 
 
 def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) -> BaseOperator:
     """A task that waits for somebody to approve what ``dry_run`` has reported.
 
-    Airflow shows the numbers and asks; on "Reject" what follows is skipped.  What follows must keep
-    the trigger rule ``all_success``: with another one it begins although nobody answered in time::
+    Airflow shows the numbers and asks; on "Reject" what follows is skipped.  Where nobody answers in time,
+    a table operator that follows fails and does nothing, also with a trigger rule that lets it begin::
 
         look = PaimonRemoveOrphanFilesOperator(task_id="look", table="shop.orders", dry_run=True)
         approval(look) >> PaimonRemoveOrphanFilesOperator(task_id="remove", table="shop.orders")
@@ -59,3 +62,37 @@ def approval(dry_run: BaseOperator, *, task_id: str = "approve", **kwargs: Any) 
     )
     dry_run >> task
     return task
+
+
+def require_approved(task: BaseOperator, context: Context) -> None:
+    """Refuse to go on where ``task`` has begun although an approval before it has failed.
+
+    It asks Airflow only where the trigger rule of ``task`` lets it begin then.  A teardown, and a task that
+    begins after failures alone, are there for that.
+
+    Raises:
+        ArgumentError: a task before it asks for an approval, and did not get it.
+    """
+    if task.is_teardown or not begins_whatever_happened(task.trigger_rule):
+        return
+    gates = [name for name in task.upstream_task_ids if _asks(task.get_dag(), name)]
+    if not gates:
+        return
+    ti: Any = context["ti"]
+    found = ti.get_task_states(dag_id=ti.dag_id, task_ids=gates, run_ids=[ti.run_id])
+    states = {str(state) for state in ((found or {}).get(ti.run_id) or {}).values()}
+    if states != {"success"}:
+        raise ArgumentError(
+            f"task {task.task_id!r} begins only when {', '.join(sorted(gates))} has got an approval, and it "
+            f"has not: nothing was done.  Its trigger rule {str(task.trigger_rule)!r} lets it begin all "
+            "the same; give it all_success",
+            argument="trigger_rule",
+            value=str(task.trigger_rule),
+        )
+
+
+def _asks(dag: Any, task_id: str) -> bool:
+    """Whether a task is Airflow's ``ApprovalOperator``, or a kind of it."""
+    found = dag.get_task(task_id)
+    kind = getattr(found, "operator_class", type(found))
+    return any(one.__name__ == "ApprovalOperator" for one in kind.__mro__)

@@ -18,10 +18,10 @@ from paimon_provider.assets import watched_table
 from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
+from table_core.declaration.hints import hint
 from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX
 from table_core.declaration.order import among, gated, tables_written
 from table_core.declaration.parameters import has_default
-from table_core.declaration.shape import hint
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
 from table_core.errors import ArgumentError

@@ -20,6 +20,7 @@ from paimon_provider.operators.branches import (
     PaimonFastForwardOperator,
 )
 from paimon_provider.operators.check import PaimonCheckOperator
+from paimon_provider.trigger_rules import fails_with_others
 from table_core.errors import AlreadyExistsError, ArgumentError
 
 if TYPE_CHECKING:
@@ -198,18 +199,22 @@ class PaimonWriteAuditPublish(TaskGroup):
 
 
 def _last_of(tasks: list[Any]) -> Iterator[Any]:
-    """The tasks that no other one waits for; what a teardown takes down comes before it."""
+    """The tasks that the audit has to wait for by itself; what a teardown takes down comes before it.
+
+    They are those that no other one waits for, or only such as begin although a task has failed: that a
+    task has failed must reach the audit.
+    """
     work = {task.task_id for task in tasks if not task.is_teardown}
     by_name = {task.task_id: task for task in tasks}
 
     def is_followed(task: Any) -> bool:
-        """Whether work waits for ``task``, be it behind a teardown."""
+        """Whether work waits for ``task`` and fails with it, be it behind a teardown."""
         after, seen = list(task.downstream_task_ids), set()
         while after:
             name = after.pop()
-            if name in work:
+            if name in work and fails_with_others(by_name[name].trigger_rule):
                 return True
-            if name in by_name and name not in seen:
+            if name in by_name and name not in work and name not in seen:
                 seen.add(name)
                 after += by_name[name].downstream_task_ids
         return False

@@ -136,22 +136,22 @@ def _alike(events: Sequence[tuple[int, Event]]) -> list[list[tuple[int, Event]]]
 
     Groups are made of events with about the same columns: each row has room for all of its group.
     """
-    groups: list[tuple[dict[str, str], list[tuple[int, Event]]]] = []
+    groups: list[tuple[dict[str, str], list[tuple[int, Event]], int]] = []
     for numbered in events:
         kinds = _kinds(numbered[1])
         if kinds is None:
-            groups.append(({}, [numbered]))
+            groups.append(({}, [numbered], 0))
             continue
-        for known, members in groups[:_GROUPS_TRIED]:
+        for known, members, room in groups[:_GROUPS_TRIED]:
             more = kinds.keys() - known.keys()
-            roomy = len(known) + len(more) <= 2 * len(kinds) + _COLUMNS_APART
+            roomy = len(known) + len(more) <= room
             if roomy and all(known.get(name, kind) == kind for name, kind in kinds.items()):
                 known.update(kinds)
                 members.append(numbered)
                 break
         else:
-            groups.append((kinds, [numbered]))
-    return [members for _, members in groups]
+            groups.append((kinds, [numbered], 2 * len(kinds) + _COLUMNS_APART))
+    return [members for _, members, _ in groups]
 
 
 def _kinds(event: Event) -> dict[str, str] | None:

@@ -178,7 +178,7 @@ def index_changes(
     live: Iterable[ManifestEntry],
     by_file: bool,
 ) -> list[Conflict]:
-    """Index files that another commit changed since the writer read them.
+    """Index files that another commit, or another writer of this one, changed since the writer read them.
 
     A data file may not go while rows of it are masked that its writer took along, and none may be
     masked that is gone.  ``live``: files of the partitions that change.
@@ -207,8 +207,9 @@ def index_changes(
             what = f"masks rows of {name}, which is to be deleted by a writer that never saw it"
             found.append(_index(masked[name], what))
     for entry in added:
-        other = slots.get(_slot(entry, by_file))
-        if other is not None:
+        slot = _slot(entry, by_file)
+        other = slots.setdefault(slot, entry)
+        if other is not entry:
             found.append(
                 _index(entry, f"would replace {other.file_name}, which its writer never saw")
             )
@@ -220,6 +221,8 @@ def index_changes(
                 found.append(_index(entry, what))
             if name not in present and (by_file or name not in before):
                 found.append(_index(entry, f"masks rows of {name}, which is gone"))
+            if by_file:
+                masked[name] = entry
     return found
 
 

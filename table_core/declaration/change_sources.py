@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
-from table_core.declaration.shape import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

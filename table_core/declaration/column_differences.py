@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
+from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector, with_nullability
 from table_core.datatypes.text import type_text
 from table_core.declaration.difference import Difference, Safety
 from table_core.declaration.widths import Width, union, width
@@ -153,6 +153,9 @@ def _of_type(
         case Vector(wants, length), Vector(has, other) if length == other:
             yield from _of_type((*steps, "element"), wants, has, table, synced=synced)
         case Map(key, value), Map(other_key, other_value):
+            key = with_nullability(
+                key, nullable=other_key.nullable
+            )  # no key is NULL, whatever it says
             yield from _of_type((*steps, "key"), key, other_key, table, synced=synced)
             yield from _of_type((*steps, "value"), value, other_value, table, synced=synced)
         case _:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.declaration.document import fields_of
+from table_core.declaration.hints import hint
 from table_core.declaration.partition_texts import partition_problem
-from table_core.declaration.shape import hint
 from table_core.errors import TableError
 
 if TYPE_CHECKING:

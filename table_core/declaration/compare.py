@@ -165,8 +165,8 @@ def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema
     """``schema`` with the columns that ``moved`` names renamed, and what does it."""
     differences = []
     for old, new in wanted.moved.items():
-        if old not in schema.by_name:
-            continue  # it was renamed before
+        if old not in schema.by_name or new in schema.by_name:
+            continue  # it was renamed before; a source may have brought the old name again
         one = change.RenameColumn(old, new)
         told = f"~ rename column {old} to {new}"
         try:

@@ -23,6 +23,7 @@ from table_core.declaration.names import name_faults
 from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
+from table_core.declaration.prefix import prefixed
 from table_core.declaration.references import reference_faults
 from table_core.declaration.targets import aimed
 from table_core.declaration.verbs import COMMON, VERBS
@@ -71,7 +72,7 @@ def parse(
             argument="declaration",
             problems=problems,
         )
-    return found.sound
+    return prefixed(found.sound)
 
 
 def schema_of(table: TableDeclaration) -> TableSchema:
@@ -190,6 +191,7 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         tables=tables,
         policies={} if upkeep is None else {name: policy_of(name, upkeep) for name in tables},
         moved=_moved(given),
+        prefix=given.get("prefix"),
         include=tuple(given.get("include") or ()),
         allow=tuple(given.get("allow") or ()),
         external={

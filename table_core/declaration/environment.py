@@ -19,7 +19,7 @@ TARGET: Final = "TABLE_CORE_TARGET"
 _VARIABLE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<other>[^{}]*))?\}")
 _MARK: Final = re.compile(r"\$\$\{|" + _VARIABLE.pattern)
 _SECRET: Final = re.compile(
-    r"secret|passw|token|(access|account|private|api).?key|credential|(^|_)sas(_|$)|(^|_)pwd(_|$)",
+    r"secret|passw|token|(access|account|private|api).?key|credential|(^|_)sas(_|$)|_pwd(_|$)",
     re.IGNORECASE,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from table_core.declaration.shape import hint
+from table_core.declaration.hints import hint
 
 __all__ = ["type_hint"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.difference import WORDS
+from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.shape import (
     AnyValue,
     Flag,
@@ -281,7 +282,23 @@ _EXTERNAL: Final = Record(
         "comment": Text(),
     },
 )
-_OF_TARGET: Final = ("connection", "catalog", "warehouse", "pool", "pipeline", "options", "allow")
+_OF_TARGET: Final = (
+    "prefix",
+    "connection",
+    "catalog",
+    "warehouse",
+    "pool",
+    "pipeline",
+    "options",
+    "allow",
+)
+_STEPS: Final = MapOf(
+    item=STEP,
+    names=NAME,
+    names_are=_NO_NAME,
+    taken=APPLY_TASK,
+    taken_by="it is the task that makes tables as declared",
+)
 _BASE: Final = Record(
     about="Tables of a warehouse, what fills them and what keeps them in shape.",
     members={
@@ -295,6 +312,11 @@ _BASE: Final = Record(
         "catalog": Text(about="The connection's catalog_name, where it has one."),
         "warehouse": Text(
             about="URI, for table-core plan and apply; a path is from the folder of the file."
+        ),
+        "prefix": Text(
+            about="Stands before the database of each declared table, e.g. dev_.",
+            pattern="[A-Za-z0-9_-]*",
+            what="letters, digits, - and _",
         ),
         "pool": Record(
             about="Airflow's pool for all that works on tables: so many jobs at once in the warehouse.",
@@ -318,11 +340,17 @@ _BASE: Final = Record(
             names_are="no database.table, nor one with a branch or a system table after $",
             about="Tables that are not ours.",
         ),
-        "sources": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
-        "flows": MapOf(item=STEP, names=NAME, names_are=_NO_NAME),
+        "sources": _STEPS,
+        "flows": _STEPS,
         "checks": MapOf(item=_CHECK, names=NAME, names_are=_NO_NAME),
         "upkeep": _UPKEEP,
-        "triggers": MapOf(item=_TRIGGER, names=NAME, names_are=_NO_NAME),
+        "triggers": MapOf(
+            item=_TRIGGER,
+            names=NAME,
+            names_are=_NO_NAME,
+            taken=UPKEEP_SUFFIX,
+            taken_by="the Dag of the upkeep ends so",
+        ),
     },
     required=["version", "name", "tables"],
 )

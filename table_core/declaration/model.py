@@ -121,6 +121,8 @@ class Declaration:
     tables: Mapping[str, TableDeclaration] = field(default_factory=dict)
     policies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For each table the upkeep actions and their settings, as inherited."""
+    prefix: str | None = None
+    """What is to stand before the databases; None where it stands there already."""
     include: tuple[str, ...] = ()
     """The files that belong to it, as they are named."""
     moved: Mapping[str, str] = field(default_factory=dict)

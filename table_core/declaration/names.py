@@ -51,7 +51,7 @@ def _members(root: Located, *path: str) -> Mapping[str, Located]:
 
 
 def _tasks(root: Located) -> Iterator[Told]:
-    taken = {APPLY_TASK: "the task that makes tables as declared"}
+    taken: dict[str, str] = {}
     for group in ("sources", "flows"):
         for name in _members(root, group):
             if name in taken:
@@ -70,10 +70,7 @@ def _dags(root: Located) -> Iterator[Told]:
     given = root.value.get("name") if isinstance(root.value, dict) else None
     name = str(given.text) if given is not None and given.text else ""
     for trigger in _members(root, "triggers"):
-        if trigger == UPKEEP_SUFFIX:
-            told = f"{trigger!r} is taken: the Dag of the upkeep is called {name}_{trigger}"
-            yield ("triggers", trigger), told
-        elif len(name) + 1 + len(trigger) > _ID_MAX:
+        if len(name) + 1 + len(trigger) > _ID_MAX:
             yield ("triggers", trigger), f"the id of its Dag is longer than {_ID_MAX} characters"
 
 

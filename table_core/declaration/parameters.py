@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.shape import hint
+from table_core.declaration.hints import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

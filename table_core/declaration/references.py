@@ -5,9 +5,9 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
+from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
-from table_core.declaration.shape import hint
 from table_core.declaration.verbs import changes_rows
 
 if TYPE_CHECKING:

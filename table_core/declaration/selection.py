@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from table_core.declaration.graph import edges
-from table_core.declaration.shape import hint
+from table_core.declaration.hints import hint
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:

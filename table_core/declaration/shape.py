@@ -7,15 +7,15 @@ Schema.  Nothing (a bare ``key:``) is a fault everywhere but where a shape says 
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "AnyValue",
@@ -28,22 +28,11 @@ __all__ = [
     "Scalar",
     "Shape",
     "Text",
-    "hint",
 ]
 
 _SHOWN_MAX: Final = 60
 Defs = dict[str, Any]
 """Named parts of the schema, which others refer to."""
-
-
-def hint(given: str, known: Iterable[str]) -> str:
-    """What may have been meant, or what there is."""
-    known = list(known)
-    folded = {name.casefold(): name for name in reversed(known)}
-    near = difflib.get_close_matches(given.casefold(), folded, 1)
-    if near:
-        return f"did you mean {folded[near[0]]!r}?"
-    return f"known: {', '.join(known)}" if known else "there is none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +259,9 @@ class MapOf(Shape):
     """A regular expression that each name fits as a whole."""
     names_are: str = ""
     """What the expression stands for, in words."""
+    taken: str = ""
+    """A name that something else has."""
+    taken_by: str = ""
     least: int = 0
 
     def check(self, given: Located, file: str, faults: list[Fault]) -> None:
@@ -283,6 +275,9 @@ class MapOf(Shape):
             if self.names and re.search(f"^(?:{self.names})$", name) is None:
                 at = (given.keys or {}).get(name, given.place)
                 faults.append(Fault(file, *at, f"{name!r} is {self.names_are}"))
+            if self.taken and name == self.taken:
+                at = (given.keys or {}).get(name, given.place)
+                faults.append(Fault(file, *at, f"{name!r} is taken: {self.taken_by}"))
             self.item.check(item, file, faults)
 
     def plain(self, given: Located) -> dict[str, Any]:
@@ -290,7 +285,8 @@ class MapOf(Shape):
         return {name: self.item.plain(item) for name, item in given.value.items()}
 
     def _schema(self, defs: Defs) -> dict[str, Any]:
-        names = {"propertyNames": {"pattern": f"^(?:{self.names})$"}} if self.names else {}
+        free = {"not": {"const": self.taken}} if self.taken else {}
+        names = {"propertyNames": {"pattern": f"^(?:{self.names})$", **free}} if self.names else {}
         least = {"minProperties": self.least} if self.least else {}
         item = self.item.schema(defs)
         return {"type": "object", "additionalProperties": item, **names, **least}

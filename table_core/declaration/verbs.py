@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault
 from table_core.declaration.shape import (
     AnyValue,
@@ -18,7 +19,6 @@ from table_core.declaration.shape import (
     Record,
     Shape,
     Text,
-    hint,
 )
 from table_core.declaration.step_arguments import (
     ACTIONS,

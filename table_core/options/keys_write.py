@@ -121,7 +121,8 @@ CHANGELOG_PRODUCER_COMPACTION_INTERVAL: Final[Option[int | None]] = Option(
     "changelog-producer.compaction-interval",
     parse.duration_ms,
     None,
-    "full compaction at most that long after the last, where no number of commits is given",
+    "full compaction at most that long after the last, where no number of commits is given; "
+    "compaction.optimization-interval does so for every table",
 )
 COMPACTION_OFFPEAK_START_HOUR: Final[Option[int]] = Option(
     "compaction.offpeak.start.hour", parse.integer, -1, "off-peak window start"

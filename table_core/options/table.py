@@ -22,13 +22,16 @@ from table_core.options import (
     keys_scan,
     keys_write,
 )
+from table_core.options.harmless import HARMLESS, HARMLESS_PATTERN
+from table_core.options.old_names import replacement_of
+from table_core.options.refused import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from table_core.options.option import Option
 
-__all__ = ["OPTIONS", "TableOptions", "refuse_unknown"]
+__all__ = ["OPTIONS", "TableOptions", "is_known", "refuse_unknown"]
 
 T = TypeVar("T")
 
@@ -120,19 +123,34 @@ def _parsed(option: Option[Any], text: str) -> Any:
         ) from error
 
 
+def is_known(key: str) -> bool:
+    """Whether ``key`` is an option of this release or of Apache Paimon 2.0."""
+    return (
+        key in OPTIONS
+        or key in _ALIASES
+        or key in HARMLESS
+        or key in REFUSED
+        or _PATTERNS.fullmatch(key) is not None
+        or HARMLESS_PATTERN.fullmatch(key) is not None
+    )
+
+
 def refuse_unknown(keys: Iterable[str]) -> None:
     """Refuse options that a user gives and nobody knows.
 
     Raises:
-        OptionError: names every unknown key, each with the nearest known one.
+        OptionError: names every unknown key, each with the nearest known one, or with what replaced
+            it where it is of an older release.
     """
-    unknown = [
-        k for k in keys if k not in OPTIONS and k not in _ALIASES and not _PATTERNS.fullmatch(k)
-    ]
+    unknown = [k for k in keys if not is_known(k)]
     if not unknown:
         return
     hints = []
     for key in unknown:
-        near = difflib.get_close_matches(key, [*OPTIONS, *_ALIASES], n=1)
+        replacement = replacement_of(key)
+        if replacement is not None:
+            hints.append(f"{key!r} (of an older release: {replacement})")
+            continue
+        near = difflib.get_close_matches(key, [*OPTIONS, *_ALIASES, *HARMLESS, *REFUSED], n=1)
         hints.append(f"{key!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
     raise OptionError(f"unknown option {', '.join(hints)}", option=unknown[0], value=None)

@@ -71,6 +71,8 @@ class SnapshotRef:
     """Only the files that this snapshot added (``latest-delta``)."""
     created_after_ms: int | None = None
     """Only files created at this time or later (``from-file-creation-time``)."""
+    committed: bool = False
+    """Also rows that batch reads do not see before a compaction: a writer goes on from them."""
 
 
 def resolve(

@@ -19,6 +19,7 @@ from table_core.datatypes.kinds import Atomic, Field, Root, Row, with_nullabilit
 from table_core.datatypes.text import parse_type
 from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
 from table_core.options import keys_identity
+from table_core.options.old_names import replacement_of
 from table_core.options.table import refuse_unknown
 from table_core.schema.change import (
     AddColumn,
@@ -123,7 +124,9 @@ def _applied(schema: TableSchema, change: SchemaChange, *, has_snapshots: bool) 
     match change:
         case SetOption(key, value):
             if key in _NEVER_STORED:
-                raise refused(f"option {key!r} is not stored in a table")
+                old = replacement_of(key)
+                hint = f" (of an older release: {old})" if old else ""
+                raise refused(f"option {key!r} is not stored in a table{hint}")
             refuse_unknown([key])
             return check_option_change(schema, key, str(value), has_snapshots=has_snapshots)
         case RemoveOption(key):
@@ -247,8 +250,6 @@ def _sound(schema: TableSchema, problems: list[str]) -> TableSchema:
     problems = [*problems, *problems_of(schema)]
     if problems:
         raise SchemaError("; ".join(problems), problems=problems)
-    if (feature := unsupported_feature(schema)) is not None:
-        raise UnsupportedFeatureError(
-            f"{feature} cannot be written by this release", feature=feature
-        )
+    if (found := unsupported_feature(schema)) is not None:
+        raise found.error("the schema", "make")
     return schema

@@ -8,11 +8,12 @@ Source: ``org.apache.paimon.schema.SchemaValidation``; spec sections 2.2 to 2.4,
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.default_value import default_value
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.errors import DataError
+from table_core.errors import DataError, UnsupportedFeatureError
 from table_core.options import (
     keys_commit,
     keys_files,
@@ -22,63 +23,71 @@ from table_core.options import (
     keys_scan,
     keys_write,
 )
+from table_core.options.refused import Act, refusal_of
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
 from table_core.schema.validate_fields import field_option_problems
+from table_core.schema.validate_files import file_option_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from table_core.options.table import TableOptions
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["WRITTEN_FORMATS", "misplacing", "problems_of", "unsupported_feature"]
+__all__ = [
+    "WRITTEN_FORMATS",
+    "Unsupported",
+    "problems_of",
+    "unsupported_feature",
+    "unsupported_option",
+]
 
 WRITTEN_FORMATS: Final = ("parquet", "orc", "avro")
 _NO_KEY_ROOTS: Final = frozenset({Root.VARIANT, Root.BLOB})
 _MOD_ROOTS: Final = frozenset({Root.INT, Root.BIGINT})
 _TIME_ROOTS: Final = frozenset({Root.INT, Root.BIGINT, Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
-_ELSEWHERE: Final = (
-    ("type", ("table", "materialized-table"), "its rows are not in its snapshots"),
-    ("manifest.format", ("avro",), "its manifests are to be read in that format"),
-    ("chain-table.enabled", ("false",), "its rows are put together from two branches"),
-)
-"""Options that put rows elsewhere: each with its values that do not, and why."""
-_ELSEWHERE_ON_SCAN: Final = (
-    ("scan.primary-branch", ("",), "that branch is to be read before this one"),
-    ("scan.bucket", ("",), "one bucket alone is to be read"),
-)
 
 
-def misplacing(options: TableOptions, *, on_scan: bool = False) -> tuple[str, str] | None:
-    """The option that puts rows where this release does not look, and why it does; None: none does.
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """What a table asks for and this release does not do."""
 
-    ``on_scan``: also those that only say which rows a scan gives.
-    """
-    for key, harmless, why in (*_ELSEWHERE, *(_ELSEWHERE_ON_SCAN if on_scan else ())):
-        if options.raw.get(key, harmless[0]).strip().lower() not in harmless:
-            return key, why
-    return None
+    feature: str
+    """An option, a kind of column or of file."""
+    why: str
+    way_out: str
+
+    def error(self, name: str, what: str) -> UnsupportedFeatureError:
+        """The refusal of ``what``, such as ``"write"``, for the table ``name``."""
+        return UnsupportedFeatureError(
+            f"{name} has {self.feature}: {self.why}, which this release does not do, so it does not "
+            f"{what} the table; {self.way_out}",
+            feature=self.feature.partition("=")[0],
+        )
 
 
-def unsupported_feature(schema: TableSchema) -> str | None:
-    """The feature of ``schema`` that this release cannot write, or None."""
-    options = schema.options
-    if options.get(keys_identity.TYPE) != "table":
-        return f"type={options.get(keys_identity.TYPE)}"
-    for option in (
-        keys_commit.DATA_EVOLUTION_ENABLED,
-        keys_identity.PK_CLUSTERING_OVERRIDE,
-        keys_merge.SEQUENCE_SNAPSHOT_ORDERING,
-        keys_files.DATA_FILE_EXTERNAL_PATHS,
-    ):
-        if options.get(option):
-            return option.key
-    if (misplaced := misplacing(options)) is not None:
-        return misplaced[0]
-    if (format_ := _unwritten_format(options)) is not None:
-        return format_
+def unsupported_option(
+    options: TableOptions, act: Act, own: Mapping[str, str] | None = None
+) -> Unsupported | None:
+    """The option that stops ``act``, or None; ``own`` as for ``refusal_of``."""
+    found = refusal_of(options, act, own)
+    if found is None:
+        return None
+    return Unsupported(f"{found.key}={options.raw[found.key]}", found.why, found.way_out)
+
+
+def unsupported_feature(
+    schema: TableSchema, own: Mapping[str, str] | None = None
+) -> Unsupported | None:
+    """What of ``schema`` keeps this release from committing to its table, or None."""
+    found = unsupported_option(schema.options, Act.COMMIT, own)
+    if found is not None:
+        return found
+    if (format_ := _unwritten_format(schema.options)) is not None:
+        written = f"write files of {', '.join(WRITTEN_FORMATS)}"
+        return Unsupported(format_, "its files are to have that format", written)
     if any(isinstance(f.type, Atomic) and f.type.root is Root.BLOB for f in schema.fields):
-        return "blob"
+        return Unsupported("blob", "BLOB columns have files of their own", "use BYTES")
     return None
 
 
@@ -114,6 +123,7 @@ def problems_of(schema: TableSchema) -> list[str]:
         *_clustering(schema),
         *_defaults(schema),
         *field_option_problems(schema),
+        *file_option_problems(schema),
     ]
 
 

@@ -145,6 +145,12 @@ def _explained(error: Exception) -> TableError:
     if failures is not None and isinstance(error, failures.SPARK_ERRORS):
         found: TableError = failures.explained(error)
         return found
+    if isinstance(error, ImportError):  # what a job misses today it will miss tomorrow
+        return ArgumentError(
+            f"the job misses a module: {error}; install it where the job runs",
+            argument="environment",
+            value=error.name,
+        )
     return JobFailedError(f"{type(error).__name__}: {error}", exit_code=None, log_tail="")
 
 

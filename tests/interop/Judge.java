@@ -124,6 +124,9 @@ public final class Judge {
         if (ask.get("verb").asText().equals("picks")) {
             return Picks.of(ask.get("cases"));
         }
+        if (ask.get("verb").asText().equals("options")) {
+            return Keys.all();
+        }
         Options context = new Options();
         context.set("warehouse", ask.get("warehouse").asText());
         texts(ask.get("catalog")).forEach(context::set);

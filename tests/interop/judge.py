@@ -20,7 +20,7 @@ import pyarrow as pa
 
 SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
-    for name in ("Judge", "Wishes", "Wanderers", "Picks", "Timed", "Upkeep")
+    for name in ("Judge", "Wishes", "Wanderers", "Picks", "Timed", "Upkeep", "Keys")
 )
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "airflow-provider-paimon"
 JARS = (

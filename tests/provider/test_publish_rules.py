@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from airflow.sdk import DAG, task_group
 
+from paimon_provider.operators.branches import PaimonFastForwardOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from paimon_provider.publish import PaimonWriteAuditPublish
 from table_core.errors import ArgumentError
@@ -32,8 +34,6 @@ LOAD = """
 
 @pytest.fixture(autouse=True)
 def orders(warehouse: Catalog) -> None:
-    import pyarrow as pa
-
     warehouse.create_database("shop")
     warehouse.create_table("shop.orders", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
 
@@ -218,3 +218,84 @@ def test_the_branch_of_another_run_is_left_alone(airflow_home: Path, warehouse: 
         runs.clear("wap.branch", "wap.load", run_id="first")
         assert runs.finish("first")["wap.load"] == "success", "its own it makes anew"
     assert ids(warehouse) == []
+
+
+@pytest.mark.parametrize("rule", ["all_done", "one_success", "none_skipped"])
+def test_a_failure_reaches_the_audit_past_a_task_that_begins_all_the_same(
+    airflow_home: Path, warehouse: Catalog, rule: str
+) -> None:
+    body = (
+        WAP
+        + f"""
+    def write(name, sql, **more):
+        return PaimonWriteOperator(task_id=name, table=wap.branch_table, engine="local", sql=sql, **more)
+    a = write("a", "SELECT CAST(1 AS BIGINT) AS id")
+    b = write("b", "SELECT nothing", retries=0)
+    c = write("c", "SELECT CAST(3 AS BIGINT) AS id", trigger_rule={rule!r})
+    [a, b] >> c
+"""
+    )
+    with published(airflow_home, body) as runs:
+        runs.create()
+        states = runs.finish()
+    assert (states["wap.b"], states["wap.c"]) == ("failed", "success")
+    assert (states["wap.audit"], states["wap.publish"]) == ("upstream_failed", "upstream_failed")
+    assert ids(warehouse) == []
+
+
+def test_branches_of_a_group_that_are_joined_are_published(
+    airflow_home: Path, warehouse: Catalog
+) -> None:
+    body = (
+        WAP
+        + """
+    @task.branch
+    def choose():
+        return "wap.one"
+    def write(name, id):
+        return PaimonWriteOperator(task_id=name, table=wap.branch_table, engine="local",
+            sql=f"SELECT CAST({id} AS BIGINT) AS id", trigger_rule="none_failed_min_one_success")
+    choose() >> [write("one", 1), write("two", 2)] >> write("join", 3)
+"""
+    )
+    with published(airflow_home, body) as runs:
+        runs.create()
+        states = runs.finish()
+    assert (states["wap.two"], states["wap.publish"]) == ("skipped", "success")
+    assert ids(warehouse) == [1, 3]
+
+
+DYING_PUBLISH = """
+import os
+from paimon_provider.operators.branches import PaimonFastForwardOperator as Publish
+done = Publish.finished
+def finished(self, context, result):
+    found = done(self, context, result)
+    if os.path.exists(os.environ["DIE"]):
+        raise RuntimeError("after it was published")
+    return found
+Publish.finished = finished
+"""
+
+
+def test_what_a_dead_attempt_has_published_is_announced_by_the_next(
+    airflow_home: Path, warehouse: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where main was empty before, and has gone on since."""
+    monkeypatch.setattr(PaimonFastForwardOperator, "finished", PaimonFastForwardOperator.finished)
+    monkeypatch.setenv("DIE", str(tmp_path / "die"))
+    (tmp_path / "die").touch()
+    with published(airflow_home, DYING_PUBLISH + WAP + LOAD) as runs:
+        runs.create(id=1)
+        for _ in range(4):
+            states = runs.step()
+        assert states["wap.publish"] == "up_for_retry"
+        assert ids(warehouse) == [1]
+        with warehouse.table("shop.orders").write() as writer:
+            writer.write(pa.table({"id": [2]}))
+            writer.commit()
+        (tmp_path / "die").unlink()
+        assert set(runs.finish().values()) == {"success"}
+        ((task, _, extra),) = runs.events()
+    assert (task, extra["snapshot_id"], extra["rows"]["added"]) == ("wap.publish", 1, 1)
+    assert ids(warehouse) == [1, 2]

@@ -105,6 +105,28 @@ def test_a_query_that_is_too_large_ends_with_an_error_and_not_with_the_worker() 
         engine.query_tables(sql, {})
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM range(100000000000)",
+        "SELECT repeat('x', 1000) AS x FROM range(100000000)",
+        "FROM orders a, range(100000000000) b",
+    ],
+)
+def test_rows_that_a_query_finds_are_bounded_too(sql: str) -> None:
+    engine = EmbeddedEngine(limits=SqlLimits(memory="32 mb", disk="16 mb", threads=1))
+    with pytest.raises(ArgumentError, match=r"sql\.memory-limit") as told:
+        engine.query_tables(sql, {"orders": ORDERS})
+    assert told.value.facts["argument"] == "sql"
+
+
+@pytest.mark.parametrize("at", [0, 700_000])
+def test_what_fails_at_a_later_row_is_an_error_of_the_query(at: int) -> None:
+    sql = f"SELECT CASE WHEN range = {at} THEN error('mine') ELSE range END FROM range(1000000)"
+    with pytest.raises(ArgumentError, match="mine"):
+        EmbeddedEngine().query_tables(sql, {})
+
+
 def test_values_are_bound_and_not_pasted() -> None:
     sql = "SELECT id FROM orders WHERE country = $country"
     engine = EmbeddedEngine()

@@ -11,6 +11,7 @@ import random
 
 import pytest
 
+import table_core as tc
 from tests.simulation.one_bucket import Bucket, Kind, Row, fold, kinds
 
 DRAW = random.Random(7)
@@ -91,6 +92,20 @@ def test_rows_whose_compaction_was_dropped_are_read_at_once(kind: Kind) -> None:
     head = bucket.table.latest_snapshot()
     assert head is not None
     assert bucket.read(head.id) == fold(kind, bucket.landed(head.id))
+    bucket.check()
+
+
+@COMPACTING
+def test_writers_of_one_commit_that_each_compact_one_bucket_are_one_writer(kind: Kind) -> None:
+    bucket = filled(kind)
+    bucket.compact()
+    rows: list[Row] = [(3, 10, 100, 5, "+I"), (300, 7, 5, 6, "+I")]
+    results = []
+    for row in rows:
+        bucket.prepare("both", [row])
+        results.append(bucket.prepared.pop("both"))
+    bucket.rows["both"] = rows
+    bucket.table.commit(results, tc.CommitAs(user="both"))
     bucket.check()
 
 

@@ -157,6 +157,17 @@ def test_an_index_file_is_replaced_only_by_who_saw_it() -> None:
     assert index([old], [Index("new", bucket=1)], [], by_file=False) == []
 
 
+def test_two_writers_of_one_commit_do_not_put_two_index_files_in_one_place() -> None:
+    both = [Index("a", (Masked("f"),)), Index("b", (Masked("g"),))]
+    assert index([], both, [], by_file=False) == [ConflictKind.INDEX_REPLACED]
+    old = Index("old")
+    assert index([old], both, [old, old], by_file=False) == [ConflictKind.INDEX_REPLACED]
+    assert index([], [both[0], Index("b", bucket=1)], [], by_file=False) == []
+    assert index([], both, [], by_file=True) == []
+    same = [Index("a", (Masked("f"),)), Index("b", (Masked("f"),))]
+    assert index([], same, [], by_file=True) == [ConflictKind.INDEX_REPLACED]
+
+
 def test_two_deletes_on_one_data_file_conflict() -> None:
     theirs, ours = Index("a", (Masked("f"),)), Index("b", (Masked("f"),))
     assert index([theirs], [ours], [], by_file=True) == [ConflictKind.INDEX_REPLACED]

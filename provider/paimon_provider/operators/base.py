@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
+from paimon_provider.approval import require_approved
 from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.commit_events import (
@@ -19,6 +20,7 @@ from paimon_provider.commit_events import (
 from paimon_provider.events import bounded_result
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
+from paimon_provider.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.run_identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError
 from table_core.options.spark_settings import chooses_code, require_settings
@@ -85,6 +87,7 @@ class PaimonTableOperator(BaseOperator):
         if outlets == OWN_ASSET:
             outlets = self._default_outlets(table, paimon_conn_id, catalog)
         super().__init__(outlets=outlets, retry_policy=retry_policy, **kwargs)
+        self.outlets = as_given(self.outlets, outlets)
         if events not in EVENTS:
             raise ArgumentError(
                 f"events={events!r} is none of {', '.join(EVENTS)}",
@@ -106,14 +109,9 @@ class PaimonTableOperator(BaseOperator):
     def partial(cls, **kwargs: Any) -> Any:
         """What Airflow's does, with our defaults: a mapped task announces its table too."""
         found: Any = super().partial(**kwargs)
-        if found.kwargs.get("outlets") == OWN_ASSET:
-            table, conn_id = found.kwargs.get("table"), found.kwargs.get("paimon_conn_id")
-            found.kwargs["outlets"] = (
-                cls._default_outlets(table, conn_id or _CONNECTION, found.kwargs.get("catalog"))
-                if table
-                else []
-            )
-        return found
+        if found.kwargs.get("outlets") != OWN_ASSET:
+            return found
+        return over_tables(found, "outlets", _CONNECTION, cls._default_outlets)
 
     @classmethod
     def _default_outlets(cls, table: str, conn_id: str, catalog: str | None) -> list[Any]:
@@ -151,9 +149,11 @@ class PaimonTableOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
         with airflow_failures():
+            require_approved(self, context)
             user = commit_user(context)
             self.hook = self._hook_of(RunIdentity(user))
             self._require_announced_table()
+            self.outlets = own_of(self.outlets, self._asset_uri())
             show_table(context, self, self._asset_uri())
             self.hook.on_progress = lambda facts: show_link(context, self, facts)
             if self._is_on_cluster():
@@ -178,6 +178,7 @@ class PaimonTableOperator(BaseOperator):
         with airflow_failures():
             user = commit_user(context, resumed=True)
             self.hook = self._hook_of(RunIdentity(user))
+            self.outlets = own_of(self.outlets, self._asset_uri())
             jobs = ClusterJobs(self.hook.cluster(self.task_conf()), context, user)
             show_table(context, self, self._asset_uri())
             self.spark_ui = web_address(

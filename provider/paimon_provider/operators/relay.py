@@ -9,6 +9,7 @@ from paimon_provider._compat import BaseOperator
 from paimon_provider.assets import require_named_so, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
+from paimon_provider.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.operators.partitions import asset_partitions, digest, partitions_extra
 from paimon_provider.places import Seen, since
 from paimon_provider.run_positions import RunPosition
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonRelayPartitionsOperator"]
 
+_CONNECTION: Final = "paimon_default"
 READY: Final = ("changed", "done")
 _MARKS_KEPT: Final = 1_000
 _CLOCKS_MS: Final = 3_600_000
@@ -65,13 +67,14 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         *,
         table: str,
         ready: str = "changed",
-        paimon_conn_id: str = "paimon_default",
+        paimon_conn_id: str = _CONNECTION,
         catalog: str | None = None,
         reader: str | None = None,
         **kwargs: Any,
     ) -> None:
         self.asset = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         super().__init__(**{"outlets": [self.asset], **kwargs})
+        self.outlets = as_given(self.outlets, kwargs.get("outlets"))
         if ready not in READY:
             raise ArgumentError(
                 f"ready={ready!r} is none of {', '.join(READY)}", argument="ready", value=ready
@@ -82,11 +85,22 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         self.catalog = catalog
         self.reader = reader
 
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """What Airflow's does; a mapped task has the asset of its table too."""
+        found: Any = super().partial(**kwargs)
+        return (
+            found
+            if found.kwargs.get("outlets")
+            else over_tables(found, "outlets", _CONNECTION, _assets)
+        )
+
     def execute(self, context: Context) -> list[str]:
         """Announce what is new since the last run that ended well."""
         from paimon_provider.hooks.paimon import PaimonHook
 
         ti: Any = context["ti"]
+        self.outlets = own_of(self.outlets, self.asset.uri)
         states: Any = context["asset_state_store"]
         name = self.reader or f"{ti.dag_id}.{ti.task_id}"
         position = RunPosition(states[self.asset], f"partitions.{name}", ti)
@@ -180,3 +194,7 @@ class PaimonRelayPartitionsOperator(BaseOperator):
         kept = {name: at_ms for name, at_ms in told_now.items() if at_ms > upto}
         to = {"ms": upto, "told": kept, "birth": birth}
         return [values for values, name, _ in marks if name not in told], stored, to
+
+
+def _assets(table: str, conn_id: str, catalog: str | None) -> list[Any]:
+    return [table_asset(table, paimon_conn_id=conn_id, catalog=catalog)]

@@ -10,6 +10,7 @@ from paimon_provider.assets import is_template, table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
+from paimon_provider.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.page_text import cell_text
 from paimon_provider.places import Seen, since
 from paimon_provider.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonChangeReportOperator"]
 
+_CONNECTION: Final = "paimon_default"
 _BARS: Final = 40
 _ROWS: Final = 200
 
@@ -55,14 +57,15 @@ class PaimonChangeReportOperator(BaseOperator):
         table: str,
         label_column: str,
         value_column: str,
-        paimon_conn_id: str = "paimon_default",
+        paimon_conn_id: str = _CONNECTION,
         catalog: str | None = None,
         reader: str | None = None,
         **kwargs: Any,
     ) -> None:
-        if "inlets" not in kwargs and not is_template(table):
-            kwargs["inlets"] = [table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)]
+        if "inlets" not in kwargs:
+            kwargs["inlets"] = _assets(table, paimon_conn_id, catalog)
         super().__init__(**kwargs)
+        self.inlets = as_given(self.inlets, kwargs["inlets"])
         self.table = table
         self.label_column = label_column
         self.value_column = value_column
@@ -71,9 +74,21 @@ class PaimonChangeReportOperator(BaseOperator):
         self.reader = reader
         self.report_link: str | None = None
 
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """What Airflow's does; a mapped task has the asset of its table too."""
+        found: Any = super().partial(**kwargs)
+        return (
+            found
+            if found.kwargs.get("inlets")
+            else over_tables(found, "inlets", _CONNECTION, _assets)
+        )
+
     def execute(self, context: Context) -> dict[str, Any]:
         """Render the page; return its address and the snapshots that it covers."""
         ti: Any = context["ti"]
+        own = table_asset(self.table, paimon_conn_id=self.paimon_conn_id, catalog=self.catalog)
+        self.inlets = own_of(self.inlets, own.uri)
         states: Any = context["asset_state_store"]
         state = states[self.inlets[0]]
         reader = self.reader or f"{ti.dag_id}.{ti.task_id}"
@@ -130,7 +145,9 @@ class PaimonChangeReportOperator(BaseOperator):
         new: list[int],
         warning: str = "",
     ) -> ChangeReport:
-        rows = table.read(columns=[self.label_column, self.value_column]).to_arrow()
+        rows = table.read(
+            columns=list(dict.fromkeys((self.label_column, self.value_column)))
+        ).to_arrow()
         top = rows.sort_by([(self.value_column, "descending")]).slice(0, _BARS)
         stream = _Stream()
         if new:
@@ -187,3 +204,9 @@ def _changes_of(table: Any, snapshot: SnapshotFacts) -> SnapshotChanges:
         time_millis=snapshot.time_millis,
         rows={kind: stream.kinds[kind] for kind in KINDS},
     )
+
+
+def _assets(table: str, conn_id: str, catalog: str | None) -> list[Any]:
+    if is_template(table):
+        return []
+    return [table_asset(table, paimon_conn_id=conn_id, catalog=catalog)]

@@ -28,6 +28,7 @@ from table_core.table.committing.commit_effects import (
     snapshots_backwards,
 )
 from table_core.table.deliveries import tell
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import Commit, CommitAs
 from table_core.table.writing.uncommitted import discard, is_certain
 
@@ -139,6 +140,7 @@ def commit_parts(
         CommitConflictError: ``commit.expect`` does not hold, or another writer touched the files.
         GaveUpError: too many lost races.  Nothing is visible.
         OutcomeUnknownError: nobody can say whether it landed.
+        UnsupportedFeatureError: the table asks for what this release does not do with a commit.
         ForeignOverwriteError: a writer without a lock replaced the snapshot this builds upon.
     """
     request = replace(
@@ -150,6 +152,7 @@ def commit_parts(
     )
     performer = Performer(access)
     try:
+        refuse_commits(access)
         outcome = _run(access, request, performer)
     except TableError as error:
         if is_certain(error):

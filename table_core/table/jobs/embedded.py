@@ -47,6 +47,7 @@ class SqlLimits:
     """What one query may take of the machine, beside the rows of its views."""
 
     memory: str = "1 gb"
+    """Of DuckDB while it works, and of the rows that it finds."""
     disk: str = "16 gb"
     """Of a temporary folder, for what is larger than ``memory``."""
     threads: int = 4
@@ -108,7 +109,8 @@ class EmbeddedEngine:
         """Rows of ``sql``, one SELECT, over Arrow tables; ``query`` over views ends here.
 
         Raises:
-            ArgumentError: it is not one SELECT, it wants more than ``tables``, or DuckDB refuses it.
+            ArgumentError: it is not one SELECT, it wants more than ``tables``, it finds more rows than
+                the limits have memory for, or DuckDB refuses it.
         """
         import duckdb
 
@@ -119,7 +121,7 @@ class EmbeddedEngine:
                 found = connection.sql(text, params=given) if given else connection.sql(text)
                 if found is None:
                     raise ArgumentError("SQL is no query", argument="sql", value=sql)
-                return found.to_arrow_table()
+                return _rows_within(found, sql, self.limits.memory)
         except duckdb.Error as error:
             raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
 
@@ -169,6 +171,26 @@ def _one_select(duckdb: Any, connection: Any, sql: str) -> tuple[str, set[str]]:
         )
     found: set[str] = set(statements[0].named_parameters)
     return str(statements[0].query), found
+
+
+def _rows_within(found: Any, sql: str, most: str) -> pa.Table:
+    """The rows of the query ``found``: they are no longer in the memory that DuckDB counts."""
+    left, batches = size_bytes(most), []
+    try:
+        with pa.RecordBatchReader.from_stream(found) as reader:
+            for batch in reader:
+                left -= batch.nbytes
+                if left < 0:
+                    raise ArgumentError(
+                        f"SQL finds more rows than {most} hold, which is sql.memory-limit: raise it, "
+                        "or let Spark run the query",
+                        argument="sql",
+                        value=sql,
+                    )
+                batches.append(batch)
+            return pa.Table.from_batches(batches, schema=reader.schema)
+    except OSError as error:  # what DuckDB says of a later row comes by Arrow
+        raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
 
 
 def view_rows(view: View) -> pa.Table:

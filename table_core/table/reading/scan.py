@@ -321,16 +321,17 @@ def state_scan(
         limit=limit if bound is None else None,
         created_after_ms=found.created_after_ms,
         delta_only=found.delta_only,
+        streams=found.committed,
     )
     fallback = fallback_of(access)
     if fallback is None:
         return Scan(reader, lambda: planner.plan(found.snapshot), limit=limit)
     theirs = bound_where(fallback.schema, where)
-    others = StatePlanner(access=fallback, where=theirs, limit=planner.limit)
+    rest = StatePlanner(access=fallback, where=theirs, limit=planner.limit, streams=planner.streams)
     same = fallback.schema.select(field.name for field in fields)
     return Scan(
         reader,
-        lambda: plan_with_fallback(planner, found.snapshot, others, explicit=found.explicit),
+        lambda: plan_with_fallback(planner, found.snapshot, rest, explicit=found.explicit),
         limit=limit,
         branches={
             fallback.branch: SplitReader(access=fallback, fields=same, where=theirs, forgives=True)

@@ -11,14 +11,14 @@ from table_core.lsm.triggers import number_of_levels
 from table_core.ondisk import layout
 from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.options import keys_commit, keys_files, keys_scan, keys_write
+from table_core.options import keys_files, keys_scan, keys_write
 from table_core.scan.follow import Levels
 from table_core.scan.plan import ScanPlan, live_entries, plan_batch
 from table_core.scan.prune import Pruner
 from table_core.scan.split import deletion_refs, hides_level0
 from table_core.scan.time_travel import at_or_before
-from table_core.schema.validate import misplacing
 from table_core.table.reading.timeline import TableTimeline
+from table_core.table.refusing import refuse_reads
 from table_core.table.states.branches import branch_access
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class StatePlanner:
     """Only the files that the snapshot itself added."""
     keeps_partition: Callable[[bytes], bool] | None = None
     streams: bool = False
-    """Whether a stream begins with this state: then level 0 counts, which batch reads may not see."""
+    """Whether a stream begins with this state, or a writer goes on from it: then level 0 counts, which
+    batch reads may not see."""
 
     def plan(self, snapshot: Snapshot | None) -> ScanPlan:
         """The splits of ``snapshot``, none where it is None."""
@@ -184,7 +185,7 @@ def plan_with_fallback(
     is its newest; with an ``explicit`` snapshot its newest of that time.
     """
     main = planner.plan(snapshot)
-    hidden = hides_level0(planner.access.schema, planner.access.options)
+    hidden = not planner.streams and hides_level0(planner.access.schema, planner.access.options)
     have = frozenset(
         entry.partition
         for entry in planner.access.live_entries(snapshot)
@@ -213,19 +214,7 @@ def refuse_unreadable(access: TableAccess) -> None:
             f"{access.name} has BLOB columns {blobs}, whose files this release does not read",
             feature="blob",
         )
-    if access.options.get(keys_commit.DATA_EVOLUTION_ENABLED):
-        raise UnsupportedFeatureError(
-            f"{access.name} has data-evolution.enabled=true: one row lies in several files, which "
-            "this release does not put together",
-            feature="data-evolution",
-        )
-    misplaced = misplacing(access.options, on_scan=True)
-    if misplaced is not None:
-        key, why = misplaced
-        raise UnsupportedFeatureError(
-            f"{access.name} has {key}={access.options.raw[key]}: {why}, which this release does not do",
-            feature=key,
-        )
+    refuse_reads(access)
 
 
 def _is_blob(type_: DataType) -> bool:

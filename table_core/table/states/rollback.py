@@ -21,6 +21,7 @@ from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.table.reading.timeline import TableTimeline
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import CommitAs, ResultDocument, unchanged
 from table_core.table.states.rollback_note import RollbackNote
 from table_core.table.states.tags import state_of, tag_names, tagged
@@ -50,6 +51,7 @@ def rollback_to(
         ArgumentError: not exactly one state is named, or something else was asked for under the name of
             ``commit``.
         NotFoundError: there is no such state.
+        UnsupportedFeatureError: the table asks for what this release does not do.
         OutcomeUnknownError: an earlier run of ``commit`` was cut short, and the table went on since.
     """
     started_ms = access.clock.now_ms()
@@ -58,7 +60,8 @@ def rollback_to(
     commit = (commit or CommitAs()).asking(
         "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
-    head = access.metadata.head()
+    refuse_commits(access)
+    head = access.head()
     found = _found(access, commit, dry_run=dry_run)
     if found is not None:
         return found

@@ -11,6 +11,7 @@ from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention, parse
 from table_core.options.spark_settings import require_printable
+from table_core.table.refusing import refuse_commits, refuse_tags
 from table_core.table.results import ResultDocument, unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
@@ -120,6 +121,7 @@ class Tags:
             ArgumentError: a blank name, or both ``snapshot`` and ``timestamp``.
         """
         access = self.access
+        refuse_tags(access)
         check_tag_name(name)
         if name in self.list():
             if if_not_exists:
@@ -147,6 +149,7 @@ class Tags:
         from table_core.table.states.tag_deletion import forget_state
 
         access, old = self.access, self.get(name)
+        refuse_commits(access)  # it deletes files
         chosen = self._chosen(snapshot, timestamp)
         if dry_run:
             return forget_state(access, name, old.snapshot, chosen, dry_run=True)
@@ -170,6 +173,7 @@ class Tags:
             AlreadyExistsError: ``to`` is taken.
         """
         access = self.access
+        refuse_tags(access)
         check_tag_name(to)
         tag = self.get(name)
         if to in self.list():

@@ -20,6 +20,7 @@ from table_core.ondisk.stats import StatsBuilder, decode_stats, parse_mode
 from table_core.ondisk.table_statistics import ColumnStatistics, TableStatistics
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.scan import batch_scan
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import ResultDocument
 from table_core.table.upkeep.sharing import alone
 
@@ -70,9 +71,11 @@ def analyze(
 
     Raises:
         ArgumentError: no such column.
+        UnsupportedFeatureError: the table asks for what this release does not do with a commit.
     """
+    refuse_commits(access)
     started_ms = access.clock.now_ms()
-    head = access.metadata.head()
+    head = access.head()
     commit = commit.asking("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
     found = None

@@ -38,6 +38,7 @@ from table_core.table.committing.commit_effects import snapshots_backwards
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.states.other_branches import index_place
 from table_core.table.table import open_handle
@@ -136,6 +137,7 @@ def _cloned(
     share: Share | None,
 ) -> ResultDocument:
     """The copy, or what it would be where nobody shares in the work."""
+    refuse_commits(access)  # its options would be those of the copy
     started_ms = access.clock.now_ms()
     plan = _Plan.of(access, state)
     done = _landed(access, target, name, plan, commit)
@@ -192,7 +194,7 @@ class _Plan:
         schemas = access.metadata.schema_ids()
         if state is None:
             return cls((), (), {}, tuple(schemas))
-        newest = access.metadata.head()
+        newest = access.head()
         if newest is None or state.id != newest.id:
             schemas = [id for id in schemas if id <= state.schema_id]
         entries = tuple(access.live_entries(state))

@@ -12,10 +12,10 @@ from table_core.expire import plan as fx
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.options import keys_scan
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import ResultDocument
 from table_core.table.times import PointInTime, epoch_ms
 from table_core.table.upkeep.expire_effects import Performer
-from table_core.table.upkeep.file_deletion import refuse_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> Re
 
 def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    head = access.metadata.head()
+    head = access.head()
     done = drive(steps_of(retention), Performer(access).perform)
     live = access.metadata.live_files(head)
     files, size = len(live), int(live.size.sum())
@@ -138,9 +138,9 @@ def snapshot_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Rete
     """How much history the options of the table keep.
 
     Raises:
-        UnsupportedFeatureError: its files may lie outside the table.
+        UnsupportedFeatureError: it asks for what this release does not do.
     """
-    refuse_outside(access)
+    refuse_commits(access)
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     return fx.Retention.of(access.options, has_producer=producer != "none", dry_run=dry_run)
 
@@ -151,7 +151,7 @@ def changelog_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Ret
     Raises:
         UnsupportedFeatureError: as of ``snapshot_retention``.
     """
-    refuse_outside(access)
+    refuse_commits(access)
     producer = access.options.get(keys_scan.CHANGELOG_PRODUCER)
     has_producer = producer != "none"
     return fx.Retention.of_changelogs(access.options, has_producer=has_producer, dry_run=dry_run)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import TableAccess
 
-__all__ = ["delete_empty_folders", "delete_files", "paths_of", "refuse_outside"]
+__all__ = ["delete_empty_folders", "delete_files", "paths_of"]
 
 _AT_ONCE: Final = 500
 """Paths of one call: object stores take up to 1,000."""
@@ -41,17 +41,6 @@ def paths_of(access: TableAccess, files: Iterable[tuple[bytes, int, DataFile]]) 
         found.append(f"{folder}/{file.file_name}")
         found.extend(f"{folder}/{name}" for name in file.extra_files)
     return found
-
-
-def refuse_outside(access: TableAccess) -> None:
-    """Refuse a table whose files may lie elsewhere, before anything of it is promised to go.
-
-    Raises:
-        UnsupportedFeatureError: it has ``data-file.external-paths``.
-    """
-    elsewhere = access.options.get(keys_files.DATA_FILE_EXTERNAL_PATHS)
-    if elsewhere:
-        raise _outside(elsewhere)
 
 
 def _outside(where: str) -> UnsupportedFeatureError:

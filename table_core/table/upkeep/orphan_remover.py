@@ -20,6 +20,7 @@ from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.table.metadata import Metadata
+from table_core.table.refusing import refuse_commits
 from table_core.table.results import ResultDocument
 from table_core.table.states.branches import branch_names
 from table_core.table.states.other_branches import lost_its_changelog
@@ -51,9 +52,14 @@ def remove_orphan_files(
     """See ``Table.remove_orphan_files``; manifests are read by ``share``.
 
     Raises:
+        NotFoundError: the table was dropped or renamed.
         ArgumentError: ``older_than`` is less than a day ago, and ``allow_young`` is off.
         FilesExpiredError, CorruptFileError: a document cannot be read; nothing was deleted since.
+        UnsupportedFeatureError: it asks for what this release does not do: it may have files that
+            this release does not know.
     """
+    access.require_there()
+    refuse_commits(access)
     started_ms = access.clock.now_ms()
     given = None if older_than is None else epoch_ms("older_than", older_than)
     cutoff = cutoff_ms(given, now_ms=started_ms, allow_young=allow_young)

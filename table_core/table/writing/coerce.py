@@ -73,27 +73,33 @@ def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Tab
     Raises:
         DataError: an unknown column, a value that does not fit, or NULL where none may be.
     """
-    known = {f.name for f in schema.fields} | {ROW_KIND_COLUMN}
-    unknown = [name for name in rows.column_names if name not in known]
-    if unknown or len(set(rows.column_names)) != len(rows.column_names):
+    known, given = {f.name for f in schema.fields} | {ROW_KIND_COLUMN}, rows.column_names
+    unknown = [name for name in given if name not in known]
+    there = set(given)
+    if unknown or len(there) != len(given):
         raise DataError(
-            f"columns {unknown or rows.column_names} do not match the table, which has "
+            f"columns {unknown or given} do not match the table, which has "
             f"{[f.name for f in schema.fields]}; add them with alter_table(AddColumn) first",
             column=unknown[0] if unknown else None,
         )
-    columns = [_column(field, rows, first_row) for field in schema.fields]
+    columns = [
+        _column(field, rows[field.name] if field.name in there else None, rows.num_rows, first_row)
+        for field in schema.fields
+    ]
     table = pa.table(columns, schema=arrow_schema(schema.fields))
     kinds = _kinds(schema, rows, table, first_row)
     table = table.add_column(0, pa.field(KIND_COLUMN, pa.int8(), nullable=False), kinds)
     return _without_ignored(schema, table)
 
 
-def _column(field: Field, rows: pa.Table, first_row: int) -> pa.ChunkedArray:
-    want = arrow_type(field.type)
-    if field.name in rows.column_names:
-        column = cast_column(field, rows[field.name], first_row)
+def _column(
+    field: Field, given: pa.ChunkedArray | None, rows: int, first_row: int
+) -> pa.ChunkedArray:
+    """The column that is stored for ``given``; of NULLs or defaults where nothing is given."""
+    if given is None:
+        column = pa.chunked_array([pa.nulls(rows, arrow_type(field.type))])
     else:
-        column = pa.chunked_array([pa.nulls(rows.num_rows, want)])
+        column = cast_column(field, given, first_row)
     if field.default is not None and column.null_count:
         column = column.fill_null(default_value(field))
     if not field.type.nullable and column.null_count:

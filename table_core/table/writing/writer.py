@@ -22,8 +22,8 @@ from table_core.merge.engine import counted
 from table_core.merge.versions import Versions
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_commit
-from table_core.schema.validate import unsupported_feature
 from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.refusing import refuse_commits
 from table_core.table.writing.assigning import assigner_for
 from table_core.table.writing.bucket_writer import BucketWriter, Numbering
 from table_core.table.writing.buffering import BufferLimits, SpilledRuns, joined
@@ -75,12 +75,11 @@ def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
 
     ``adds_only``: files that are there stay as they are, so rows keep their ids.
     """
-    feature = unsupported_feature(access.schema)
-    if feature is None and not adds_only and access.options.get(keys_commit.ROW_TRACKING_ENABLED):
+    refuse_commits(access)
+    if not adds_only and access.options.get(keys_commit.ROW_TRACKING_ENABLED):
         feature = keys_commit.ROW_TRACKING_ENABLED.key
-    if feature is not None:
         raise UnsupportedFeatureError(
-            f"table {access.name} uses {feature}, which this release does not write",
+            f"table {access.name} uses {feature}: this release only adds rows to it",
             feature=feature,
         )
 

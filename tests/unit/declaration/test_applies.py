@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import decimal
 import itertools
+import subprocess
+import sys
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -322,6 +325,29 @@ def test_columns_and_tables_get_other_names_and_keep_their_rows(catalog: Catalog
     assert catalog.tables("a") == []
 
 
+def test_a_source_that_brings_the_old_name_again_stops_nothing(catalog: Catalog) -> None:
+    made(catalog, {"k": "INT", "old": "INT"})
+    text = "{k: INT, new: INT}"
+    moved = "moved: [{from: old, to: new}]"
+    assert applied(catalog, declared(text, moved)).told == ("~ rename column old to new",)
+    catalog.alter_table("a.t", [change.AddColumn("old", "INT")])
+    plan = applied(catalog, declared(text, moved))
+    assert (plan.action, plan.kept) == (Action.NONE, ("column old",))
+
+
+def test_elements_may_be_null_and_keys_of_maps_never_are(catalog: Catalog) -> None:
+    made(catalog, {"l": "ARRAY<INT NOT NULL>", "m": "MAP<STRING NOT NULL, INT NOT NULL>"})
+    filled(catalog, {"l": [1], "m": [("k", 1)]})
+    before = rows(catalog)
+    plan = applied(catalog, declared("{l: 'ARRAY<INT>', m: 'MAP<STRING, BIGINT>'}"))
+    assert len(plan.told) == 3
+    assert type_of(catalog, "l") == "ARRAY<INT>"
+    assert type_of(catalog, "m") == "MAP<STRING NOT NULL, BIGINT>"
+    assert rows(catalog) == before
+    kept = planned(catalog, declared("{l: 'ARRAY<INT NOT NULL>', m: 'MAP<STRING NOT NULL, INT>'}"))
+    assert kept.action is Action.NONE
+
+
 def test_names_that_differ_in_case_alone_are_refused(catalog: Catalog) -> None:
     made(catalog, {"Qty": "INT"})
     assert "the table has 'Qty'" in planned(catalog, declared("{qty: INT}")).refused[0]
@@ -431,3 +457,21 @@ def test_tables_that_only_the_warehouse_has_are_told(catalog: Catalog) -> None:
     made(catalog, {"v": "INT"})
     declaration = parse(f"{HEAD}  a.other: {{columns: {{x: INT}}}}\n")
     assert applying.only_there(declaration, catalog) == ["a.t"]
+
+
+def test_of_two_processes_that_apply_at_once_each_ends_well(tmp_path: Path) -> None:
+    """Each schema is made once, whoever makes it; nobody fails but for a conflict."""
+    file = tmp_path / "shop.yaml"
+    tables = "".join(f"  a.t{n}: {{columns: {{x: INT}}}}\n" for n in range(12))
+    for text in (tables, tables.replace("x: INT", "w: DATE, x: BIGINT")):
+        file.write_text(f"{HEAD}{text}warehouse: ./wh\n")
+        command = [sys.executable, "-m", "table_core.cli.main", "apply", str(file), "--json"]
+        both = [subprocess.Popen(command, stdout=-1, stderr=-1, text=True) for _ in range(2)]
+        ended = [(*one.communicate(timeout=120), one.returncode) for one in both]
+        assert all(code == 0 or '"conflict"' in told for _, told, code in ended), ended
+        assert any(code == 0 for _, _, code in ended)
+    warehouse = open_catalog(str(tmp_path / "wh"))
+    for n in range(12):
+        table = warehouse.table(f"a.t{n}")
+        assert table.arrow_schema.names == ["w", "x"]
+        assert table.access.metadata.schema_ids() == [0, 1]

@@ -352,6 +352,11 @@ def test_variables_stand_for_values() -> None:
     assert parse(text, environment={"NAME": "x", "N": "7"}).pool == {"name": "p", "slots": 7}
     with pytest.raises(ArgumentError, match="NAME is not set"):
         parse(text)
+    folder = text.replace("${BUCKET:-dev}", "${PWD}")
+    assert parse(folder, environment={"NAME": "x", "PWD": "d"}).warehouse == "s3://d/${x}"
+    for secret in ("DB_PASSWORD", "aws_secret_access_key", "API_KEY", "MY_TOKEN", "ROOT_PWD"):
+        with pytest.raises(ArgumentError, match="belongs into the connection"):
+            parse(text.replace("${BUCKET:-dev}", f"${{{secret}}}"), environment={secret: "x"})
 
 
 def test_the_common_options_are_checked_with_each_table() -> None:
@@ -639,6 +644,27 @@ def test_a_part_is_chosen_by_names_and_by_what_leads_there(
     assert set(open_catalog(str(tmp_path / "wh")).tables("default")) == tables
     with pytest.raises(ArgumentError, match="did you mean 'default\\.orders'"):
         selected(parse(STREAMHOUSE.read_text()), ["default.order"])
+
+
+def test_a_prefix_stands_before_each_database_and_nowhere_else() -> None:
+    text = STREAMHOUSE.read_text() + (
+        "prefix: dev_\nexternal: {ref.x: {}}\n"
+        "checks: {c: {table: default.orders, change: [0, 2], against: default.customers}}\n"
+    )
+    plain, dev = parse(text.replace("prefix: dev_\n", "")), parse(text)
+    told = str(dev)
+    assert told.replace("dev_default.", "default.").replace(
+        ", 'view': 'waiting_orders'", ""
+    ) == str(plain)
+    assert "'default." not in told
+    assert set(dev.tables) == set(dev.policies) == {f"dev_{name}" for name in plain.tables}
+    assert [step.after for step in dev.steps] == [step.after for step in plain.steps]
+    assert faults_of(text) == []
+    letters = "with: {settings: {dead_letter: a.refused}}"
+    sync = f"prefix: x_\nsources: {{s: {{table: a.orders, sync: {{kind: files, uri: u}}, {letters}}}}}\n"
+    found = parse(SHOP + sync)
+    assert found.steps[0].arguments["with"] == {"settings": {"dead_letter": "x_a.refused"}}
+    assert found.also_written == {"x_a.refused"}
 
 
 def test_a_declaration_may_lie_in_several_files(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ VALUES = (
 )
 NAMES = (
     *("x", "table", "with", "where", "reads", "sql", "run", "merge", "sync", "overwrite", "rows"),
+    *("apply_declaration", "upkeep"),
     *("columns", "type", "options", "pending", "rows_uri", "report", "flows", "after", "a b", ""),
     *("policy", "compact", "retain_max", "name", "version", "from", "to", "on", "action", "a.t"),
 )

@@ -179,3 +179,28 @@ def test_a_known_key_is_not_known_any_more_after_an_overwrite() -> None:
     refused(table, [here])
     table.commit([there])
     assert read(table) == [(1, 2, 2), (3, 1, 3)]
+
+
+def test_two_writers_of_one_commit_that_add_keys_to_one_bucket_are_refused() -> None:
+    table = table_of("k", "p")
+    write(table, (1, 1, 1))
+    table.commit([prepared(table, (1, 1, 2)), prepared(table, (2, 1, 2))])
+    with pytest.raises(CommitConflictError, match="index-replaced"):
+        table.commit([prepared(table, (3, 1, 3)), prepared(table, (3, 1, 4))])
+    write(table, (3, 1, 5), (4, 1, 5))
+    assert read(table) == [(1, 1, 2), (2, 1, 2), (3, 1, 5), (4, 1, 5)]
+
+
+@pytest.mark.parametrize("overwrite", [None, "table"])
+def test_two_writers_of_one_commit_do_not_put_a_key_into_two_partitions(
+    overwrite: str | None,
+) -> None:
+    table, results = table_of("k"), []
+    write(table, (1, 1, 1))
+    for partition in (2, 3):
+        with table.write(overwrite=overwrite) as writer:
+            writer.write(pa.table([[1], [partition], [partition]], schema=SCHEMA))
+            results.append(writer.prepare())
+    with pytest.raises(CommitConflictError, match="keys-moved"):
+        table.commit(results, overwrite=overwrite)
+    assert read(table) == [(1, 1, 1)]

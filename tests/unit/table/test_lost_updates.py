@@ -7,6 +7,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,28 @@ def test_a_statement_sees_the_rows_that_were_committed_before_it(
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_statement_sees_rows_that_wait_for_a_compaction(options: str, statement: str) -> None:
+    table = make(OPTIONS[options])
+    put(table, ("a", 1, 1), ("a", 2, 2))
+    table.compact(strategy="full")
+    with table.write() as writer:
+        writer.write(pa.table({"p": ["a"], "k": [1], "v": [50]}, schema=SCHEMA))
+        result = writer.prepare()
+    table.commit([replace(result, compactions=())])  # it has yet to come, or is not made along
+    STATEMENTS[statement](table)
+    table.compact(strategy="full")
+    assert (
+        rows(table)
+        == {
+            "update": {("a", 1): 51, ("a", 2): 2},
+            "delete": {("a", 2): 2},
+            "merge": {("a", 1): 51, ("a", 2): 2, ("a", 50): 5},
+        }[statement]
+    )
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_row_that_was_taken_out_does_not_come_back(
     statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,8 +222,9 @@ def _count(uri: str, seed: int, rounds: int) -> None:
                 continue
 
 
-def test_two_processes_count_and_lose_nothing(tmp_path: Path) -> None:
-    table = make(OPTIONS["plain"], tmp_path.as_uri())
+@pytest.mark.parametrize("options", ["plain", "vectors"])
+def test_two_processes_count_and_lose_nothing(tmp_path: Path, options: str) -> None:
+    table = make(OPTIONS[options], tmp_path.as_uri())
     put(table, *(("a", k, 0) for k in range(3)))
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_count, args=(table.uri, n, 25)) for n in range(2)]

@@ -1,0 +1,84 @@
+"""The same tables in databases of other names: ``prefix: dev_`` makes ``dev_shop.orders`` of ``shop.orders``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.declaration.model import Declaration, Step
+
+__all__ = ["prefixed"]
+
+
+def prefixed(declaration: Declaration) -> Declaration:
+    """``declaration`` with its prefix before the databases of its own tables, wherever they are named.
+
+    Tables of others keep their names, and so do the views of SQL.
+    """
+    if not declaration.prefix:
+        return declaration
+    ours = {*declaration.tables, *declaration.moved, *declaration.also_written}
+
+    def named(name: str) -> str:
+        plain, dollar, rest = name.partition("$")
+        return f"{declaration.prefix}{plain}{dollar}{rest}" if plain in ours else name
+
+    return replace(
+        declaration,
+        prefix=None,
+        tables={named(name): table for name, table in declaration.tables.items()},
+        policies={named(name): policy for name, policy in declaration.policies.items()},
+        moved={named(old): named(new) for old, new in declaration.moved.items()},
+        pipeline=_pipeline(declaration.pipeline, named),
+        steps=tuple(_step(step, named) for step in declaration.steps),
+        checks=tuple(
+            replace(
+                check,
+                table=named(check.table),
+                against=None if check.against is None else named(check.against),
+            )
+            for check in declaration.checks
+        ),
+        triggers=tuple(replace(one, table=named(one.table)) for one in declaration.triggers),
+    )
+
+
+def _pipeline(given: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+    schedule = given.get("schedule")
+    if not isinstance(schedule, dict):
+        return dict(given)
+    return {**given, "schedule": {"changes": [named(table) for table in schedule["changes"]]}}
+
+
+def _step(step: Step, named: Callable[[str], str]) -> Step:
+    arguments = dict(step.arguments)
+    if "pending" in arguments:
+        pending = arguments["pending"]
+        view = pending.get("view") or str(pending["table"]).partition(".")[2]
+        arguments["pending"] = {**pending, "table": named(pending["table"]), "view": view}
+    arguments = _reads(arguments, named)
+    settings = (arguments.get("with") or {}).get("settings") or {}
+    if isinstance(settings.get("dead_letter"), str):
+        letters = {**settings, "dead_letter": named(settings["dead_letter"])}
+        arguments["with"] = {**arguments["with"], "settings": letters}
+    if step.verb == "merge":
+        merge = arguments["merge"]
+        source = _reads(merge["source"], named)
+        if "table" in source:
+            source["table"] = named(source["table"])
+        arguments["merge"] = {**merge, "source": source}
+    return replace(step, table=named(step.table), arguments=arguments)
+
+
+def _reads(given: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+    found = dict(given)
+    for member in ("reads", "sources"):
+        if isinstance(given.get(member), dict):
+            found[member] = {
+                view: {**one, "table": named(one["table"])} if isinstance(one, dict) else named(one)
+                for view, one in given[member].items()
+            }
+    return found

@@ -1,0 +1,209 @@
+"""Options whose values can ask for what this release does not do, and what that stops.
+
+A table whose stored options ask for it is read where its rows are right, and otherwise refused by the
+name of the option.  An option that is not here stops nothing.
+
+Source: ``org.apache.paimon.CoreOptions``, ``org.apache.paimon.iceberg.IcebergOptions``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from table_core.options import keys_commit, keys_files, keys_identity, keys_merge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.options.table import TableOptions
+
+__all__ = ["REFUSED", "Act", "Refusal", "refusal_of"]
+
+
+class Act(StrEnum):
+    """What an option may stop."""
+
+    READ = "read"
+    COMMIT = "commit"
+    """Write, compact, expire, roll back: whatever makes or deletes snapshots or files."""
+    TAG = "tag"
+    """Make, change or delete tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One option: the values that ask for nothing, what another one stops, and why."""
+
+    key: str
+    idle: tuple[str, ...]
+    why: str
+    stops: frozenset[Act]
+    readable: tuple[str, ...] = ()
+    """More values with which the rows are right."""
+    fixed: bool = False
+    """It cannot be taken away from a table that has a snapshot."""
+
+    def asks(self, value: str, act: Act) -> bool:
+        """Whether ``value`` stops ``act``."""
+        idle = (*self.idle, *self.readable) if act is Act.READ else self.idle
+        return act in self.stops and value.strip().lower() not in idle
+
+    @property
+    def way_out(self) -> str:
+        """What a user can do instead."""
+        if self.fixed:
+            return "use Apache Paimon on Spark or Flink for it"
+        return (
+            "use Apache Paimon on Spark or Flink for it, or take the option away with "
+            f"RemoveOption({self.key!r})"
+        )
+
+
+_COMMITS: Final = frozenset({Act.COMMIT})
+_TAGS: Final = frozenset({Act.COMMIT, Act.TAG})
+_READS: Final = frozenset({Act.READ})
+_BOTH: Final = frozenset({Act.READ, Act.COMMIT})
+_OFF: Final = ("", "false")
+_UNSET: Final = ("",)
+_ALL: Final = (
+    Refusal(
+        keys_identity.TYPE.key,
+        ("table",),
+        "its rows are not in its snapshots, or are made by another engine",
+        _BOTH,
+        readable=("materialized-table",),
+        fixed=True,
+    ),
+    Refusal("manifest.format", ("", "avro"), "its manifests have that format", _BOTH, fixed=True),
+    Refusal(
+        "chain-table.enabled",
+        _OFF,
+        "its rows are put together from two branches",
+        _BOTH,
+        fixed=True,
+    ),
+    Refusal(
+        keys_commit.DATA_EVOLUTION_ENABLED.key,
+        _OFF,
+        "one row lies in several files",
+        _BOTH,
+        fixed=True,
+    ),
+    Refusal(
+        "query-auth.enabled", _OFF, "a catalog decides which rows and columns a user sees", _BOTH
+    ),
+    Refusal("branch", ("", "main"), "its rows are those of another branch", _BOTH),
+    Refusal("path", _UNSET, "its files are in another folder", _BOTH),
+    Refusal("scan.primary-branch", _UNSET, "that branch is to be read before this one", _READS),
+    Refusal("scan.bucket", _UNSET, "one bucket alone is to be read", _READS),
+    Refusal("batch-scan-mode", ("", "none"), "it is of a job inside Paimon", _READS),
+    Refusal("stream-scan-mode", ("", "none"), "it is of a job inside Paimon", _READS),
+    Refusal(
+        keys_identity.PK_CLUSTERING_OVERRIDE.key,
+        _OFF,
+        "its files are sorted by other columns than the key",
+        _COMMITS,
+        fixed=True,
+    ),
+    Refusal(
+        keys_merge.SEQUENCE_SNAPSHOT_ORDERING.key,
+        _OFF,
+        "rows are numbered by their snapshots",
+        _COMMITS,
+        fixed=True,
+    ),
+    Refusal(
+        keys_files.DATA_FILE_EXTERNAL_PATHS.key,
+        _UNSET,
+        "files are to lie outside the table",
+        _COMMITS,
+    ),
+    Refusal(
+        "metadata.iceberg.storage",
+        ("", "disabled"),
+        "each commit has to write metadata of Iceberg, whose readers would miss it",
+        _COMMITS,
+    ),
+    Refusal("commit.callbacks", _UNSET, "each commit has to call those classes", _COMMITS),
+    Refusal("tag.callbacks", _UNSET, "each tag has to call those classes", _TAGS),
+    Refusal(
+        "metastore.partitioned-table",
+        _OFF,
+        "each commit has to tell the metastore of its partitions",
+        _COMMITS,
+    ),
+    Refusal(
+        "metastore.tag-to-partition",
+        _UNSET,
+        "each tag has to be a partition of the metastore",
+        _TAGS,
+    ),
+    Refusal(
+        "metastore.tag-to-partition.preview",
+        ("", "none"),
+        "each snapshot has to be a partition of the metastore",
+        _TAGS,
+    ),
+    *(
+        Refusal(
+            f"pk-{kind}.index.columns",
+            _UNSET,
+            f"each compaction has to build a {name} index of its files",
+            _COMMITS,
+        )
+        for kind, name in (
+            ("bitmap", "bitmap"),
+            ("btree", "B-tree"),
+            ("full-text", "full-text"),
+            ("vector", "vector"),
+        )
+    ),
+    Refusal("upsert-key", _UNSET, "rows are to replace those of the same upsert key", _COMMITS),
+    Refusal(
+        "visibility-callback.enabled",
+        _OFF,
+        "each commit has to wait until others have compacted or indexed it",
+        _COMMITS,
+    ),
+    Refusal(
+        "partition.timestamp-format.strict",
+        _OFF,
+        "partitions whose values are no time are to be refused",
+        _COMMITS,
+    ),
+    Refusal(
+        "clustering.incremental",
+        _OFF,
+        "files are kept in levels of a clustering",
+        _COMMITS,
+    ),
+    Refusal(
+        "vector.file.format", _UNSET, "vector columns are to have files of their own", _COMMITS
+    ),
+)
+REFUSED: Final[Mapping[str, Refusal]] = {refusal.key: refusal for refusal in _ALL}
+"""Every such option by its key."""
+
+
+def refusal_of(
+    options: TableOptions, act: Act, own: Mapping[str, str] | None = None
+) -> Refusal | None:
+    """The first option that stops ``act``; None: none does.
+
+    ``own``: the ``branch`` and the ``path`` where the table was found, which it may name too.
+    """
+    for key, value in options.raw.items():
+        found = REFUSED.get(key)
+        if found is None or not found.asks(value, act):
+            continue
+        if own is not None and key in own and _place(value) == _place(own[key]):
+            continue
+        return found
+    return None
+
+
+def _place(text: str) -> tuple[str, ...]:
+    """The last two folders: a store has several names for one place."""
+    return tuple(text.strip().rstrip("/").split("/")[-2:])
