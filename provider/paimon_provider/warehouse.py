@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider.connection_references import References
 from table_core.errors import ArgumentError
+from table_core.options.nearest import meant, require_one_of
+from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import require_printable, require_settings
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ _EXTRAS: Final = (
     "sql_limits",
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
+_PORTS: Final = 1 << 16
 _SQL_LIMITS: Final = ("memory-limit", "disk-limit", "threads")
 
 
@@ -70,10 +73,14 @@ class SparkSettings:
         """Refuse what would be more than one setting, argument or variable to somebody.
 
         Raises:
-            ArgumentError: a name has no such form, or something holds a control character.
+            ArgumentError: a name has no such form, something holds a control character, or the
+                master is none that the backend can use.
         """
         require_settings(self.conf)
+        require_memory(self.conf)
         require_printable(self.master, "spark_master")
+        require_one_of("spark_backend", self.backend, BACKENDS)
+        require_master(self.backend, self.master)
         if self.job_folder is not None:
             require_printable(self.job_folder, "spark_job_folder")
         for name, value in self.env.items():
@@ -123,7 +130,8 @@ class Warehouse:
         unknown = sorted(set(extra) - set(_EXTRAS))
         if unknown:
             raise ArgumentError(
-                f"connection {name!r} has unknown extras {', '.join(unknown)}; "
+                f"connection {name!r} has unknown extras "
+                f"{', '.join(f'{key}{meant(key, _EXTRAS)}' for key in unknown)}; "
                 f"known: {', '.join(_EXTRAS)}",
                 argument="extra",
                 value=unknown,
@@ -252,9 +260,9 @@ def _spark(extra: Mapping[str, Any], name: str, references: References) -> Spark
     backend = str(extra.get("spark_backend") or "local")
     _require_one_of("spark_backend", backend, BACKENDS, name)
     port = str(extra.get("spark_rest_port") or 6066)
-    if not port.isdigit():
+    if not port.isdecimal() or not 0 < int(port) < _PORTS:
         raise ArgumentError(
-            f"connection {name!r}: spark_rest_port={port!r} is no number",
+            f"connection {name!r}: spark_rest_port={port!r} is no number of a port",
             argument="spark_rest_port",
             value=port,
         )
@@ -306,7 +314,8 @@ def _limits(value: object, name: str) -> dict[str, str]:
 def _require_one_of(setting: str, value: str, known: tuple[str, ...], name: str) -> None:
     if value not in known:
         raise ArgumentError(
-            f"connection {name!r}: {setting}={value!r} is none of {', '.join(known)}",
+            f"connection {name!r}: {setting}={value!r} is none of {', '.join(known)}"
+            f"{meant(value, known)}",
             argument=setting,
             value=value,
         )

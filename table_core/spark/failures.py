@@ -29,7 +29,15 @@ from table_core.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MARK", "SPARK_ERRORS", "TaskFailedError", "carried", "explained", "translated"]
+__all__ = [
+    "MARK",
+    "SPARK_ERRORS",
+    "TaskFailedError",
+    "carried",
+    "explained",
+    "explained_start",
+    "translated",
+]
 
 SPARK_ERRORS: Final = (spark.PySparkException, Py4JError)
 MARK: Final = "TABLE_ERROR="
@@ -39,6 +47,11 @@ _UNREAD: Final = re.compile(
     r"\[(FAILED_READ_FILE|PATH_NOT_FOUND)(?P<why>[.A-Z_]*)\].*?(?P<path>(?:file|hdfs):[^\s,]*[^\s,.])"
 )
 """How Spark says that its own scan failed at a file."""
+_SETTING: Final = re.compile(
+    r"Could not parse Master URL|IllegalArgumentException|NumberFormatException"
+    r"|ClassNotFoundException|NoSuchElementException|Cannot load main class"
+)
+"""How Spark says that it does not understand a setting."""
 _SQL_ERRORS: Final = (spark.AnalysisException, spark.ParseException, spark.IllegalArgumentException)
 _VALUE_ERRORS: Final = (
     spark.ArithmeticException,
@@ -90,6 +103,19 @@ def explained(error: Exception) -> TableError:
     return JobFailedError(
         f"Spark failed: {head[:_TAIL_MAX]}", exit_code=None, log_tail=head[-_TAIL_MAX:]
     )
+
+
+def explained_start(error: Exception) -> TableError:
+    """What went wrong when a session was to start: what it was told, or a failure."""
+    text = str(error)
+    if isinstance(error, spark.IllegalArgumentException) or _SETTING.search(text):
+        head = text.partition("JVM stacktrace:")[0].strip()
+        return ArgumentError(
+            f"Spark does not start with these settings: {head[:_TAIL_MAX]}",
+            argument="spark_conf",
+            value=None,
+        )
+    return explained(error)
 
 
 def _carried_in(text: str) -> TableError | None:

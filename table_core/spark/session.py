@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -16,8 +17,11 @@ from typing import TYPE_CHECKING, Final
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from table_core.options.java import require_java
+from table_core.options.spark_master import require_master, require_memory
 from table_core.options.spark_settings import properties_text, require_settings
 from table_core.spark._compat import require_equal_versions
+from table_core.spark.failures import SPARK_ERRORS, explained_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -50,11 +54,16 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
     """A session with ``conf`` on top of what ``spark-submit`` gave; ``local[*]`` without either.
 
     ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
+
+    Raises:
+        ArgumentError: there is no Java, or Spark does not understand its configuration.
+        JobFailedError: Spark does not start, for another reason.
     """
     given = dict(conf or {})
     require_equal_versions()
     require_settings(given)
     if remote is not None:
+        require_master("connect", remote)
         session = SparkSession.builder.remote(remote).getOrCreate()
         sql = {key: value for key, value in given.items() if key.startswith("spark.sql.")}
         for key, value in {**SQL_DEFAULTS, **sql}.items():
@@ -62,6 +71,9 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
         return session
     python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if not _has_jvm():
+        require_java(os.environ, lambda name, path: shutil.which(name, path=path))
+    require_memory(given)
     with _launch_settings(given):
         # Starts the JVM without arguments of ours, and so shows what it was told by others.
         SparkContext._ensure_initialized()  # noqa: SLF001
@@ -75,7 +87,10 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
             builder = builder.config(key, value)
     for key, value in given.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except SPARK_ERRORS as error:
+        raise explained_start(error) from error
 
 
 def started(session: SparkSession | Callable[[], SparkSession]) -> SparkSession:
@@ -97,12 +112,16 @@ def parallelism(session: SparkSession) -> int:
     return max(1, int(asked)) if asked else _TASKS_OVER_CONNECT
 
 
+def _has_jvm() -> bool:
+    """Whether there is a JVM already that Spark will use."""
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
+
+
 @contextmanager
 def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
     """Tell a JVM that is about to start what it can learn only then, e.g. its memory."""
     arguments = os.environ.get("PYSPARK_SUBMIT_ARGS")
-    started = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
-    if started or arguments is not None:
+    if _has_jvm() or arguments is not None:
         yield
         return
     master = given.get("spark.master", "local[*]")

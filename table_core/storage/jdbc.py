@@ -32,6 +32,10 @@ __all__ = ["JdbcDatabase", "Session"]
 _URI: Final = re.compile(r"jdbc:(?P<kind>[a-z]+):(?P<rest>.*)", re.DOTALL)
 _CONNECT_SECONDS: Final = 20
 _REFUSED: Final = re.compile(r"password|authentication|access denied|denied to user", re.IGNORECASE)
+_NOT_THERE: Final = re.compile(
+    r"unknown database|database \"[^\"]*\" does not exist|unable to open database file",
+    re.IGNORECASE,
+)
 _DRIVERS: Final = {
     "postgresql": ("psycopg2", "postgres", "PostgreSQL"),
     "mysql": ("pymysql", "mysql", "MySQL"),
@@ -155,7 +159,8 @@ class JdbcDatabase:
         Raises:
             StorageUnavailableError: the database does not answer, or a statement failed.
             AccessDeniedError: it does not let us in.
-            UnsupportedFeatureError: the driver is not installed.
+            OptionError: there is no such database.
+            MissingPackageError: the driver is not installed.
         """
         driver = self._driver()
         try:
@@ -259,6 +264,13 @@ class JdbcDatabase:
                 "the storage options",
                 path=self.shown,
                 reason=reason,
+            )
+        if _NOT_THERE.search(reason):
+            return OptionError(
+                f"cannot {action} {self.shown}: {reason}; make it, or correct uri in the storage "
+                "options",
+                option="uri",
+                value=self.shown,
             )
         return StorageUnavailableError(
             f"cannot {action} {self.shown}: {reason}; try again", path=self.shown, reason=reason

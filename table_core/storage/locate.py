@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import re
 import threading
@@ -50,7 +51,7 @@ def open_storage(
     Raises:
         UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
             could both win; the message says what to do.
-        ArgumentError: no URI, or credentials in it.
+        ArgumentError: no URI, a scheme that nobody knows, or credentials in it.
     """
     match = _URI.fullmatch(uri)
     if match is None or match["scheme"] == "file":
@@ -58,6 +59,8 @@ def open_storage(
     scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
     if scheme == "memory":
         return _in_memory(rest)
+    if scheme not in _PROTOCOLS:
+        _require_known(scheme)
     if scheme not in _PROTOCOLS and not locked:
         raise UnsupportedFeatureError(
             f"{scheme}:// has no atomic create-if-absent that this release can use: two writers "
@@ -75,6 +78,21 @@ def open_storage(
     if scheme not in _PROTOCOLS:
         return _foldered(uri, scheme, _values(storage_options or {}))
     return _remote(scheme, rest, _values(storage_options or {}))
+
+
+def _require_known(scheme: str) -> None:
+    """Refuse a scheme that nobody knows, which is a slip and no store that lacks something."""
+    from fsspec.registry import known_implementations, registry
+
+    if scheme in known_implementations or scheme in registry:
+        return
+    near = difflib.get_close_matches(scheme, ["file", *_PROTOCOLS], n=1)
+    meant = f" (did you mean {near[0]}://?)" if near else ""
+    raise ArgumentError(
+        f"{scheme}:// is no kind of store{meant}: use file://, s3://, gs:// or abfs://",
+        argument="warehouse",
+        value=scheme,
+    )
 
 
 def _values(given: Mapping[str, Any]) -> dict[str, Any]:

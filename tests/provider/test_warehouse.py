@@ -99,7 +99,10 @@ def test_secrets_are_not_shown() -> None:
     ("extra", "message"),
     [
         ({}, "names no warehouse"),
-        ({"wharehouse": "x"}, "unknown extras wharehouse; known: warehouse"),
+        (
+            {"wharehouse": "x"},
+            "unknown extras wharehouse \\(did you mean 'warehouse'\\?\\); known: warehouse",
+        ),
         ({"warehouse": "x", "spark_conf": "[1]"}, "spark_conf of connection 'Wh' is not a JSON"),
         (
             {"warehouse": "x", "spark_backend": "livy"},

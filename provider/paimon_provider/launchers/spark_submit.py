@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from paimon_provider.launchers.environment import cloud_of, job_environment
 from paimon_provider.launchers.local_process import ENTRYPOINT
 from paimon_provider.launchers.process import JobProcess, write_properties
-from table_core.errors import JobFailedError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+from table_core.options.java import require_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,8 @@ class SparkSubmitLauncher:
         """Submit ``spec`` and wait for its result.
 
         Raises:
-            JobFailedError: there is no ``spark-submit`` beside the worker's Python or on the path.
+            ArgumentError: there is no ``spark-submit`` beside the worker's Python or on the path, or no
+                Java.
             UnsupportedFeatureError: the configuration asks for cluster mode.
         """
         if self.spark.conf.get(_DEPLOY_MODE, "client") != "client":
@@ -51,11 +53,12 @@ class SparkSubmitLauncher:
             environment["SPARK_LOCAL_IP"] = "127.0.0.1"
         binary = shutil.which("spark-submit", path=environment["PATH"])
         if binary is None:
-            raise JobFailedError(
+            raise ArgumentError(
                 "no spark-submit: install pyspark in the worker's environment",
-                exit_code=None,
-                log_tail="",
+                argument="spark_backend",
+                value=self.spark.backend,
             )
+        require_java(environment, lambda name, path: shutil.which(name, path=path))
         script = script_of(self.module)
 
         def command(folder: Path, arguments: Sequence[str]) -> Sequence[str]:
@@ -81,5 +84,5 @@ def script_of(module: str) -> Path:
     """The file of ``module``, found without importing its code."""
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:
-        raise JobFailedError(f"no module {module} in this Python", exit_code=None, log_tail="")
+        raise ArgumentError(f"no module {module} in this Python", argument="module", value=module)
     return Path(found.origin)
