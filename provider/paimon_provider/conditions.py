@@ -32,6 +32,7 @@ __all__ = [
 
 ON: Final = ("changes", "append", "overwrite", "delete", "compact", "any")
 """What to wait for: ``changes`` are snapshots that a reader of changes gets rows from."""
+_BRING_ROWS: Final = frozenset({"changes", "append"})
 RESET: Final = frozenset({"changes", "overwrite", "delete", "any"})
 """Those that hear of a table that was rolled back, fast-forwarded or made anew."""
 
@@ -96,7 +97,8 @@ class NewSnapshots:
         """The snapshots that satisfy this, oldest first; none while it is not satisfied.
 
         Some that expired after ``after`` satisfy it: the first then stands for them, of no kind.
-        Without ``after``, the rows of those that expired are counted as far as the table has them.
+        Without ``after``, the rows of those that expired are counted as far as the table has them; where
+        no other one counts, these satisfy it, if rows are what is waited for.
         """
         ordered = sorted(snapshots, key=lambda s: s.id)
         new = [s for s in ordered if s.id > self.after and counts(s, producer, self.on)]
@@ -106,7 +108,11 @@ class NewSnapshots:
         before = 0
         if earliest is not None and not self.after and earliest.id > 1:
             before = max(0, earliest.total_rows - earliest.delta_rows)
-        return new if before + sum(map(rows_of, new)) >= self.min_rows else []
+        if before + sum(map(rows_of, new)) < self.min_rows:
+            return []
+        if before and not new and self.on in _BRING_ROWS:
+            return [SnapshotFacts.expired(1, earliest.id - 1)] if earliest is not None else []
+        return new
 
 
 def matching_partitions(

@@ -8,6 +8,7 @@ takes: a file of its own, or lines that begin with a word that only this job was
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import TableError, error_from_document, error_to_document
@@ -16,14 +17,28 @@ from table_core.options.shown import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Listener", "ProgressLine", "Redaction", "log_text", "progress_of"]
+__all__ = ["Listener", "ProgressLine", "Redaction", "log_text", "progress_of", "without_console"]
 
 _MARK: Final = "***"
 _PROGRESS: Final = '{"event": "progress"'
+_ENDS: Final = tuple(f'{_PROGRESS}, "stage": "{stage}"' for stage in ("done", "failed"))
 
 
 _LINE_MAX: Final = 64 * 1024
 """Characters of one line that the log shows."""
+
+
+_DRAWN: Final = re.compile(r"\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\]|\r {20,}\r")
+"""A stage as Spark draws it on a terminal, several beside one another, and blanks that wipe it out."""
+_BANNER: Final = re.compile(
+    "WARNING: Using incubator modules:"
+    "|Using Spark's default log4j profile:"
+    "|Setting default log level to "
+    r"|To adjust logging level use sc\.setLogLevel"
+    "|.* WARN NativeCodeLoader: Unable to load native-hadoop library"
+    "|.* WARN Utils: (Your hostname, .* resolves to|Set SPARK_LOCAL_IP if you need)"
+)
+"""Lines with which Spark begins, whatever the job is."""
 
 
 class ProgressLine(str):
@@ -33,16 +48,42 @@ class ProgressLine(str):
 
 
 class Listener:
-    """Tells the lines that begin with ``nonce`` as progress, all others as text."""
+    """Tells the lines that begin with ``nonce`` as progress, all others as text.
+
+    What came of the job is told last (``end``): a JVM goes on to print while it ends.
+    """
 
     def __init__(self, nonce: str, log: Callable[[str], None]) -> None:
         self._nonce = nonce
         self._log = log
+        self._last: ProgressLine | None = None
 
     def __call__(self, line: str) -> None:
         """Take one line of the job."""
         progress = line.removeprefix(self._nonce)
-        self._log(line if progress == line else ProgressLine(progress))
+        if progress == line:
+            self._log(line)
+        elif progress.startswith(_ENDS):
+            self._last = ProgressLine(progress)
+        else:
+            self._log(ProgressLine(progress))
+
+    def end(self) -> None:
+        """The job is over: tell what came of it, if it said so."""
+        if self._last is not None:
+            self._log(self._last)
+
+
+def without_console(line: str) -> str | None:
+    """``line`` without what Spark draws for a person at a terminal; None if nothing is left of it.
+
+    A bar ends without a line of its own: what comes next, be it progress, stands behind it.
+    """
+    if _BANNER.match(line):
+        return None
+    if not _DRAWN.search(line):
+        return line
+    return _DRAWN.sub("", line).replace("\r", "").strip() or None
 
 
 def log_text(text: str) -> str:

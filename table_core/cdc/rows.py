@@ -80,7 +80,10 @@ def event_batch(
     bad: list[BadEvent] = []
     parts = [_rows(one, target, settings, bad) for one in changes]
     refuse(bad, together=together)
-    rows = pa.concat_tables([part for part, _, _ in parts])
+    # events that differ have room for their own columns, and together for those of the table
+    shape = _shape(target.fields)
+    none = pa.table([pa.chunked_array([], type_) for type_ in shape.types], schema=shape)
+    rows = pa.concat_tables([none, *(part for part, _, _ in parts)], promote_options="default")
     moments = np.concatenate([moment for _, moment, _ in parts])
     lacking = _joined([lacks for _, _, lacks in parts], [len(moment) for _, moment, _ in parts])
     if len(parts) > 1:
@@ -108,10 +111,16 @@ def _joined(parts: Sequence[Mapping[str, Flags]], sizes: Sequence[int]) -> dict[
     }
 
 
+def _shape(fields: Sequence[Field]) -> pa.Schema:
+    """Columns of rows of events: each may be null until the table says otherwise."""
+    nullable = [field.with_nullable(True) for field in arrow_schema(fields)]
+    return pa.schema([*nullable, pa.field(ROW_KIND_COLUMN, pa.string())])
+
+
 def _rows(
     changes: Changes, target: Target, settings: PlainSettings, bad: list[BadEvent]
 ) -> tuple[pa.Table, Ints, dict[str, Flags]]:
-    """Typed rows, the moment of each, and what was not sent of them.
+    """Typed rows of the columns that there are, the moment of each, and what was not sent of them.
 
     A moment is twice the number of its event, and one more for the row after.  Where an event is
     ``bad`` its values are null.
@@ -140,7 +149,9 @@ def _rows(
     if order is not None:
         moments = moments[order]
     columns, lacking = [], {}
-    for field in target.fields:
+    sent = {*target.key, *changes.before.columns, *changes.after.columns}
+    fields = [field for field in target.fields if field.name in sent]
+    for field in fields:
         pieces = [
             _column(changes, changes.before, before, field, settings, bad),
             _column(changes, changes.after, after, field, settings, bad),
@@ -156,11 +167,7 @@ def _rows(
             bad += null_keys(field.name, columns[-1], moments // 2, changes.place)
     kind = pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int8)), pa.array(KIND_TEXTS))
     columns.append(_ordered([kind.cast(pa.string())], order))
-    schema = arrow_schema(target.fields).append(
-        pa.field(ROW_KIND_COLUMN, pa.string(), nullable=False)
-    )
-    nullable = pa.schema([f.with_nullable(True) for f in schema])
-    return pa.Table.from_arrays(columns, schema=nullable), moments, lacking
+    return pa.Table.from_arrays(columns, schema=_shape(fields)), moments, lacking
 
 
 def _ordered(pieces: Sequence[pa.Array], order: Ints | None) -> pa.Array:

@@ -160,6 +160,7 @@ class Attempt:
             return part
         partitions = frozenset(each.partition for each in stale)
         live = yield from self.live(partitions, files=True)
+        part = numbering.created_last(live.entries, part, stale)
         once = self.request.limits.discard_duplicate_files
         there = {e.identity for e in live.entries} if once else frozenset()
         fresh = tuple(e for e in part.entries if e.identity not in there)
@@ -307,6 +308,11 @@ def _keys_moved(attempt: Attempt, part: CommitPart, live: fx.Live) -> Steps[list
             found.append(Conflict(ConflictKind.KEYS_MOVED, gone, read.partition))
         else:
             found += stale_index(part, read, live.index, since)
+    if part.basis.dealers > 1:
+        what = (
+            "several writers of this commit looked up where keys are, and none saw the others' rows"
+        )
+        found.append(Conflict(ConflictKind.KEYS_MOVED, what))
     for then in sorted(part.basis.homes, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
         found += (

@@ -103,6 +103,8 @@ class Basis:
     merged: tuple[Merged, ...] = ()
     homes: frozenset[AsOf] = field(default=frozenset())
     """States of the table in which was looked up where keys are (cross-partition tables)."""
+    dealers: int = 0
+    """Writers that put keys into partitions and took all keys for theirs (cross-partition tables)."""
     rows: frozenset[AsOf] = field(default=frozenset())
     """States of the table whose rows were read, by a statement that writes other versions of them: of the
     keys that are written, none may have another version since."""
@@ -120,6 +122,7 @@ class Basis:
             hashed=tuple(h for basis in all_of_them for h in basis.hashed),
             merged=tuple(m for basis in all_of_them for m in basis.merged),
             homes=frozenset(as_of for basis in all_of_them for as_of in basis.homes),
+            dealers=sum(basis.dealers for basis in all_of_them),
             rows=frozenset(as_of for basis in all_of_them for as_of in basis.rows),
             idle=frozenset(as_of for basis in all_of_them for as_of in basis.idle),
             opened=frozenset(opened for basis in all_of_them for opened in basis.opened),

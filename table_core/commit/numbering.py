@@ -1,7 +1,8 @@
 """Sequence numbers in the order of commits, whatever the head was when rows were written.
 
 A writer numbers its rows on from the newest number of their bucket.  While it writes, another commit
-may give out the same numbers.  Then the one that comes second numbers its rows anew.  A commit on the
+may give out the same numbers.  Then the one that comes second numbers its rows anew.  Postponed rows
+have no numbers; for them the creation time of their file says the order.  A commit on the
 head that its writer saw asks for nothing.
 """
 
@@ -15,14 +16,14 @@ from table_core.ondisk.data_file import EntryKind
 from table_core.ondisk.snapshot import CommitKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from table_core.commit.basis import Numbered
     from table_core.commit.effects import Head
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
 
-__all__ = ["GAP", "as_of", "moved", "shifted", "shifts", "stale"]
+__all__ = ["GAP", "as_of", "created_last", "moved", "shifted", "shifts", "stale"]
 
 GAP: Final = 1 << 20
 """Numbers left out when rows are numbered anew, so that the next who comes first seldom reaches them.
@@ -65,8 +66,8 @@ def shifts(
         bucket = (entry.partition, entry.bucket)
         high = entry.file.max_sequence_number
         newest[bucket] = max(high, newest.get(bucket, high))
+    wanted = {(each.partition, each.bucket) for each in buckets if each.bucket >= 0}
     gap = GAP << min(times, _DOUBLINGS_MAX)
-    wanted = {(each.partition, each.bucket) for each in buckets}
     return {
         bucket: newest[bucket] + gap - first[bucket]
         for bucket in sorted(wanted & set(first) & set(newest))
@@ -95,6 +96,42 @@ def shifted(part: CommitPart, by: Mapping[tuple[bytes, int], int]) -> CommitPart
             for e in part.entries
         ),
     )
+
+
+def created_last(
+    live: Iterable[ManifestEntry], part: CommitPart, buckets: Iterable[Numbered]
+) -> CommitPart:
+    """``part`` with files of postponed rows created after those that are ``live``; no file is written for it.
+
+    Such rows have no numbers: a compaction takes them in the order in which their files were created.
+    """
+    wanted = {(each.partition, each.bucket) for each in buckets if each.bucket < 0}
+    newest = _created(live, max)
+    first = _created((e for e in part.entries if e.kind is EntryKind.ADD), min)
+    by = {
+        bucket: newest[bucket] + 1 - first[bucket]
+        for bucket in wanted & set(first) & set(newest)
+        if newest[bucket] >= first[bucket]
+    }
+
+    def later(entry: ManifestEntry) -> ManifestEntry:
+        more = by.get((entry.partition, entry.bucket))
+        if more is None or entry.kind is EntryKind.DELETE:
+            return entry
+        file = replace(entry.file, creation_time_ms=(entry.file.creation_time_ms or 0) + more)
+        return replace(entry, file=file)
+
+    return replace(part, entries=tuple(map(later, part.entries))) if by else part
+
+
+def _created(
+    entries: Iterable[ManifestEntry], choose: Callable[[int, int], int]
+) -> dict[tuple[bytes, int], int]:
+    found: dict[tuple[bytes, int], int] = {}
+    for entry in entries:
+        bucket, created = (entry.partition, entry.bucket), entry.file.creation_time_ms or 0
+        found[bucket] = choose(created, found.get(bucket, created))
+    return found
 
 
 def as_of(part: CommitPart, head: Head | None) -> CommitPart:

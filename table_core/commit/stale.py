@@ -151,7 +151,8 @@ def stale_homes(since: Iterable[Touched]) -> Iterator[Conflict]:
 def stale_rows(part: CommitPart, since: Iterable[Touched], bounds: Bounds) -> Iterator[Conflict]:
     """Commits that may have brought, or taken out, other versions of the keys that are written.
 
-    A compaction changes no row, whatever files it moves.
+    A compaction changes no row, whatever files it moves.  Postponed files are in no order, so that nobody
+    knows what keys they hold.
     """
     ranges: dict[tuple[bytes, int], list[tuple[Any, Any]]] = defaultdict(list)
     for entry in part.entries:
@@ -161,7 +162,7 @@ def stale_rows(part: CommitPart, since: Iterable[Touched], bounds: Bounds) -> It
             continue
         for entry in touched.entries:
             mine = ranges.get((entry.partition, entry.bucket))
-            if mine and _meets(entry.file, mine, bounds):
+            if mine and (entry.bucket < 0 or _meets(entry.file, mine, bounds)):
                 yield Conflict(
                     ConflictKind.ROWS_CHANGED,
                     f"snapshot {touched.snapshot.id} of {touched.snapshot.commit_user} may have changed rows "

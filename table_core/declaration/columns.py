@@ -8,6 +8,10 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
+from table_core.datatypes.arrow import arrow_type
+from table_core.datatypes.bounds import Bounds
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.declaration.document import fields_of
 from table_core.declaration.hints import hint
@@ -26,6 +30,7 @@ _TEMPLATE: Final = "{{"
 _NUMBERS: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.FLOAT, Root.DOUBLE, Root.DECIMAL}
 )
+_OPEN: Final = "both bounds are open: this checks nothing"
 _OF_PARTITIONS: Final = ("drop-partitions", "expire-partitions", "mark-done")
 Told = tuple[tuple[str, ...], str]
 
@@ -70,16 +75,27 @@ def _of_checks(found: Declaration) -> Iterator[Told]:
         for name, bounds in (check.rules.get("range") or {}).items():
             if name in table.columns:
                 yield from (((*path, "range", name), t) for t in _bounds(name, bounds, table))
-        rows = check.rules.get("rows")
-        if rows and None not in rows and rows[0] > rows[1]:
-            yield (*path, "rows"), f"no number is at least {rows[0]} and at most {rows[1]}"
+        for rule in ("rows", "change"):
+            low, high = check.rules.get(rule) or (0, 0)
+            if low is None and high is None:
+                yield (*path, rule), _OPEN
+            elif None not in (low, high) and low > high:
+                yield (*path, rule), f"no number is at least {low} and at most {high}"
         if told := _condition(check.rules.get("where"), table):
             yield (*path, "where"), told
 
 
 def _bounds(name: str, bounds: Any, table: TableDeclaration) -> Iterator[str]:
     field = next((field for field in _fields(table) if field.name == name), None)
-    if field is None or not isinstance(field.type, Atomic) or field.type.root not in _NUMBERS:
+    if field is None or any(_TEMPLATE in str(bound) for bound in bounds):
+        return
+    if all(bound is None for bound in bounds):
+        yield _OPEN
+    if not isinstance(field.type, Atomic) or field.type.root not in _NUMBERS:
+        try:
+            Bounds(name, *bounds).outside(pa.array([], arrow_type(field.type)))
+        except TableError as error:
+            yield str(error)
         return
     values: list[Decimal] = []
     for bound in bounds:
@@ -89,8 +105,6 @@ def _bounds(name: str, bounds: Any, table: TableDeclaration) -> Iterator[str]:
             yield f"bound {bound!r} is no number, and {name} is {table.columns[name]}"
     if len(values) == len(bounds) and values[0] > values[1]:
         yield f"no value is at least {bounds[0]} and at most {bounds[1]}"
-    if all(bound is None for bound in bounds):
-        yield "both bounds are open: this checks nothing"
 
 
 def _fields(table: TableDeclaration) -> list[Field]:

@@ -49,8 +49,8 @@ def ordered(steps: Sequence[Step]) -> list[Step]:
         ours, theirs = tables_written(step), tables_read(step)
         earlier = [*_of(written, ours), *_of(changed, theirs)]
         earlier += _of(read, ours) if step.verb == "run" else []
-        names = [*step.after, *earlier, *_of(makers, theirs)]
-        needs[step.name] = {name: None for name in names if name != step.name}
+        makes = [name for name in (*earlier, *_of(makers, theirs)) if name != step.name]
+        needs[step.name] = dict.fromkeys((*step.after, *makes))
         for table in sorted(ours):
             written.setdefault(table, []).append(step.name)
             if step.verb == "run" and changes_rows(step.verb, step.arguments):

@@ -27,6 +27,11 @@ def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault
     tables = list(_names(root, "tables"))
     there = [*tables, *_names(root, "external")]
     told = [
+        *(
+            (("external", name), f"{name} is declared in tables too: it is ours or of others")
+            for name in _names(root, "external")
+            if name in tables
+        ),
         *_of_steps(found, root, tables, there),
         *_of_others(found, root, there),
         *_of_triggers(found),
@@ -73,6 +78,8 @@ def _of_steps(
         for name in step.after:
             if name not in names:
                 yield (*path, "after"), _no_step(name, names)
+            elif name == step.name:
+                yield (*path, "after"), f"{name} waits for itself"
     round_trip = cycle(found.steps)
     if round_trip:
         yield ("flows",), f"these wait for each other: {', '.join(round_trip)}"

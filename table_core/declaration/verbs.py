@@ -195,7 +195,11 @@ VERBS: Final[Mapping[str, Verb]] = {
         about="Appends files.",
         operator="write.PaimonWriteOperator",
         takes={
-            "rows_uri": Text(about="Files to append: a glob of Parquet or JSON lines."),
+            "rows_uri": Text(
+                about="Files to append: a glob of Parquet or JSON lines.",
+                pattern=r".*\S.*",
+                what="a glob of files",
+            ),
             "rows_position": Text(
                 about="The property that keeps which files were taken; begins with tc.",
                 pattern=r"tc\..+",

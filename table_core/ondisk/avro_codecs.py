@@ -8,15 +8,13 @@ from __future__ import annotations
 import bz2
 import lzma
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import cramjam
 import pyarrow as pa
 
 from table_core.errors import UnsupportedFeatureError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from table_core.options import codecs
 
 __all__ = ["codec_named", "pack", "unpack"]
 
@@ -27,16 +25,6 @@ _PART_BYTES: Final = 1 << 20
 _ROOM_BYTES: Final = 1 << 18
 """Enough for what most blocks hold."""
 _ZSTD_LEVEL: Final = 1
-_CODECS: Final[Mapping[str, str]] = {
-    "zstd": "zstandard",
-    "zstandard": "zstandard",
-    "none": "null",
-    "null": "null",
-    "uncompressed": "null",
-    "snappy": "snappy",
-    "deflate": "deflate",
-    "bzip2": "bzip2",
-}
 
 
 def codec_named(compression: str) -> str:
@@ -45,11 +33,11 @@ def codec_named(compression: str) -> str:
     Raises:
         UnsupportedFeatureError: none that this release writes.
     """
-    codec = _CODECS.get(compression.lower())
+    codec = codecs.AVRO.get(compression.lower())
     if codec is None:
         raise UnsupportedFeatureError(
             f"Avro files cannot be written with compression {compression!r}; "
-            f"use one of {sorted(_CODECS)}",
+            f"use one of {sorted(codecs.AVRO)}",
             feature=f"Avro compression {compression}",
         )
     return codec

@@ -10,7 +10,6 @@ spec section 4.5.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +23,7 @@ from table_core.ondisk.binary_row import decode_row, encode_row, sort_key, value
 from table_core.ondisk.data_file import EMPTY_ROW, SimpleStats
 from table_core.options import keys_files
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
+from table_core.schema.validate_files import STATS_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +63,6 @@ class StatsMode:
 
 SYSTEM_MODE: Final = StatsMode(StatsKind.TRUNCATE, 128)
 """Mode of ``_KEY_`` and other system columns, whatever the options say."""
-_MODE: Final = re.compile(r"(none|counts|full)|truncate\((\d{1,9})\)")
 _NO_BOUNDS: Final = frozenset({Root.VARIANT, Root.BLOB})
 _TEXT: Final = frozenset({Root.CHAR, Root.VARCHAR})
 _BINARY: Final = frozenset({Root.BINARY, Root.VARBINARY})
@@ -76,8 +75,8 @@ def parse_mode(text: str) -> StatsMode:
     Raises:
         OptionError: none of ``none, counts, truncate(n), full``.
     """
-    match = _MODE.fullmatch(text.strip().lower())
-    if match is None or match[2] == "0":
+    match = STATS_MODE.fullmatch(text.strip().lower())
+    if match is None:
         raise OptionError(
             f"statistics mode {text!r} is none of none, counts, truncate(n) and full",
             option="metadata.stats-mode",

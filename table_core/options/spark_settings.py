@@ -31,11 +31,12 @@ _CODE: Final = re.compile(
     | spark\.(extraListeners|redaction|history|deploy|worker|local\.dir|serializer|closure)
     | spark\.(driver|executor)\.(extra|default|userClass|resource|log|host|bindAddress)
     | spark\.sql\.(catalog|extensions|hive|warehouse|variable|paimon\.warehouse)
+    | spark\.(kerberos|security|rpc)\b | spark\.sql\.(artifact|defaultCatalog)\b
     | spark\.(io|shuffle\.(manager|sort\.io)|kryo|checkpoint|connect|api)\b
     | (?!spark\.)
     | .*(class|classes|classpath|javaoptions|librarypath|listeners?|plugins?|impl|script|command
         |factory|provider|registrator|extensions|env|secret|passw(or)?d|token|dir|uri|url|path|file
-        |tracker|codec)$
+        |tracker|codec|serializer|location|keytab|principal)$
     )"""
 )
 """Settings that choose code, a place or an identity, by their names."""

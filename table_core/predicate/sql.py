@@ -111,6 +111,8 @@ def _fault(error: Exception) -> str:
     opened = re.search(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__))
     if opened is not None:
         return "{} is not closed (line {}, column {})".format(*opened.groups())
+    if str(error).startswith("No expression"):
+        return "it is empty; write a condition such as a > 1"
     return "it ends too early" if isinstance(error, TokenError) else "it is nested too deep"
 
 

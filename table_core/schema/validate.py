@@ -26,6 +26,7 @@ from table_core.options import (
 from table_core.options.refused import Act, refusal_of
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
 from table_core.schema.validate_fields import field_option_problems
+from table_core.schema.validate_files import file_option_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,6 +123,7 @@ def problems_of(schema: TableSchema) -> list[str]:
         *_clustering(schema),
         *_defaults(schema),
         *field_option_problems(schema),
+        *file_option_problems(schema),
     ]
 
 

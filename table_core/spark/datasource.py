@@ -31,7 +31,7 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.spark.failures import carried
 from table_core.spark.filters import condition_of
-from table_core.spark.reading import groups_for, read_splits, shown_fields
+from table_core.spark.reading import batches_for_spark, groups_for, read_splits, shown_fields
 from table_core.spark.schema_bridge import fields_of, spark_schema
 from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.source_options import SourceOptions
@@ -40,6 +40,7 @@ from table_core.spark.streams.sink import StreamWriter
 from table_core.spark.streams.source import stream_reader
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import table_names, typed
+from table_core.table.reading.scan import MemoryScan
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.writing.writer import refuse_unwritable
 
@@ -134,6 +135,13 @@ class _Splits(InputPartition):
         super().__init__(tuple(splits))
 
 
+class _Rows(InputPartition):
+    """Rows that the planner has: of system tables that show metadata."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        super().__init__(rows)
+
+
 class _Reader(DataSourceReader):
     """Plans in the planner's process, reads in tasks; both see the same pickled object."""
 
@@ -145,12 +153,16 @@ class _Reader(DataSourceReader):
 
     def _scan_where(self, where: Condition | None) -> None:
         self._where = where
-        self._split_reader = self._options.scan(where, self._columns).reader
+        scan = self._options.scan(where, self._columns)
+        self._fields = shown_fields(scan, self._options.nanoseconds)
+        self._split_reader = None if isinstance(scan, MemoryScan) else scan.reader
 
     def partitions(self) -> list[InputPartition]:
         """A partition for every few splits."""
         with carried():
             scan = self._options.scan(self._where, self._columns)
+            if isinstance(scan, MemoryScan):
+                return [_Rows(scan.to_arrow())]
             splits, own = scan.splits(), scan.own_reader
             if isinstance(own, SplitReader):
                 return [_Splits(group) for group in groups_for(own, splits, _SLOTS)]
@@ -159,9 +171,12 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""
         with carried():
-            if partition is not None:  # None stands for a table without any split
-                fields = shown_fields(self._split_reader, self._options.nanoseconds)
-                yield from read_splits(self._split_reader, fields)(partition.value)
+            if partition is None:  # stands for a table without any split
+                return
+            if self._split_reader is None:
+                yield from batches_for_spark(partition.value, self._fields)
+            else:
+                yield from read_splits(self._split_reader, self._fields)(partition.value)
 
 
 class _PushingReader(_Reader):
@@ -170,8 +185,9 @@ class _PushingReader(_Reader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Prune by ``filters``; Spark applies them all again."""
         with carried():
-            fields = self._split_reader.condition_fields
-            self._scan_where(condition_of(filters, fields))
+            if self._split_reader is not None:  # else there is nothing to prune
+                fields = self._split_reader.condition_fields
+                self._scan_where(condition_of(filters, fields))
         return filters
 
 

@@ -20,6 +20,7 @@ if __name__ == "__main__" and not __package__:  # as a script its folder comes f
 from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
 from table_core.spark.lifetime import end_when_told, end_with_runner
 from table_core.table.jobs.job_spec import JobResult, JobSpec
+from table_core.table.jobs.last_line import done_facts, failed_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,15 +73,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end_when_told()
     job = _Job(tell, remote=given.remote)
     try:
-        result = JobResult(result=job.run(given.spec, given.conf, given.private))
+        document = job.run(given.spec, given.conf, given.private)
+        result, last = JobResult(result=document), job.done(document)
     except TableError as error:
-        result = JobResult(error=error)
+        result, last = JobResult(error=error), failed_facts(error)
     except Exception as error:  # noqa: BLE001  # the launcher must hear of every fault
-        result = JobResult(error=_explained(error))
+        explained = _explained(error)
+        result, last = JobResult(error=explained), failed_facts(explained, error)
     finally:
         job.stop()
     _write_whole(Path(given.result), result.to_json())
-    tell("done" if result.error is None else "failed")
+    tell("done" if result.error is None else "failed", **last)
     return 0 if result.error is None else EXIT_CODES[result.error.kind]
 
 
@@ -93,6 +96,7 @@ class _Job:
         self._session: SparkSession | None = None
         self._tasks: TaskProgress | None = None
         self._conf: dict[str, str] = {}
+        self._spec: JobSpec | None = None
 
     def run(
         self, spec_path: str, conf_path: str | None, private_path: str | None
@@ -102,6 +106,7 @@ class _Job:
         spec = JobSpec.from_json(_text(spec_path))
         if private_path is not None:
             spec = _completed(spec, private_path, self._tell)
+        self._spec = spec
         self._conf = {} if conf_path is None else _properties(_text(conf_path))
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
         self._tell("started", action=spec.action, table=spec.table)
@@ -110,6 +115,11 @@ class _Job:
         from table_core.spark.engine import SparkEngine
 
         return run_job(spec, SparkEngine(self._open, self._tell))
+
+    def done(self, document: Mapping[str, object]) -> dict[str, object]:
+        """What the job did, as its last line tells it."""
+        assert self._spec is not None, "there is a document of a job that ran"
+        return done_facts(self._spec.action, self._spec.table, document)
 
     def stop(self) -> None:
         if self._tasks is not None:

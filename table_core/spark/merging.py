@@ -33,7 +33,6 @@ from table_core.spark.shuffle import by_bucket
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared_by_share, shared_out, spelled
 from table_core.table.changing import merge_into as clauses
-from table_core.table.changing.key_changes import as_they_are
 from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import (
     PreparedChange,
@@ -43,10 +42,11 @@ from table_core.table.changing.row_changes import (
     marks_rows,
     take_back,
 )
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.state_plan import StatePlanner
-from table_core.table.reading.statement_scan import statement_scan
+from table_core.table.reading.statement_scan import refuse_fallback_rows, statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.table import Table
 from table_core.table.writing.uncommitted import undone_by
@@ -83,9 +83,7 @@ def merge_into(
         JobFailedError: Spark gave up; nothing is visible.
     """
     access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
-    started_ms, head = access.clock.now_ms(), access.metadata.head()
-    if head is None:
-        access.require_there()
+    started_ms, head = access.clock.now_ms(), access.head()
     clauses.refuse_clauses(access, when)
     given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
     on = dict(zip(spelled(given, access), given.values(), strict=True))
@@ -93,6 +91,7 @@ def merge_into(
     commit = clauses.asking(commit, access, source, on, when)
     done, counts = find_commit(access, commit), Counter[str]()
     if done is None:
+        refuse_fallback_rows(access, head)
         session = started(spark)
         with translated():
             pairs = MergePairs(access, _frame(session, source), columns, when)
@@ -115,6 +114,7 @@ def _write_versions(
     counts: Counter[str],
 ) -> Commit | None:
     access = pairs.access
+    head = in_buckets(access, head)
     if head is None:
         target = session.createDataFrame([], spark_schema(access.schema.fields))
     else:
@@ -124,7 +124,7 @@ def _write_versions(
     rows = pairs.rows(target, with_old=by_old)
     if by_old:
         rows = by_key(rows, target, access, moves=moves)
-    shared, shares, slots = shared_out(as_they_are(access), session)
+    shared, shares, slots = shared_out(access.for_whole_rows(), session)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decided: Counter[int] = Counter()

@@ -25,7 +25,7 @@ from table_core.ondisk.partition_text import partition_text
 from table_core.options import keys_files, keys_scan
 from table_core.schema.projection import project
 from table_core.spark.conditions import named, spark_condition
-from table_core.spark.schema_bridge import spark_type
+from table_core.spark.schema_bridge import holds, spark_type
 from table_core.table.reading.row_form import RowForm
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class NativeScan:
             names = {each.name.lower() for each in found.file_fields}
             keys = {name.lower() for name in self.reader.access.schema.partition_keys}
             fits = found.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
-            fits = fits and not any(map(_is_finer, self._stored))
+            fits = fits and not any(map(_is_finer, self._stored)) and holds(self._stored)
             if alike[0] == "orc":
                 fits = fits and not any(_within(each.type, _NOT_IN_ORC) for each in self._stored)
             self._projections[alike] = found if fits else None

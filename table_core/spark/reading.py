@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_spark_takes",
+    "batches_for_spark",
     "changes",
     "frame_of",
     "groups_for",
@@ -151,14 +152,21 @@ def read_splits(
     reader: RowReader, fields: Sequence[Field] | None = None
 ) -> Callable[[Sequence[Split]], Iterator[pa.RecordBatch]]:
     """What a task does with its splits; the batches have the types in which Spark takes rows."""
-    schema = arrow_for_spark(result_fields(reader) if fields is None else fields)
+    shown = result_fields(reader) if fields is None else fields
+    arrow_for_spark(shown)  # refuses on the driver what Spark cannot hold
 
     def run(splits: Sequence[Split]) -> Iterator[pa.RecordBatch]:
         for split in splits:
             for rows in reader.read(split):
-                yield from as_spark_takes(rows, schema).to_batches(max_chunksize=1 << 16)
+                yield from batches_for_spark(rows, shown)
 
     return run
+
+
+def batches_for_spark(rows: pa.Table, fields: Sequence[Field]) -> Iterator[pa.RecordBatch]:
+    """``rows`` with the columns ``fields``, in the types in which Spark takes rows."""
+    schema = arrow_for_spark(fields)
+    yield from as_spark_takes(rows, schema).to_batches(max_chunksize=1 << 16)
 
 
 def result_fields(given: RowReader | Scan) -> tuple[Field, ...]:

@@ -59,7 +59,7 @@ def rescale(
         reader = SplitReader(access=access, fields=access.schema.fields)
         plan = planner.plan(head)
         rows = frame_of(started(spark), Scan(reader, lambda: plan))
-        results = written(rows, access.for_stored_rows(), replaces=True)
+        results = written(rows, access.for_whole_rows(), replaces=True)
         with undone_by(lambda: discard(access, parts_of(results))):
             _refuse_lost_rows(access, plan.splits, results)
         selection = Selection.rescaled(old.__contains__)

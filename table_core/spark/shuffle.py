@@ -44,7 +44,8 @@ def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
     keyed = schema.is_key_table
     keeps_order = keyed and ROW_KIND_COLUMN in frame.columns
     if schema.bucket < 0 and not (keyed and (schema.bucket == -1 or keeps_order)):
-        return frame.hint("rebalance", *schema.partition_keys) if schema.partition_keys else frame
+        keys = [named(name) for name in schema.partition_keys]
+        return frame.hint("rebalance", *keys) if keys else frame
     columns = frame.columns
     if keeps_order:
         frame = frame.withColumn(_ORDER, f.monotonically_increasing_id())

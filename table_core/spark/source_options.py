@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.kinds import Field
     from table_core.predicate.expression import Condition
-    from table_core.table.reading.scan import RowReader, Scan
+    from table_core.table.reading.scan import Scan
 
 __all__ = ["SourceOptions"]
 
@@ -53,7 +53,7 @@ class SourceOptions:
 
     path: str
     columns: tuple[str, ...] | None
-    where: Condition | None
+    where: str | None
     push_filters: bool
     nanoseconds: str
     merge_schema: bool
@@ -93,7 +93,7 @@ class SourceOptions:
             return cls(
                 path=options["path"],
                 columns=tuple(columns) if any(columns) else None,
-                where=parse_where(options["where"]) if options.get("where") else None,
+                where=options.get("where") or None,
                 push_filters=_flag(options, "push-filters"),
                 nanoseconds=options.get("nanoseconds", "refuse"),
                 merge_schema=_flag(options, "write.merge-schema"),
@@ -135,16 +135,16 @@ class SourceOptions:
             return table
         return Table(widened(table.access, rows))
 
-    def described(self) -> RowReader:
+    def described(self) -> Scan:
         """What knows the columns: of the state that the options name, now where there is none.
 
         A stream may begin before everything that is there; a batch is refused when it is planned.
         """
         try:
-            return self.scan(None).reader
+            return self.scan(None)
         except NotFoundError:
             newest = {k: v for k, v in self.table.items() if not k.startswith("scan.")}
-            return replace(self, table=newest).scan(None).reader
+            return replace(self, table=newest).scan(None)
 
     def replaced(self, overwrite: bool) -> str | None:
         """What rows that overwrite replace: the ``table``, or the ``partitions`` that occur.
@@ -165,8 +165,9 @@ class SourceOptions:
 
         With ``_ROW_KIND`` among ``columns`` they are ``+I``, or changes if a range is asked for.
         """
-        conditions = [part for part in (self.where, where) if part is not None]
-        both = And(tuple(conditions)) if conditions else None
+        both: str | Condition | None = self.where
+        if where is not None:
+            both = And((parse_where(self.where), where)) if self.where is not None else where
         table = self.open()
         names = columns or self.columns
         if names is None or ROW_KIND_COLUMN not in names:

@@ -152,7 +152,7 @@ def _dealt_anew(
         for change in result.changes
     )
     written = (rows for split in splits for rows in reader.read(split))
-    return prepared(access.for_stored_rows(), written, replaces=replaces)
+    return prepared(access.for_whole_rows(), written, replaces=replaces)
 
 
 def _renumbered(results: Sequence[WriteResult]) -> list[WriteResult]:

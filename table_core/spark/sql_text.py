@@ -26,6 +26,15 @@ SUBSTITUTE: Final = "spark.sql.variable.substitute"
 """Off for SQL of users: Spark would put ``${env:NAME}`` of the driver into the text."""
 _CODE: Final = frozenset({"reflect", "java_method", "try_reflect", "identifier"})
 """Functions that call Java, or that make a name of a text after everything was checked."""
+_PLACE_AFTER: Final = {
+    "from_avro": 2,
+    "schema_of_avro": 1,
+    "from_xml": 2,
+    "schema_of_xml": 1,
+    "from_protobuf": 0,
+    "to_protobuf": 0,
+}
+"""Functions that open a file which an argument, or an option, names: how many arguments name none."""
 _ROW_MAKERS: Final = frozenset(
     {
         *("range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline"),
@@ -121,6 +130,9 @@ def _faults(tree: Any, views: set[str]) -> Iterator[str]:
             name = _name_of(node)
             if name.casefold() in _CODE:
                 yield f"it calls {name}"
+            most = _PLACE_AFTER.get(name.casefold())
+            if most is not None and len(node.expressions) > most:
+                yield f"it calls {name}, whose arguments can name a file"
         elif isinstance(
             node, exp.DDL | exp.DML | exp.Command | exp.Into | exp.Set
         ) and not isinstance(node, exp.Query):

@@ -15,13 +15,13 @@ from table_core.spark.failures import translated
 from table_core.spark.session import parallelism, started
 from table_core.spark.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.writing import compacted_along, prepared
-from table_core.table.changing.key_changes import as_they_are
 from table_core.table.changing.overwriting import Reads, commit_results
 from table_core.table.changing.row_changes import RowChanges, change_part
 from table_core.table.changing.statements import deletion, described, updating
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.state_plan import StatePlanner
-from table_core.table.reading.statement_scan import statement_scan
+from table_core.table.reading.statement_scan import refuse_fallback_rows, statement_scan
 from table_core.table.results import CommitAs
 from table_core.table.writing.uncommitted import undone_by
 
@@ -77,10 +77,10 @@ def _run(
     spark: SparkSession | Callable[[], SparkSession], statement: Statement, commit: CommitAs
 ) -> ResultDocument:
     access, commit = statement.access, statement.asking(commit)
-    started_ms, head = access.clock.now_ms(), access.metadata.head()
-    if head is None:
-        access.require_there()
+    started_ms, head = access.clock.now_ms(), access.head()
     done, rows = find_commit(access, commit), 0
+    if done is None:
+        refuse_fallback_rows(access, head, statement.where)
     if done is None and head is not None:
         by_tasks = _write_versions if access.schema.is_key_table else _rewrite
         with translated():
@@ -95,6 +95,7 @@ def _write_versions(
     commit: CommitAs,
 ) -> tuple[Commit | None, int]:
     access = statement.access
+    head = in_buckets(access, head) or head
     scan = statement_scan(access, head, statement.where)
     reader, splits = scan.reader, scan.splits()
     if not splits:
@@ -110,7 +111,7 @@ def _write_versions(
                         counted[0] += rows.num_rows
                         yield statement.versions(rows)
 
-            result = prepared(as_they_are(access), versions(), bucket=bucket)
+            result = prepared(access.for_whole_rows(), versions(), bucket=bucket)
             yield packed((result, counted[0]))
 
     session = started(spark)
@@ -136,7 +137,7 @@ def _rewrite(
         return None, 0
 
     def run(group: Any) -> Iterator[pa.RecordBatch]:
-        change = RowChanges(as_they_are(access), head)
+        change = RowChanges(access.for_whole_rows(), head)
         with undone_by(change.abort):
             statement.apply(change, [split for _, mine in group for split in mine])
         yield packed(change.prepared())

@@ -18,7 +18,7 @@ import pyarrow.orc as orc
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import OptionError, TableError, UnsupportedFeatureError
-from table_core.options import parse
+from table_core.options import codecs, parse
 from table_core.storage.conform import missing_columns, read_batch, written_table
 from table_core.storage.data_format import (
     ALL,
@@ -46,15 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OrcFormat"]
 
-_CODECS: Final = {
-    "zstd": "zstd",
-    "snappy": "snappy",
-    "zlib": "zlib",
-    "gzip": "zlib",
-    "lz4": "lz4",
-    "none": "uncompressed",
-    "uncompressed": "uncompressed",
-}
 _STRIPE_BYTES: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 65_536
 _PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -184,11 +175,11 @@ class _OrcFileWriter:
     def __init__(
         self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
     ) -> None:
-        codec = _CODECS.get(settings.compression)
+        codec = codecs.ORC.get(settings.compression)
         if codec is None:
             raise OptionError(
                 f"file.compression={settings.compression!r} cannot be written to ORC; "
-                f"use one of {sorted(_CODECS)}",
+                f"use one of {sorted(codecs.ORC)}",
                 option="file.compression",
                 value=settings.compression,
             )

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import OptionError
-from table_core.options import parse
+from table_core.options import codecs, parse
 from table_core.storage.conform import without_hidden_nulls, written_table
 from table_core.storage.data_format import close_quietly, encoding, own_option
 from table_core.storage.parquet_encoding import choose_encodings
@@ -30,16 +30,6 @@ _TELLING_ROWS: Final = 4096
 """From as many rows on, the encodings of one file serve the next of its writer."""
 _FIRST_GUESS: Final = 0.4
 """Bytes in the file per byte in memory, until a row group tells."""
-_CODECS: Final = {
-    "zstd": "zstd",
-    "snappy": "snappy",
-    "gzip": "gzip",
-    "brotli": "brotli",
-    "lz4": "lz4",
-    "lz4_raw": "lz4",
-    "none": "none",
-    "uncompressed": "none",
-}
 
 
 class ParquetFileWriter:
@@ -147,11 +137,11 @@ def _bounded(schema: pa.Schema) -> list[str]:
 
 
 def _writer_options(settings: WriterSettings) -> dict[str, Any]:
-    codec = _CODECS.get(settings.compression)
+    codec = codecs.PARQUET.get(settings.compression)
     if codec is None:
         raise OptionError(
             f"file.compression={settings.compression!r} cannot be written to Parquet; "
-            f"use one of {sorted(_CODECS)}",
+            f"use one of {sorted(codecs.PARQUET)}",
             option="file.compression",
             value=settings.compression,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
 from table_core.ondisk.manifest import fold_entries
+from table_core.options import keys_merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -63,10 +64,16 @@ class TableAccess:
         """
         return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
 
-    def for_stored_rows(self) -> TableAccess:
-        """The same table, to write rows anew that it holds: no default fills a NULL that is stored."""
-        fields = tuple(replace(field, default=None) for field in self.schema.fields)
-        return replace(self, schema=replace(self.schema, fields=fields))
+    def for_whole_rows(self) -> TableAccess:
+        """The same table, for a writer of whole rows, e.g. of those that it holds.
+
+        NULL stays NULL, and a row says itself of what kind it is: no default of a column, no
+        ``rowkind.field``.
+        """
+        schema = self.schema
+        fields = tuple(replace(field, default=None) for field in schema.fields)
+        raw = {k: v for k, v in schema.raw_options.items() if k != keys_merge.ROWKIND_FIELD.key}
+        return replace(self, schema=replace(schema, fields=fields, raw_options=raw))
 
     def is_gone(self) -> NotFoundError:
         """The error of a handle whose table is not there any more."""
@@ -76,6 +83,30 @@ class TableAccess:
             name=self.name,
             available=[],
         )
+
+    def head(self) -> Snapshot | None:
+        """The newest snapshot; None for a table that has none yet.
+
+        Only then the store is asked for more: whether there is a table.
+
+        Raises:
+            NotFoundError: it was dropped or renamed.
+        """
+        found = self.metadata.head()
+        if found is None:
+            self.require_there()
+        return found
+
+    def snapshot_ids(self) -> list[int]:
+        """Ids of all snapshots, ascending; asks like ``head`` where there are none.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed.
+        """
+        found = self.metadata.snapshot_ids()
+        if not found:
+            self.require_there()
+        return found
 
     def require_there(self) -> None:
         """Require that there is a table, before files are written that nobody could commit.

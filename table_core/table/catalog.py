@@ -18,6 +18,7 @@ from table_core.storage.lock import locked
 from table_core.table.alter import alter
 from table_core.table.catalog_upkeep import CatalogUpkeep
 from table_core.table.directory import FolderDirectory, table_folder
+from table_core.table.extended_name import ExtendedName
 from table_core.table.metadata import Metadata
 from table_core.table.new_schema import new_schema
 from table_core.table.table import Table, open_handle
@@ -40,7 +41,6 @@ __all__ = ["Catalog"]
 _SUFFIX: Final = ".db"
 _NAME: Final = re.compile(r"[^/\\\s.$\x00-\x1f\x7f][^/\\.$\x00-\x1f\x7f]*")
 _RESERVED: Final = "sys"
-_BRANCH: Final = "branch_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,14 +186,12 @@ class Catalog(CatalogUpkeep):
         Raises:
             NotFoundError: there is no such table or branch; facts list those there are.
         """
-        plain, _, rest = name.partition("$")
+        asked = ExtendedName.of(name)
+        plain = asked.plain
         if plain.startswith(f"{_RESERVED}."):
             from table_core.table.system_tables.table import SystemTable
 
             return SystemTable(name, lambda: self.system(name))
-        suffix = None
-        if rest.startswith(_BRANCH):
-            suffix, _, rest = rest.removeprefix(_BRANCH).partition("$")
         database, table = self.split(plain)
         root = self.root(database, table)
         if not self.directory.has_table(database, table) or not Metadata(root).schema_ids():
@@ -204,13 +202,9 @@ class Catalog(CatalogUpkeep):
                 available=known,
             )
         handle = open_handle(
-            plain, root, self.clock, self.ids, branch=branch or suffix or None, options=options
+            plain, root, self.clock, self.ids, branch=branch or asked.branch, options=options
         )
-        if not rest:
-            return handle
-        from table_core.table.system_tables.table import SystemTable
-
-        return SystemTable.of(handle.access, rest)
+        return asked.shown(handle)
 
     def system(self, name: str) -> Scan:
         """A global system table: ``all_table_options, catalog_options, tables, partitions``."""

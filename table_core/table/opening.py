@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from table_core.errors import NotFoundError, OptionError
+from table_core.errors import ArgumentError, NotFoundError, OptionError
 from table_core.ondisk import layout
 from table_core.options.catalog import CatalogOptions
 from table_core.schema.evolve import create
@@ -15,6 +15,7 @@ from table_core.storage.lock import FileLock, locked
 from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.catalog import Catalog
 from table_core.table.directory import JdbcDirectory
+from table_core.table.extended_name import ExtendedName
 from table_core.table.metadata import Metadata
 from table_core.table.new_schema import new_schema
 from table_core.table.table import open_handle
@@ -69,11 +70,16 @@ def open_table(
     """The table whose folder is ``path``.
 
     With ``auto_create`` a missing one is created from ``schema`` and the rest; then ``options``
-    are stored.  For a table that is there they hold for this handle only.
+    are stored.  For a table that is there they hold for this handle only.  ``path$branch_<name>``,
+    ``path$files`` and the like mean what they do in ``Catalog.table``.
 
     Raises:
-        NotFoundError: there is none, and ``auto_create`` is off.
+        NotFoundError: there is no such table, branch or system table, and ``auto_create`` is off.
+        ArgumentError: a table is to be created, and its name has a ``$``.
     """
+    asked, whole = ExtendedName.of(path.rstrip("/")), path
+    extended = bool(asked.branch or asked.system)
+    path = asked.plain if extended else path
     catalog_options = CatalogOptions.of(path, storage_options or {})
     clock, ids = SystemClock(), SystemIds()
     lock = _lock(catalog_options, clock)
@@ -81,14 +87,21 @@ def open_table(
     name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
     storage = locked(storage, lock, name)
     given = dict(options or {})
-    if given.get("path", path) != path:
-        raise OptionError(f"option 'path' is {given['path']!r}, not {path!r}", option="path")
+    if given.get("path", whole) != whole:
+        raise OptionError(f"option 'path' is {given['path']!r}, not {whole!r}", option="path")
     wanted = auto_create or given.pop("auto-create", "false").lower() == "true"
     given.pop("path", None)
     if not Metadata(storage).schema_ids():
         if not wanted or schema is None:
             hint = "pass auto_create=True and a schema to create it"
             raise NotFoundError(f"no table at {storage.uri}; {hint}", name=storage.uri)
+        if extended:
+            raise ArgumentError(
+                f"no table at {storage.uri}, and none is created by the name of a branch or system "
+                f"table of it, {whole!r}",
+                argument="path",
+                value=whole,
+            )
         document = create(
             schema,
             primary_key=tuple(primary_key),
@@ -100,7 +113,8 @@ def open_table(
         refuse_leftovers(storage, name)
         storage.create(layout.schema_path(0), new_schema(document))
         given = {}
-    return open_handle(name, storage, clock, ids, branch=None, options=given)
+    handle = open_handle(name, storage, clock, ids, branch=asked.branch, options=given)
+    return asked.shown(handle)
 
 
 def _lock(options: CatalogOptions, clock: Clock) -> TableLock | None:

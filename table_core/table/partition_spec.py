@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["encoded_partition", "partition_matcher", "partition_row", "spelled_partition"]
 
+_ZONE: Final = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")
 _DAY: Final = re.compile(r"[+-]?\d{1,7}")
 _NUMBERS: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.DECIMAL, Root.FLOAT, Root.DOUBLE}
@@ -100,9 +102,9 @@ def _value(access: TableAccess, name: str, value: object) -> Value:
     try:
         if isinstance(value, bool) and root in _NUMBERS:
             raise pa.ArrowInvalid("true and false are no numbers")
-        column = pa.array([_day(value) if root is Root.DATE else value]).cast(arrow_type(type_))
+        column = pa.array([_parsed(value, root)]).cast(arrow_type(type_))
     except (
-        pa.ArrowInvalid,
+        ValueError,  # Arrow's are of this kind too
         pa.ArrowNotImplementedError,
         pa.ArrowTypeError,
         OverflowError,
@@ -113,6 +115,21 @@ def _value(access: TableAccess, name: str, value: object) -> Value:
             value=str(value),
         ) from error
     return values_of(column, type_)[0]
+
+
+def _parsed(value: object, root: Root | None) -> object:
+    """What Arrow would not read, as something that it casts: times of day, and moments without a zone.
+
+    Raises:
+        ValueError: text that is none.
+    """
+    if root is Root.DATE:
+        return _day(value)
+    if root is Root.TIME and isinstance(value, str):
+        return time.fromisoformat(value)
+    if root is Root.TIMESTAMP_LTZ and isinstance(value, str) and not _ZONE.search(value):
+        return f"{value}Z"  # as it is spelled here
+    return value
 
 
 def _day(value: object) -> object:

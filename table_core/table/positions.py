@@ -51,7 +51,7 @@ def table_now(
     ``source`` and ``head`` are what the caller has read of it; one more request is made at most, but
     where the snapshot is gone.
     """
-    newest = head or access.metadata.head()
+    newest = head or access.head()
     at = earliest = None
     if place is not None and place.id:
         at = newest if newest is not None and newest.id == place.id else None
@@ -99,7 +99,7 @@ def positions_of(access: TableAccess, needed: str | None = None) -> Carried:
     """
     if needed is not None:
         position(access, needed)
-    head = access.metadata.head()
+    head = access.head()
     if head is None:
         return Carried(properties={}, complete=True)
     return carried_as_of(access, head.id)

@@ -126,7 +126,7 @@ class Table(Upkeep):
     def snapshots(self) -> list[Snapshot]:
         """Every snapshot that is there, oldest first."""
         metadata = self.access.metadata
-        return [metadata.snapshot(id) for id in metadata.snapshot_ids()]
+        return [metadata.snapshot(id) for id in self.access.snapshot_ids()]
 
     def snapshot(self, id: int) -> Snapshot:
         """One snapshot; ``NotFoundError`` says which there are."""
@@ -134,7 +134,7 @@ class Table(Upkeep):
 
     def latest_snapshot(self) -> Snapshot | None:
         """The newest snapshot, None for a table without any."""
-        return self.access.metadata.head()
+        return self.access.head()
 
     @property
     def tags(self) -> Tags:

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from airflow.sdk import DAG, task_group
 
+from paimon_provider.operators.branches import PaimonFastForwardOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from paimon_provider.publish import PaimonWriteAuditPublish
 from table_core.errors import ArgumentError
@@ -32,8 +34,6 @@ LOAD = """
 
 @pytest.fixture(autouse=True)
 def orders(warehouse: Catalog) -> None:
-    import pyarrow as pa
-
     warehouse.create_database("shop")
     warehouse.create_table("shop.orders", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
 
@@ -263,3 +263,39 @@ def test_branches_of_a_group_that_are_joined_are_published(
         states = runs.finish()
     assert (states["wap.two"], states["wap.publish"]) == ("skipped", "success")
     assert ids(warehouse) == [1, 3]
+
+
+DYING_PUBLISH = """
+import os
+from paimon_provider.operators.branches import PaimonFastForwardOperator as Publish
+done = Publish.finished
+def finished(self, context, result):
+    found = done(self, context, result)
+    if os.path.exists(os.environ["DIE"]):
+        raise RuntimeError("after it was published")
+    return found
+Publish.finished = finished
+"""
+
+
+def test_what_a_dead_attempt_has_published_is_announced_by_the_next(
+    airflow_home: Path, warehouse: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where main was empty before, and has gone on since."""
+    monkeypatch.setattr(PaimonFastForwardOperator, "finished", PaimonFastForwardOperator.finished)
+    monkeypatch.setenv("DIE", str(tmp_path / "die"))
+    (tmp_path / "die").touch()
+    with published(airflow_home, DYING_PUBLISH + WAP + LOAD) as runs:
+        runs.create(id=1)
+        for _ in range(4):
+            states = runs.step()
+        assert states["wap.publish"] == "up_for_retry"
+        assert ids(warehouse) == [1]
+        with warehouse.table("shop.orders").write() as writer:
+            writer.write(pa.table({"id": [2]}))
+            writer.commit()
+        (tmp_path / "die").unlink()
+        assert set(runs.finish().values()) == {"success"}
+        ((task, _, extra),) = runs.events()
+    assert (task, extra["snapshot_id"], extra["rows"]["added"]) == ("wap.publish", 1, 1)
+    assert ids(warehouse) == [1, 2]

@@ -274,6 +274,22 @@ def test_a_sensor_says_of_snapshots_that_expired_and_counts_the_rows_it_can(
     assert SnapshotWait(table="shop.t", after=3).look(hook) is not None
 
 
+def test_a_sensor_sees_rows_though_nothing_but_a_compaction_is_left(catalog: Catalog) -> None:
+    table = create(catalog)
+    for hour in (1, 1):
+        append(table, hour)
+    table.compact()
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    assert [s.commit_kind for s in table.snapshots()] == ["COMPACT"]
+    hook = PaimonHook()
+    for on in ("changes", "append"):
+        found = SnapshotWait(table="shop.t", on=on, min_rows=2).look(hook)
+        assert found is not None
+        assert (found["gap"], found["snapshot_id"]) == ({"first": 1, "last": 2}, 2)
+        assert SnapshotWait(table="shop.t", on=on, min_rows=3).look(hook) is None
+    assert SnapshotWait(table="shop.t", on="overwrite").look(hook) is None
+
+
 OPS = st.one_of(
     st.tuples(st.just("append"), st.integers(1, 3)),
     st.sampled_from([("compact",), ("away",), ("anew",), ("look",), ("look",), ("restart",)]),

@@ -114,6 +114,9 @@ CODE = [
     *("spark.driver.extraLibraryPath", "spark.local.dir", "spark.eventLog.dir", "spark.ui.filters"),
     *("spark.shuffle.manager", "spark.kryo.registrator", "spark.io.compression.codec"),
     *("spark.redaction.regex", "spark.authenticate.secret", "spark.sql.variable.substitute"),
+    *("spark.kerberos.keytab", "spark.security.credentials.x.enabled", "spark.sql.cache.serializer"),
+    *("spark.sql.streaming.checkpointLocation", "spark.sql.defaultCatalog"),
+    "spark.sql.artifact.copyFromLocalToFs.allowDestLocal",
     *("spark.metrics.conf.x", "spark.sql.streaming.stateStore.providerClass", "hive.metastore.uris"),
 ]  # fmt: skip
 

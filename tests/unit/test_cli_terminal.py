@@ -90,8 +90,9 @@ def test_a_warehouse_that_is_not_there_is_no_empty_one(tmp_path: Path, command: 
     assert "is that the right warehouse" in done.stderr
 
 
-def test_an_empty_condition_is_called_that(warehouse: str) -> None:
-    done = run(warehouse, "read", "d.long", "--where", " ")
+@pytest.mark.parametrize("where", [" ", ";", "/* all */"])
+def test_an_empty_condition_is_called_that(warehouse: str, where: str) -> None:
+    done = run(warehouse, "read", "d.long", "--where", where)
     assert done.returncode == 1
     assert "it is empty" in done.stderr
 

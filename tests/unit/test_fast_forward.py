@@ -13,7 +13,10 @@ import pytest
 
 import table_core as tc
 from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.table.deliveries import told
 from table_core.table.metadata import Metadata
+from table_core.table.states.state_jobs import create_branch as make_branch
+from table_core.table.states.state_jobs import fast_forward
 from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
 
 
@@ -119,6 +122,44 @@ def test_a_crash_at_any_call_is_mended_by_asking_again(fault: Fault, late: bool)
         assert table.access.metadata.floor() == (5 if late else 1)
         nth += 1
     assert nth > 5
+
+
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_retry_tells_all_that_the_branch_has_brought_wherever_the_run_was_cut(
+    fault: Fault, empty: bool
+) -> None:
+    made = create()
+    if not empty:
+        put(made, 1)
+    make_branch(made, {"name": "b", "from_head": True})
+    for key in (3, 4):
+        put(on_branch(made, "b"), key)
+    brought = [1, 2] if empty else [2, 3]
+    on_branch(made, "b").tags.create("own")
+    args, nth, died = {"branch": "b"}, 0, True
+    while died:
+        table, calls = fresh(made), 0
+
+        def decide(call: Any, at: int = nth) -> Fault | None:
+            nonlocal calls
+            calls += call.name in {"write", "delete", "create"}
+            return fault if calls == at + 1 else None
+
+        storage = FaultyStorage(table.access.storage, Faults(decide))
+        try:
+            fast_forward(tc.Table(_through(table.access, storage)), args)
+        except Crash:
+            died = True
+        else:
+            died = False
+        with told() as notes:
+            fast_forward(table, args)
+        assert [note["last"] for note in notes.to_documents()] == brought, nth
+        assert keys(table) == [*([] if empty else [1]), 3, 4]
+        assert "own" in table.tags.list(), nth
+        nth += 1
+    assert nth > 3
 
 
 def _through(access: Any, storage: Any) -> Any:

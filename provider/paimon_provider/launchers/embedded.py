@@ -25,14 +25,20 @@ class EmbeddedLauncher:
 
     def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
         """Run ``spec`` here; its log is the worker's log."""
+        from table_core.table.jobs.last_line import done_facts, failed_facts
         from table_core.table.jobs.run import run_embedded  # Arrow stays out of Dag parsing
 
         log(f"Running {spec.action} on {spec.table} in this process")
         self._running = True
         try:
-            return dict(run_embedded(spec, partial(_tell, log)))
+            result = dict(run_embedded(spec, partial(_tell, log)))
+        except Exception as error:
+            _tell(log, "failed", **failed_facts(error))
+            raise
         finally:
             self._running = False
+        _tell(log, "done", **done_facts(spec.action, spec.table, result))
+        return result
 
     def kill(self) -> None:
         """Leave the running call by an error: nothing it wrote is visible before its commit."""

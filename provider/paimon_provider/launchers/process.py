@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.job_log import Listener
+from paimon_provider.job_log import Listener, without_console
 from paimon_provider.launchers import guard
 from table_core.errors import JobFailedError
 from table_core.options.spark_settings import properties_text, require_printable
@@ -74,6 +74,7 @@ class JobProcess:
             tail: deque[str] = deque(maxlen=_TAIL_LINES)
             told = Listener(nonce, log)
             status = self._run_guarded(folder, argv, environment, told, tail)
+            told.end()
             return _result(folder / RESULT_FILE, status, tail, stopped=self._stopped)
 
     def kill(self) -> None:
@@ -109,9 +110,10 @@ class JobProcess:
         assert process.stdout is not None
         try:
             for raw in iter(partial(process.stdout.readline, _LINE_BYTES), b""):
-                line = raw.decode("utf-8", "replace").rstrip()
-                tail.append(line)
-                log(line)
+                line = without_console(raw.decode("utf-8", "replace").rstrip())
+                if line is not None:
+                    tail.append(line)
+                    log(line)
             return process.wait()
         finally:  # also when a time-out of the task breaks in
             self._process = None
@@ -165,8 +167,12 @@ def write_job(folder: Path, spec: JobSpec, nonce: str | None = None) -> list[str
 def write_properties(folder: Path, conf: Mapping[str, str]) -> Path:
     """Write Spark configuration to a file, so that none of it is on a command line."""
     path = folder / "spark.properties"
-    python = {"spark.pyspark.python": sys.executable, "spark.pyspark.driver.python": sys.executable}
-    write_private(path, properties_text({**python, **conf}))
+    own = {
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.ui.showConsoleProgress": "false",  # pyspark's own is true, for people at a terminal
+    }
+    write_private(path, properties_text({**own, **conf}))
     return path
 
 

@@ -223,12 +223,11 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
     def _tell(self, result: Mapping[str, Any]) -> None:
         """Put the result into the log and Airflow's metrics."""
         self._result = result
-        self.log.info(
-            "%s %s: snapshot %s to %s, %s rows written, files %s to %s, %s s",
-            *(self.action, self.table, result.get("snapshot_before")),
-            *(result.get("snapshot_after"), result.get("rows_written")),
-            *(result.get("files_before"), result.get("files_after"), result.get("seconds")),
-        )
+        from table_core.table.jobs.last_line import done_facts
+
+        facts = done_facts(self.action, self.table, result)
+        told = [f"{k} {v}" for k, v in facts.items() if v and k not in {"action", "table"}]
+        self.log.info("%s %s: %s", self.action, self.table, ", ".join(told) or "nothing changed")
         tags = {"action": self.action, "table": self.table}
         for name in ("rows_written", "files_deleted", "bytes_deleted"):
             if result.get(name):

@@ -18,7 +18,7 @@ __all__ = ["PaimonRollbackOperator"]
 class PaimonRollbackOperator(PaimonTableOperator):
     """Make an older state the newest: later snapshots and tags are gone for good.
 
-    Nobody should be writing meanwhile.  Put ``paimon_provider.approval.approve`` before it where a
+    Nobody should be writing meanwhile.  Put ``paimon_provider.approval.approval`` before it where a
     person must agree.
 
     :param snapshot: go back to this snapshot.  (templated)

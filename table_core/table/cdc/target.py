@@ -211,12 +211,14 @@ class SyncTarget:
         claims = self.claims.moved(self.who, self.reached, self.fed(), self.takes)
         held = claims.text(position)
         commit = self._commit_as(position, held, complete=complete)
-        if writer is None:  # events that left no row, e.g. an ignored truncate
-            nothing = CommitPart(kind=CommitKind.APPEND)
-            done = commit_parts(table.access, commit, append=nothing, force=True)
-        else:
+        done = None
+        if writer is not None:
             over = "table" if replaces else None
             done = table.commit([writer.prepare()], commit, overwrite=over)
+        if done is None or done.snapshot_id is None:
+            # Events that left no row: an ignored truncate, or one of what was never committed.
+            nothing = CommitPart(kind=CommitKind.APPEND)
+            done = commit_parts(table.access, commit, append=nothing, force=True)
         self.commits.append(done)
         self.stored, self.held, self.claims = position, held, claims
         self.position = self.reached

@@ -25,7 +25,6 @@ from table_core.merge.equal import equal_rows
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.pairs import pairs_of
 from table_core.merge.versions import Versions
-from table_core.options import keys_merge
 from table_core.table.changing.row_deletes import refuse_deletes
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.statement_scan import statement_scan
@@ -39,18 +38,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["KeyChanges", "as_they_are", "changes_of", "target_rows", "wanted_rows", "with_kind"]
-
-
-def as_they_are(access: TableAccess) -> TableAccess:
-    """The table for a writer of whole rows: NULL stays NULL, and a row says itself of what kind it is.
-
-    Without defaults of columns, and without ``rowkind.field``.
-    """
-    schema = access.schema
-    options = {k: v for k, v in schema.raw_options.items() if k != keys_merge.ROWKIND_FIELD.key}
-    fields = tuple(replace(field, default=None) for field in schema.fields)
-    return replace(access, schema=replace(schema, fields=fields, raw_options=options))
+__all__ = ["KeyChanges", "changes_of", "target_rows", "wanted_rows", "with_kind"]
 
 
 def wanted_rows(access: TableAccess, rows: pa.Table, *, inserted: bool) -> pa.Table:
@@ -59,7 +47,7 @@ def wanted_rows(access: TableAccess, rows: pa.Table, *, inserted: bool) -> pa.Ta
     Raises:
         DataError: a value does not fit, or NULL where none may be.
     """
-    schema = as_they_are(access).schema
+    schema = access.for_whole_rows().schema
     if inserted:
         schema = replace(schema, fields=access.schema.fields)
     return coerce(schema, rows).drop_columns([KIND_COLUMN])

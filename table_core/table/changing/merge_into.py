@@ -20,7 +20,7 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.errors import ArgumentError, DataError
 from table_core.merge.pairs import pairs_of, side_of
 from table_core.table.changing.expressions import evaluate, holds
-from table_core.table.changing.key_changes import as_they_are, changes_of, target_rows, wanted_rows
+from table_core.table.changing.key_changes import changes_of, target_rows, wanted_rows
 from table_core.table.changing.merge_clauses import (
     DELETES,
     MatchedDelete,
@@ -37,8 +37,10 @@ from table_core.table.changing.overwriting import Reads, open_writer
 from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
+from table_core.table.reading.statement_scan import refuse_fallback_rows
 from table_core.table.results import ResultDocument
 from table_core.table.writing.coerce import batches_of, cast_column
 
@@ -92,7 +94,7 @@ def merge_into(
     commit, columns = asking(commit, access, source, on, when), columns_of(access, on)
     landed = find_commit(access, commit)
     if landed is not None:
-        return described(access, access.metadata.head(), landed, {}, access.clock.now_ms())
+        return described(access, access.head(), landed, {}, access.clock.now_ms())
     rows = _source_table(source)
     return done_again(access, lambda: _once(access, rows, columns, when, commit))
 
@@ -104,9 +106,8 @@ def _once(
     when: tuple[MergeClause, ...],
     commit: CommitAs,
 ) -> ResultDocument:
-    started_ms, head = access.clock.now_ms(), access.metadata.head()
-    if head is None:
-        access.require_there()
+    started_ms, head = access.clock.now_ms(), access.head()
+    refuse_fallback_rows(access, head)
     counts = Counter[str]()
     by_kind = _write_versions if access.schema.is_key_table else _rewrite
     done = by_kind(access, head, rows, columns, when, commit, counts)
@@ -202,6 +203,7 @@ def _write_versions(
     counts: Counter[str],
 ) -> Commit:
     """Key table: what the clauses say is written as new versions of the rows."""
+    head = in_buckets(access, head)
     target, deleted = target_rows(access, head)
     pairs = _Pairs.of(access, target, source, on)
     touched = [np.zeros(0, np.int64)]
@@ -214,7 +216,7 @@ def _write_versions(
         if not deletes(clause):
             (updated if needs_target(clause) else inserted).append(pairs.rows(clause, chosen))
     changes = changes_of(access, target, deleted, np.concatenate(touched), updated, inserted)
-    with open_writer(as_they_are(access), commit, None, Reads.of(MERGE, head)) as writer:
+    with open_writer(access.for_whole_rows(), commit, None, Reads.of(MERGE, head)) as writer:
         for rows in changes.written():
             writer.write(rows)
         return writer.commit()
@@ -230,7 +232,7 @@ def _rewrite(
     counts: Counter[str],
 ) -> Commit | None:
     """Table without key: files whose rows change are written anew, the new rows beside them."""
-    change = RowChanges(as_they_are(access), head)
+    change = RowChanges(access.for_whole_rows(), head)
     places, tables = [], [arrow_schema(access.schema.fields).empty_table()]
     positions: list[Any] = [np.zeros(0, np.int64)]
     for bucket, file_name, rows in change.rows():

@@ -257,9 +257,7 @@ def _take_out(
     dry_run: bool,
 ) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    head = access.metadata.head()
-    if head is None:
-        access.require_there()
+    head = access.head()
     live = access.live_entries(head)
     commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
     done = find_commit(access, commit)

@@ -12,15 +12,16 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 from table_core.merge.versions import Versions
 from table_core.options import keys_merge
 from table_core.table.changing.expressions import evaluate
-from table_core.table.changing.key_changes import as_they_are, wanted_rows, with_kind
+from table_core.table.changing.key_changes import wanted_rows, with_kind
 from table_core.table.changing.overwriting import Reads, open_writer
 from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
+from table_core.table.changing.waiting import in_buckets
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.scan import bound_where
-from table_core.table.reading.statement_scan import statement_scan
+from table_core.table.reading.statement_scan import refuse_fallback_rows, statement_scan
 from table_core.table.results import Commit, ResultDocument
 from table_core.table.writing.coerce import cast_column
 
@@ -147,14 +148,14 @@ def run(statement: Statement, commit: CommitAs) -> ResultDocument:
 
 def _once(statement: Statement, commit: CommitAs) -> ResultDocument:
     access = statement.access
-    started_ms, head = access.clock.now_ms(), access.metadata.head()
-    if head is None:
-        access.require_there()
+    started_ms, head = access.clock.now_ms(), access.head()
     done, rows = find_commit(access, commit), 0
+    if done is None:
+        refuse_fallback_rows(access, head, statement.where)
     if done is None and access.schema.is_key_table:
         done, rows = _write_versions(statement, head, commit)
     elif done is None:
-        change = RowChanges(as_they_are(access), head)
+        change = RowChanges(access.for_whole_rows(), head)
         statement.apply(change)
         part = change.part()
         rows = change.gone
@@ -185,9 +186,9 @@ def _updated(access: TableAccess, rows: pa.Table, values: Mapping[str, str]) -> 
 def _write_versions(
     statement: Statement, head: Snapshot | None, commit: CommitAs
 ) -> tuple[Commit | None, int]:
-    rows = 0
+    rows, head = 0, in_buckets(statement.access, head)
     scan = statement_scan(statement.access, head, statement.where)
-    access, reads = as_they_are(statement.access), Reads.of(statement.operation, head)
+    access, reads = statement.access.for_whole_rows(), Reads.of(statement.operation, head)
     with open_writer(access, commit, None, reads) as writer:
         for batch in scan.to_batches():
             writer.write(statement.versions(pa.Table.from_batches([batch])))

@@ -37,7 +37,7 @@ class BucketVectors:
     @classmethod
     def load(cls, access: TableAccess, bucket: Bucket) -> BucketVectors | None:
         """Those of the newest snapshot; None if the table has no deletion vectors."""
-        head = access.metadata.head()
+        head = access.head()
         entries = () if head is None else index_entries(access, head)
         for entry in entries:
             if entry.index_type == DELETION_VECTORS and (entry.partition, entry.bucket) == bucket:

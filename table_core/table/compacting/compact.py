@@ -211,7 +211,7 @@ def choose(
         raise ArgumentError(
             f"strategy={strategy!r}: use 'full' or 'minor'", argument="strategy", value=strategy
         )
-    head = access.metadata.head()
+    head = access.head()
     selected = partition_matcher(access, partitions) if partitions else None
     chosen = _where_matcher(access, where)
 

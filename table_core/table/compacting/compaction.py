@@ -88,7 +88,7 @@ def files_to_rewrite(
 ) -> tuple[bool, tuple[DataFile, ...]]:
     """(whether compacting the bucket would change it, the files that would be written anew)."""
     if not access.schema.is_key_table:
-        vectors = AppendVectors(access, access.metadata.head())
+        vectors = AppendVectors(access, access.head())
         packs = packs_of(access, bucket, files, vectors, full=full)
         return bool(packs), tuple(file for pack in packs for file in pack)
     steps = _planned(access, factory, bucket, files, full=full).steps
@@ -245,7 +245,7 @@ def compact_append_files(
 
     Deletion vectors of what is packed are applied.  A full compaction leaves none behind.
     """
-    vectors = AppendVectors(access, access.metadata.head())
+    vectors = AppendVectors(access, access.head())
     packs = packs_of(access, bucket, files, vectors, full=full)
     done = [pack_files(access, factory, bucket, pack, vectors) for pack in packs]
     return with_index(done, vectors)

@@ -75,7 +75,7 @@ class InlineCompaction:
 
         full = wants_full(access)
         live = access.files_by_bucket(
-            access.metadata.head(),
+            access.head(),
             keep=None if full else lambda entry: (entry.partition, entry.bucket) in touched,
         )
         for bucket, entries in live.items():

@@ -73,7 +73,7 @@ def _written(
     access: TableAccess, bucket: Bucket, files: Sequence[DataFile], count: int
 ) -> list[CompactChange]:
     access = access.as_new_as(files)
-    fixed = access.with_options({"bucket": str(count), "write-only": "false"}).for_stored_rows()
+    fixed = access.with_options({"bucket": str(count), "write-only": "false"}).for_whole_rows()
     reader = FileReader(
         access=access,
         partition=bucket[0],
@@ -92,7 +92,7 @@ def _written(
 
 
 def _age(file: DataFile) -> tuple[Any, ...]:
-    """By creation; files of one writer by their number."""
+    """By creation, which grows with each commit whatever the clocks say; files of one writer by number."""
     stem = file.file_name.rpartition(".")[0]
     writer, _, number = stem.rpartition("-")
     return (file.creation_time_ms or 0, writer, int(number) if number.isdigit() else 0)

@@ -66,14 +66,14 @@ def rescale(
     access = access.with_schema(access.metadata.latest_schema()).with_options(
         {"bucket": str(wanted)}
     )
-    head = access.metadata.head()
+    head = access.head()
     live = access.metadata.live_files(head)
     old = {} if done is not None else _with_another_count(access, partitions)
     gone = live.of_partitions(old.__contains__)
     if old and not dry_run:
         if hides_level0(access.schema, access.options):
             _show_all(access, old)
-        now = access.metadata.head()
+        now = access.head()
         kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
         given = replace(commit, properties=kept)
         done = (rewrite or _written_anew)(access, now, frozenset(old), given)
@@ -121,7 +121,7 @@ def _with_another_count(
     selected = partition_matcher(access, partitions) if partitions else None
     return {
         entry.partition: entry.total_buckets
-        for entry in access.live_entries(access.metadata.head())
+        for entry in access.live_entries(access.head())
         if entry.total_buckets not in (access.schema.bucket, -1, -2)
         and (selected is None or selected(entry.partition))
     }
@@ -160,7 +160,7 @@ def _written_anew(
 
     plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
     reader = SplitReader(access=access, fields=access.schema.fields)
-    with TableWriter(access.for_stored_rows(), replaced, replaces=True) as writer:
+    with TableWriter(access.for_whole_rows(), replaced, replaces=True) as writer:
         for split in plan.splits:
             for rows in reader.read(split):
                 writer.write(rows)

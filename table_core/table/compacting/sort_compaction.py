@@ -60,7 +60,7 @@ def sort_bucket(
     """Write all rows of ``files`` in the order of ``clustering``."""
     access = access.as_new_as(files)
     factory = factory.in_schema(access.schema)
-    vectors = AppendVectors(access, access.metadata.head())
+    vectors = AppendVectors(access, access.head())
     reader = FileReader(
         access=access,
         partition=bucket[0],

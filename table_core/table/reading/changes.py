@@ -63,6 +63,8 @@ def changes_scan(
     refuse_unreadable(access)
     chosen = change_mode(mode, access.options)
     head = access.metadata.head_id()
+    if head is None:
+        access.require_there()
     if consumer is not None and after is None:
         stored = read_by(access, consumer)
         after = None if stored is None else stored.id

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
 from table_core.ondisk.snapshot import CommitKind
-from table_core.table.reading.check_bounds import Bounds
 from table_core.table.reading.check_rules import RULES, allowed_rows, sound_rules
 from table_core.table.results import ResultDocument
 
@@ -75,7 +75,7 @@ def check(
     rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
 
     As in SQL, NULL breaks neither ``range`` nor ``unique``: forbid it with ``not_null``.  NaN breaks
-    any ``range``.  Bounds are compared exactly, see ``check_bounds``.
+    any ``range``.  Bounds are compared exactly, see ``Bounds``.
 
     Raises:
         DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.

@@ -30,12 +30,12 @@ class TableTimeline:
     def ids(self) -> list[int]:
         """Ids of the snapshots that are there, ascending."""
         if not self._ids:
-            self._ids.extend(self.access.metadata.snapshot_ids())
+            self._ids.extend(self.access.snapshot_ids())
         return self._ids
 
     def head(self) -> Snapshot | None:
         """The newest snapshot, found by its hint."""
-        return self.access.metadata.head()
+        return self.access.head()
 
     def snapshot(self, id: int) -> Snapshot:
         """The snapshot ``id``."""

@@ -91,6 +91,7 @@ class Branches:
         """
         access = self.access
         _check_name(name)
+        access.require_there()
         if tag is not None and snapshot is not None:
             raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
         exists = name in self.list()

@@ -6,7 +6,7 @@ that nothing later needs a file, and from one tag that no earlier one does.  Whe
 written nowhere: it is the newest state that both name, as a snapshot or as a tag.
 
 The hint goes first, so that no reader trusts it meanwhile; then what is lost, newest first; then the
-branch's documents come.  A run cut short is finished by asking again: what tells where the branch began
+branch's documents come, and the hint last.  A run cut short is finished by asking again: what tells where the branch began
 stays.  Apache Paimon keeps what main did before the earliest snapshot of the branch, and main's floor.
 """
 
@@ -112,9 +112,21 @@ class FastForward:
         return (self.branch.metadata.snapshot(id) for id in ids)
 
     @property
+    def own_ids(self) -> list[int]:
+        """Snapshots that were made on the branch: all but the one that it began with, which has a tag."""
+        began_with = {snapshot.id for snapshot in _tagged(self.branch)}
+        return self.ids[1:] if self.ids[0] in began_with else self.ids
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether a run before this one did not come to its end: the hint goes first, and comes back late."""
+        hint = layout.hint_path("snapshot", LATEST)
+        return bool(self.kept) and not self.main.storage.exists(hint)
+
+    @property
     def is_taken(self) -> bool:
         """Whether main has all of the branch, whatever it has done since."""
-        return self.ids[-1] in self.kept
+        return self.ids[-1] in self.kept and (bool(self.lost) or not self.is_cut_short)
 
     def result(self, *, dry_run: bool, **details: object) -> ResultDocument:
         """What it does, or did; ``details`` come on top."""
@@ -150,9 +162,9 @@ class FastForward:
             if id not in self.kept:
                 storage.write(layout.snapshot_path(id), self.branch.metadata.snapshot_body(id))
         storage.write(layout.hint_path("snapshot", EARLIEST), encode_hint(self.floor))
-        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
         for name in tag_names(self.branch):
             storage.write(layout.tag_path(name), storage.read(layout.tag_path(name, branch)))
+        storage.write(layout.hint_path("snapshot", LATEST), encode_hint(self.ids[-1]))
 
     def _take_schemas(self) -> None:
         """The table is one at every moment: what both number is written over."""

@@ -61,7 +61,7 @@ def rollback_to(
         "rollback", access.branch, snapshot=snapshot, tag=tag, timestamp=timestamp
     )
     refuse_commits(access)
-    head = access.metadata.head()
+    head = access.head()
     found = _found(access, commit, dry_run=dry_run)
     if found is not None:
         return found

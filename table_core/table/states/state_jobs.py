@@ -97,8 +97,8 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
             value=state,
         )
     if found.is_taken:
-        tell_of(found.main, found.brought(found.ids[1:]))
-        taken = {"snapshots": found.ids[1:], "lost": [], "tags_lost": [], "replayed": True}
+        tell_of(found.main, found.brought(found.own_ids))
+        taken = {"snapshots": found.own_ids, "lost": [], "tags_lost": [], "replayed": True}
         return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
     if found.lost and not args.get("force"):
         raise ArgumentError(
@@ -108,8 +108,10 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
             value=False,
         )
     if not args.get("dry_run"):
+        # What a run that was cut short has taken over, nobody has told yet.
+        ids = found.own_ids if found.is_cut_short else [i for i in found.ids if i not in found.kept]
         found.perform()
-        tell_of(found.main, found.brought(id for id in found.ids if id not in found.kept))
+        tell_of(found.main, found.brought(ids))
     return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
 
 

@@ -70,7 +70,7 @@ def snapshots(access: TableAccess) -> pa.Table:
         ("operation", _TEXT, True),
         ("writer_version", _TEXT, True),
     ]
-    found = (access.metadata.snapshot(id) for id in access.metadata.snapshot_ids())
+    found = (access.metadata.snapshot(id) for id in access.snapshot_ids())
     return rows_table(
         columns,
         (
@@ -192,7 +192,7 @@ def statistics(access: TableAccess) -> pa.Table:
         ("mergedRecordSize", _LONG, True),
         ("colstat", _TEXT, True),
     ]
-    head = access.metadata.head()
+    head = access.head()
     if head is None or head.statistics is None:
         return rows_table(columns, [])
     path = layout.statistics_path(head.statistics)

@@ -146,7 +146,7 @@ def manifests(access: TableAccess) -> pa.Table:
         ("min_row_id", _LONG, True),
         ("max_row_id", _LONG, True),
     ]
-    head = access.metadata.head()
+    head = access.head()
     metas = list(access.metadata.data_manifests(head)) if head else []
     if head and head.changelog_manifest_list is not None:
         metas += access.metadata.manifest_list(head.changelog_manifest_list)
@@ -230,7 +230,7 @@ def buckets(access: TableAccess) -> pa.Table:
 # ------------------------------------------------------------------------------------------ parts
 def live_files(access: TableAccess) -> list[ManifestEntry]:
     """The live entries of the newest snapshot."""
-    return access.live_entries(access.metadata.head())
+    return access.live_entries(access.head())
 
 
 def placed_files(access: TableAccess) -> list[ManifestEntry]:
@@ -255,7 +255,7 @@ def _sums(group: Sequence[ManifestEntry]) -> tuple[int, int, int]:
 def _newest(access: TableAccess, key: Callable[[ManifestEntry], Any]) -> Mapping[Any, int]:
     """By ``key`` the latest creation of a file that manifests still speak of, or spoke of."""
     found: dict[Any, int] = {}
-    metadata, head = access.metadata, access.metadata.head()
+    metadata, head = access.metadata, access.head()
     for entry in metadata.entries(metadata.data_manifests(head) if head else ()):
         made = entry.file.creation_time_ms
         if made is not None:
@@ -376,7 +376,7 @@ def _deleted_rows(access: TableAccess) -> dict[bytes, int]:
     found: dict[bytes, int] = defaultdict(int)
     if not access.options.get(keys_write.DELETION_VECTORS_ENABLED):
         return found
-    head = access.metadata.head()
+    head = access.head()
     for entry in index_entries(access, head) if head else []:
         found[entry.partition] += sum(r.cardinality or 0 for r in entry.ranges or ())
     return found

@@ -50,7 +50,7 @@ def table_indexes(access: TableAccess) -> pa.Table:
         ("index_field_id", _INT, True),
         ("index_field_name", _TEXT, True),
     ]
-    head = access.metadata.head()
+    head = access.head()
     names = {f.id: f.name for f in access.schema.fields}
     rows = []
     for e in index_entries(access, head) if head else []:

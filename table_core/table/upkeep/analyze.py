@@ -75,7 +75,7 @@ def analyze(
     """
     refuse_commits(access)
     started_ms = access.clock.now_ms()
-    head = access.metadata.head()
+    head = access.head()
     commit = commit.asking("analyze", access.branch, columns=columns)
     done = find_commit(access, commit)
     found = None

@@ -194,7 +194,7 @@ class _Plan:
         schemas = access.metadata.schema_ids()
         if state is None:
             return cls((), (), {}, tuple(schemas))
-        newest = access.metadata.head()
+        newest = access.head()
         if newest is None or state.id != newest.id:
             schemas = [id for id in schemas if id <= state.schema_id]
         entries = tuple(access.live_entries(state))

@@ -182,7 +182,7 @@ def _idle(access: TableAccess, idle_ms: int) -> frozenset[bytes]:
     """Partitions whose newest file is older; one with a file that has no date is never idle."""
     now_ms = access.clock.now_ms()
     local_ms = now_ms + access.clock.local_offset_ms(now_ms)
-    live = access.metadata.live_files(access.metadata.head())
+    live = access.metadata.live_files(access.head())
     return frozenset(
         partition.row
         for partition in partitions_of(access, live)

@@ -49,7 +49,7 @@ def expire_partitions(
             "expiration_time='7 d'",
             argument="expiration_time",
         )
-    head = access.metadata.head()
+    head = access.head()
     live = access.metadata.live_files(head)
     commit = commit.asking("expire-partitions", access.branch, expiration_time=expiration_time)
     run = _Run(access, expiry, commit)
@@ -126,7 +126,7 @@ class _Run:
         with the commit goes with the first.
         """
         access, commit, done = self.access, self.commit, self.done
-        head = access.metadata.head()
+        head = access.head()
         as_of = self.plan(head, access.metadata.live_files(head))
         while (found := find_commit(access, _nth(commit, len(done)))) is not None:
             done.append(found)

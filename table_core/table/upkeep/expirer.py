@@ -62,7 +62,7 @@ def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> Re
 
 def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    head = access.metadata.head()
+    head = access.head()
     done = drive(steps_of(retention), Performer(access).perform)
     live = access.metadata.live_files(head)
     files, size = len(live), int(live.size.sum())

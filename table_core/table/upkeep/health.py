@@ -116,7 +116,7 @@ def health(access: TableAccess, given: Mapping[str, float]) -> Health:
     """
     now_ms = access.clock.now_ms()
     limits = _thresholds(access, given)
-    head = access.metadata.head()
+    head = access.head()
     live = access.metadata.live_files(head)
     keyed = access.schema.is_key_table
     target = access.options.get(keys_files.TARGET_FILE_SIZE) or (

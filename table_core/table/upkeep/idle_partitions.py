@@ -32,7 +32,7 @@ def idle_partitions(access: TableAccess, idle_time: str) -> list[dict[str, objec
         ) from error
     now_ms = access.clock.now_ms()
     local_ms = now_ms + access.clock.local_offset_ms(now_ms)
-    live = access.metadata.live_files(access.metadata.head())
+    live = access.metadata.live_files(access.head())
     found = []
     for partition in partitions_of(access, live):
         at_ms = partition.updated_ms

@@ -69,7 +69,7 @@ def mark_done(
 
 
 def _require_there(access: TableAccess, rows: Sequence[bytes]) -> None:
-    head, wanted = access.metadata.head(), set(rows)
+    head, wanted = access.head(), set(rows)
     live = access.live_entries(head, keep=lambda entry: entry.partition in wanted)
     gone = wanted - {entry.partition for entry in live}
     if gone:

@@ -52,11 +52,13 @@ def remove_orphan_files(
     """See ``Table.remove_orphan_files``; manifests are read by ``share``.
 
     Raises:
+        NotFoundError: the table was dropped or renamed.
         ArgumentError: ``older_than`` is less than a day ago, and ``allow_young`` is off.
         FilesExpiredError, CorruptFileError: a document cannot be read; nothing was deleted since.
         UnsupportedFeatureError: it asks for what this release does not do: it may have files that
             this release does not know.
     """
+    access.require_there()
     refuse_commits(access)
     started_ms = access.clock.now_ms()
     given = None if older_than is None else epoch_ms("older_than", older_than)

@@ -64,7 +64,7 @@ def partition_state(
         ArgumentError: a name is no partition column, or a value does not fit its type.
     """
     matches = partition_matcher(access, [partition])
-    head = access.metadata.head()
+    head = access.head()
     if head is None:
         return None
     live = access.live_entries(head, keep=lambda entry: matches(entry.partition))
@@ -114,13 +114,13 @@ def live_partitions(access: TableAccess) -> list[dict[str, str | None]]:
     """See ``Table.live_partitions``."""
     if not access.schema.partition_keys:
         return []
-    rows = dict.fromkeys(e.partition for e in access.live_entries(access.metadata.head()))
+    rows = dict.fromkeys(e.partition for e in access.live_entries(access.head()))
     return [partition_values(access.schema, row) for row in rows]
 
 
 def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, str | None], int]]:
     """See ``Table.done_partitions``."""
-    head = access.metadata.head()
+    head = access.head()
     if head is None or not access.schema.partition_keys:
         return []
     found = []

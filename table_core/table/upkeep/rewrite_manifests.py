@@ -29,6 +29,7 @@ def rewrite_manifests(access: TableAccess, *, dry_run: bool, commit: CommitAs) -
     """See ``Table.rewrite_manifests``."""
     started_ms = access.clock.now_ms()
     forced = access.with_options({keys_commit.MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE.key: "1 b"})
+    access.head()
     found = access.metadata.head_with_digest()
     before: list[ManifestMeta] = []
     after: list[ManifestMeta] = []

@@ -197,9 +197,7 @@ class DynamicBuckets:
         return found
 
     def _stored(self) -> dict[Bucket, IndexEntry]:
-        head = self._access.metadata.head()
-        if head is None:
-            self._access.require_there()
+        head = self._access.head()
         self._as_of = AsOf.of(head)
         entries = [] if head is None else index_entries(self._access, head)
         return {(e.partition, e.bucket): e for e in entries if e.index_type == HASH}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +58,8 @@ class BucketWriter:
     changes: bool = False
     _next: dict[Bucket, int] = field(init=False, default_factory=dict)
     _as_of: dict[Bucket, AsOf] = field(init=False, default_factory=dict)
+    _created: dict[Bucket, int] = field(init=False, default_factory=dict)
+    """When the newest file of postponed rows was created: what tells their order."""
     _engine: MergeEngine | None = field(init=False, default=None)
     _clustering: Clustering | None = field(init=False, default=None)
     """How the rows of a table without key and buckets are to lie (``clustering.columns``)."""
@@ -103,9 +105,7 @@ class BucketWriter:
         if not unknown or (not schema.is_key_table and schema.bucket < 0):
             return
         partitions = {partition for partition, _ in unknown}
-        head = self.access.metadata.head()
-        if head is None:
-            self.access.require_there()
+        head = self.access.head()
         self._as_of.update(dict.fromkeys(unknown, AsOf.of(head)))
         live = self.access.files_by_bucket(head, keep=lambda e: e.partition in partitions)
         for bucket, entries in live.items():
@@ -113,14 +113,11 @@ class BucketWriter:
             if bucket in unknown:
                 newest = max(e.file.max_sequence_number for e in entries)
                 self._next[bucket] = newest + 1 + offset
+                self._created[bucket] = max(e.file.creation_time_ms or 0 for e in entries) + 1
 
     def basis(self) -> Basis:
-        """What the numbers go on from; postponed rows have none."""
-        return Basis(
-            numbered=tuple(
-                Numbered(*bucket, as_of) for bucket, as_of in self._as_of.items() if bucket[1] >= 0
-            )
-        )
+        """What the numbers go on from, and the creation times of postponed rows."""
+        return Basis(numbered=tuple(Numbered(*b, as_of) for b, as_of in self._as_of.items()))
 
     def _refuse_other_count(self, entries: Sequence[ManifestEntry]) -> None:
         """A row has one bucket: of as many as its partition has, not of as many as new ones get."""
@@ -213,9 +210,17 @@ class BucketWriter:
             for table in tables:
                 writer.write(table)
             files = writer.close()
+        if bucket[1] == layout.POSTPONE_BUCKET:
+            files = [self._in_order(bucket, file) for file in files]
         if ordered:
             self._next[bucket] = first + sum(file.row_count for file in files)
         return files
+
+    def _in_order(self, bucket: Bucket, file: DataFile) -> DataFile:
+        """A file of postponed rows, created after all that is there, whatever the clocks say."""
+        created = max(file.creation_time_ms or 0, self._created.get(bucket, 0))
+        self._created[bucket] = created
+        return replace(file, creation_time_ms=created)
 
     def merged(
         self, bucket: Bucket, runs: Sequence[Iterator[pa.RecordBatch]], *, whole: bool = True

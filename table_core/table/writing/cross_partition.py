@@ -95,8 +95,10 @@ class CrossPartition:
         return (), ()
 
     def basis(self) -> Basis:
-        """The states of the table that were looked into."""
-        return Basis(homes=frozenset(self._seen))
+        """The states of the table that were looked into, and whether keys may have another writer."""
+        several = self.access.options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM) or 1
+        alone = self._written is not None and several == 1
+        return Basis(homes=frozenset(self._seen), dealers=int(alone))
 
     # ----------------------------------------------------------------------------- the engines
     def _settled(
@@ -201,9 +203,7 @@ class CrossPartition:
         reader = SplitReader(access=access, fields=fields)
         # Keys of level 0 count, where batch reads do not see them yet.
         planner = StatePlanner(access=access, streams=True)
-        head = access.metadata.head()
-        if head is None:
-            access.require_there()
+        head = access.head()
         self._seen.add(AsOf.of(head))
         for split in planner.plan(head).splits:
             if not self._is_young(split):

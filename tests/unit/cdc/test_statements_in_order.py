@@ -65,6 +65,30 @@ def test_an_ignored_truncate_takes_no_row_out(lake: Lake, size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 9])
+@pytest.mark.parametrize("rest", [{}, {"x": 2}])
+@pytest.mark.parametrize("key", ["id", None])
+def test_rows_behind_a_truncate_are_there_also_with_another_column(
+    lake: Lake, size: int, rest: dict[str, int], key: str | None
+) -> None:
+    """What was emptied may never have been committed: then there is nothing to take out."""
+    rows = [{"id": 1}, {"id": 4, **rest}, {"id": 5, **rest, **{f"{name}_": 1 for name in rest}}]
+    events = [record("s.a", "c", row, key=key) for row in rows]
+    put(lake, [events[0], emptied("s.a"), *events[1:]], size)
+    assert ids(lake, "a") == [4, 5]
+    assert lake.sync().details["events"] == 0, "nothing is read again"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_what_is_emptied_at_last_is_not_read_again(lake: Lake, size: int) -> None:
+    put(lake, [created("s.a", 1), emptied("s.a")], size)
+    assert ids(lake, "a") == []
+    assert lake.sync().details["events"] == 0
+    lake.put("zzz.jsonl", created("s.a", 2))
+    assert lake.sync().details["events"] == 1
+    assert ids(lake, "a") == [2]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
 def test_rows_behind_drop_and_create_are_there(lake: Lake, size: int) -> None:
     events = [
         created("s.a", 1),

@@ -265,6 +265,15 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "a misspelt member of a source": ("sources:\n  s: {table: a.t, sync: {kind: files, url: x}}", 2, "did you mean 'uri'"),
     "parameters with a typo": (
         "pipeline: {params: {input: x}}\nflows:\n  f: {table: a.t, sql: 'SELECT {{ params.imput }}'}", 3, "did you mean 'input'"),
+    "a flow after itself": (f"{STEP}{{table: a.t, run: compact, after: [f]}}", 2, "waits for itself"),
+    "a table that is ours and of others": ("external: {a.t: {}}", 1, "in tables too"),
+    "rows between open ends": (f"{CHECK}{{table: a.t, rows: [null, null]}}", 2, "checks nothing"),
+    "a change between open ends": (
+        f"{CHECK}{{table: a.t, change: [null, null], against: a.p}}", 2, "checks nothing"),
+    "a change that none is": (f"{CHECK}{{table: a.t, change: [2, 0.5], against: a.p}}", 2, "no number is at least 2"),
+    "an open range of a text": (f"{CHECK}{{table: a.t, range: {{dt: [null, null]}}}}", 2, "checks nothing"),
+    "a range of a flag": (f"{CHECK}{{table: a.p, range: {{flag: [0, 1]}}}}", 2, "no bound of bool"),
+    "files of no name": ("sources:\n  s: {table: a.t, rows_uri: ''}", 2, "a glob of files"),
 }  # fmt: skip
 ALL = {**WHOLE, **{n: (f"{BASE}{t}\n", LINE + at - 1, what) for n, (t, at, what) in AFTER.items()}}
 
@@ -284,6 +293,32 @@ def test_each_mistake_has_a_place_and_a_remedy(name: str) -> None:
     assert any(fault.line == line and what in fault.message for fault in faults), told
     assert all(re.match(r"f:\d+:\d+: .", one) for one in told)
     assert len(faults) < 20
+
+
+@pytest.mark.parametrize(
+    ("type_", "wrong", "right"),
+    [
+        ("DATE", "2026-02-30", "2026-02-28"),
+        ("TIMESTAMP(3)", "soon", "2026-01-31T10:00:00"),
+        ("TIMESTAMP_LTZ(6)", "5", "2026-01-31"),
+        ("TIME(0)", "25:00", "23:00"),
+        ("BINARY(3)", "abc", None),
+        ("ARRAY<INT>", "1", None),
+        ("STRING", None, "x"),
+        ("SMALLINT", "x", "{{ params.least }}"),
+    ],
+)
+def test_bounds_of_a_range_are_of_the_type_of_their_column(
+    type_: str, wrong: str | None, right: str | None
+) -> None:
+    def told(bound: str) -> list[str]:
+        check = f'{CHECK}{{table: a.p, range: {{h: ["{bound}", null]}}}}\n'
+        params = "pipeline: {params: {least: 1}}\n"
+        text = base("[h, flag]", "[flag]").replace("h: INT", f'h: "{type_}"') + params + check
+        return [str(fault) for fault in faults_of(text, "f")]
+
+    assert right is None or told(right) == []
+    assert wrong is None or any(" bound " in one for one in told(wrong)), told(wrong)
 
 
 def test_a_fault_in_one_place_hides_none_in_others() -> None:

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
 from table_core.table.opening import open_catalog
-from table_core.table.reading.check_bounds import Bounds
 from table_core.table.reading.checks import check
 from table_core.table.table import Table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from table_core.table.table import Table
 def table(request: pytest.FixtureRequest) -> Table:
     import table_core as tc
 
-    catalog = tc.open_catalog(f"memory://checks-{id(request)}")
+    catalog = tc.open_catalog(f"memory://checks-{uuid.uuid4()}")
     catalog.create_database("d")
     schema = pa.schema([("id", pa.int64()), ("s", pa.string())])
     found: Table = catalog.create_table("d.t", schema, options={"bucket": "-1"})

@@ -9,6 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
+from table_core.options import codecs
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), ("v", pa.int32()), ("dt", pa.string())]
@@ -140,3 +141,42 @@ def test_the_settings_of_a_file_index_follow_their_column(catalog) -> None:
         "file-index.bloom-filter.w.items": "10",
         "file-index.bloom-filter.w.fpp": "0.5",
     }
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"file.compression": "lzo"},
+        {"file.compression": "brotli", "file.format": "orc"},
+        {"file.compression.per.level": "0:lzo"},
+        {"file.format.per.level": "0:avro", "file.compression": "gzip"},
+        {"changelog-file.compression": "nope"},
+        {"manifest.compression": "gzip"},
+        {"metadata.stats-mode": "most"},
+        {"metadata.stats-mode": "truncate(0)"},
+        {"metadata.stats-mode.per.level": "0:most"},
+        {"changelog-file.stats-mode": "most"},
+        {"fields.v.stats-mode": "truncate(-1)"},
+        {"num-levels": "1"},
+        {"num-sorted-run.compaction-trigger": "0"},
+    ],
+    ids=lambda options: ",".join(f"{k}={v}" for k, v in options.items()),
+)
+def test_an_option_that_would_stop_every_write_is_not_stored(catalog, options) -> None:
+    made = {"primary_key": ("k",), "options": {"bucket": "1"}}
+    with pytest.raises(SchemaError):
+        catalog.create_table("d.t", SCHEMA, primary_key=("k",), options={"bucket": "1", **options})
+    table = catalog.create_table("d.t", SCHEMA, **made)
+    with pytest.raises(SchemaError):
+        catalog.alter_table("d.t", [tc.SetOption(key, value) for key, value in options.items()])
+    put(table, 1)
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "avro"])
+def test_every_codec_that_may_be_stored_is_written(catalog, format) -> None:
+    for number, codec in enumerate(codecs.CODECS[format]):
+        given = codec.upper() if number % 2 else codec
+        options = {"file.format": format, "file.compression": given, "bucket": "1"}
+        table = catalog.create_table(f"d.t{number}", SCHEMA, primary_key=("k",), options=options)
+        put(table, 1, 2)
+        assert table.read().to_arrow().num_rows == 2

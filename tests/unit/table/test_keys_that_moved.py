@@ -189,3 +189,18 @@ def test_two_writers_of_one_commit_that_add_keys_to_one_bucket_are_refused() -> 
         table.commit([prepared(table, (3, 1, 3)), prepared(table, (3, 1, 4))])
     write(table, (3, 1, 5), (4, 1, 5))
     assert read(table) == [(1, 1, 2), (2, 1, 2), (3, 1, 5), (4, 1, 5)]
+
+
+@pytest.mark.parametrize("overwrite", [None, "table"])
+def test_two_writers_of_one_commit_do_not_put_a_key_into_two_partitions(
+    overwrite: str | None,
+) -> None:
+    table, results = table_of("k"), []
+    write(table, (1, 1, 1))
+    for partition in (2, 3):
+        with table.write(overwrite=overwrite) as writer:
+            writer.write(pa.table([[1], [partition], [partition]], schema=SCHEMA))
+            results.append(writer.prepare())
+    with pytest.raises(CommitConflictError, match="keys-moved"):
+        table.commit(results, overwrite=overwrite)
+    assert read(table) == [(1, 1, 1)]

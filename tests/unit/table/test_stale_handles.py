@@ -146,6 +146,36 @@ def test_a_handle_of_a_table_that_is_gone_says_so_and_writes_nothing(
         catalog.create_table("d.t", SCHEMA, **KINDS[kind])
 
 
+UPKEEP: dict[str, Callable[[tc.Table], Any]] = {
+    "compact": lambda t: t.compact(),
+    "branch": lambda t: t.branches.create("b"),
+    "tag": lambda t: t.tags.create("x"),
+    "rollback": lambda t: t.rollback_to(snapshot=1),
+    "expire snapshots": lambda t: t.expire_snapshots(retain_max=1),
+    "remove orphans": lambda t: t.remove_orphan_files(),
+    "analyze": lambda t: t.analyze(),
+    "rewrite manifests": lambda t: t.rewrite_manifests(),
+    "health": lambda t: t.health(),
+    "changes": lambda t: list(t.changes(after=0)),
+    "follow": lambda t: next(iter(t.follow(after=0))),
+    "snapshots": lambda t: t.snapshots(),
+    "latest snapshot": lambda t: t.latest_snapshot(),
+    "files": lambda t: t.system("files").to_arrow(),
+}
+
+
+@pytest.mark.parametrize("verb", UPKEEP)
+def test_upkeep_of_a_table_that_is_gone_never_says_that_it_is_done(
+    catalog: tc.Catalog, tmp_path: Path, verb: str
+) -> None:
+    old = catalog.create_table("d.t", SCHEMA, **KINDS["key"])
+    put(old, 1)
+    catalog.rename_table("d.t", "d.moved")
+    with pytest.raises(errors.NotFoundError):
+        UPKEEP[verb](old)
+    assert not list((tmp_path / "d.db" / "t").rglob("*")), "nothing is in the way"
+
+
 def test_a_table_that_was_altered_or_renamed_back_takes_what_was_prepared(
     catalog: tc.Catalog,
 ) -> None:

@@ -1,0 +1,76 @@
+"""Options that say how files are written: codecs, statistics, levels."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from table_core.options import codecs, keys_commit, keys_files, keys_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.options.table import TableOptions
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["STATS_MODE", "file_option_problems"]
+
+STATS_MODE: Final = re.compile(r"(none|counts|full)|truncate\(([1-9]\d{0,8})\)")
+"""What ``metadata.stats-mode`` and its kin may say."""
+_COLUMN_MODE: Final = re.compile(r"fields\..+\.stats-mode")
+
+
+def file_option_problems(schema: TableSchema) -> Iterator[str]:
+    """What would stop every later write."""
+    options = schema.options
+    yield from _codecs(options)
+    yield from _stats_modes(options)
+    if schema.is_key_table:
+        yield from _levels(options)
+
+
+def _codecs(options: TableOptions) -> Iterator[str]:
+    own = options.get(keys_files.FILE_FORMAT), options.get(keys_files.FILE_COMPRESSION)
+    formats = options.get(keys_files.FILE_FORMAT_PER_LEVEL)
+    by_level = options.get(keys_files.FILE_COMPRESSION_PER_LEVEL)
+    base, leveled = keys_files.FILE_COMPRESSION.key, keys_files.FILE_COMPRESSION_PER_LEVEL.key
+    used = {own: base}
+    for level in sorted({*formats, *by_level}):
+        pair = formats.get(level, own[0]), by_level.get(level, own[1])
+        used.setdefault(pair, leveled if level in by_level else base)
+    codec = options.get(keys_files.CHANGELOG_FILE_COMPRESSION)
+    format_ = options.get(keys_files.CHANGELOG_FILE_FORMAT) or own[0]
+    of_changelog = keys_files.CHANGELOG_FILE_COMPRESSION.key if codec else base
+    used.setdefault((format_, codec or own[1]), of_changelog)
+    manifests = keys_commit.MANIFEST_COMPRESSION
+    used.setdefault(("avro", options.get(manifests)), manifests.key)
+    for (name, given), option in used.items():
+        known = codecs.CODECS.get(name.lower())  # an unknown format is refused elsewhere
+        if known is not None and given.lower() not in known:
+            yield f"{option} {given!r} cannot be written to {name}; use one of {sorted(known)}"
+
+
+def _stats_modes(options: TableOptions) -> Iterator[str]:
+    levels = keys_files.METADATA_STATS_MODE_PER_LEVEL
+    modes = [
+        (keys_files.METADATA_STATS_MODE.key, options.get(keys_files.METADATA_STATS_MODE)),
+        *((levels.key, mode) for mode in options.get(levels).values()),
+        *((key, text) for key, text in options.raw.items() if _COLUMN_MODE.fullmatch(key)),
+    ]
+    changelog = options.get(keys_files.CHANGELOG_FILE_STATS_MODE)
+    if changelog is not None:
+        modes.append((keys_files.CHANGELOG_FILE_STATS_MODE.key, changelog))
+    for key, mode in modes:
+        if STATS_MODE.fullmatch(mode.strip().lower()) is None:
+            yield f"{key} {mode!r} is none of none, counts, truncate(n) and full"
+
+
+def _levels(options: TableOptions) -> Iterator[str]:
+    given = options.get(keys_write.NUM_LEVELS)
+    trigger = options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
+    if (trigger + 1 if given is None else given) < 2:
+        what = (
+            keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER if given is None else keys_write.NUM_LEVELS
+        )
+        value = trigger if given is None else given
+        yield f"{what.key} {value} leaves fewer than 2 levels, and a table needs at least 2"

@@ -1,0 +1,69 @@
+"""How a table spells its partitions is how they can be asked for, whatever the type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import table_core as tc
+from table_core.errors import ArgumentError
+from table_core.table.table import Table
+
+MOMENT = dt.datetime(2026, 1, 1, 5, 0, 1, 500_000)
+UTC_MOMENT = MOMENT.replace(tzinfo=dt.UTC)
+UTC_US = pa.timestamp("us", "UTC")
+
+
+def one_of(type_: pa.DataType, value: Any) -> Table:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    schema = pa.schema([("p", type_), ("n", pa.int64())])
+    table = catalog.create_table("d.t", schema, partition_by=("p",), options={"bucket": "-1"})
+    with table.write() as writer:
+        writer.write(pa.table({"p": pa.array([value], type_), "n": [1]}, schema=schema))
+        writer.commit()
+    return table
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "others"),
+    [
+        (pa.string(), "a/b=c", ()),
+        (pa.bool_(), True, ("TRUE",)),
+        (pa.int32(), -5, ("-5",)),
+        (pa.date32(), dt.date(2026, 1, 1), ("20454",)),
+        (pa.decimal128(10, 2), Decimal("1.50"), ("1.5",)),
+        (pa.float64(), 1e20, ("1e20",)),
+        (pa.time32("ms"), dt.time(5, 0), ("05:00", "05:00:00", "05:00:00.000")),
+        (pa.time32("ms"), dt.time(5, 0, 1, 500_000), ("05:00:01.5",)),
+        (pa.timestamp("us"), MOMENT, ("2026-01-01T05:00:01.5",)),
+        (pa.timestamp("ns"), MOMENT, ("2026-01-01 05:00:01.500000000",)),
+        (UTC_US, UTC_MOMENT, ("2026-01-01 05:00:01.5", "2026-01-01T06:00:01.5+01:00")),
+    ],
+)
+def test_what_a_table_calls_its_partition_finds_it(
+    type_: pa.DataType, value: Any, others: tuple[str, ...]
+) -> None:
+    table = one_of(type_, value)
+    live = table.live_partitions()
+    assert table.touched_partitions([1], limit=10) == live
+    for spelt in (live[0]["p"], value, *others):
+        found = table.partition({"p": spelt})
+        assert found is not None, spelt
+        assert found.rows == 1
+    assert table.mark_done(live).details["keys"] == [table.partition_key(live[0])]
+    assert [values for values, _ in table.done_partitions(0)] == live
+    table.drop_partitions(live)
+    assert table.live_partitions() == []
+
+
+@pytest.mark.parametrize(("type_", "value"), [(pa.time32("ms"), dt.time(5)), (UTC_US, UTC_MOMENT)])
+@pytest.mark.parametrize("text", ["", "x", "5", "25:00:00", "2026-13-01 05:00:00"])
+def test_text_that_is_no_time_is_refused(type_: pa.DataType, value: Any, text: str) -> None:
+    with pytest.raises(ArgumentError, match="does not fit"):
+        one_of(type_, value).partition({"p": text})
