@@ -344,7 +344,7 @@ def test_what_is_missing_is_named(warehouse: Catalog) -> None:
         StandaloneLauncher(here).submit(spec(warehouse))
     with pytest.raises(StorageUnavailableError, match="no Spark master answers"):
         StandaloneLauncher(here).state(Submission("driver-1", "/x"))
-    with pytest.raises(ArgumentError, match="spark://host:port"):
+    with pytest.raises(ArgumentError, match="spark://host:7077"):
         StandaloneLauncher(SparkSettings(backend="standalone")).state(Submission("d", "/x"))
     with pytest.raises(ArgumentError, match="without a token") as caught:
         launcher_for("spark", SparkSettings(backend="connect", master="sc://h/;token=PLANTED"))

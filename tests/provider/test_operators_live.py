@@ -117,7 +117,8 @@ append >> again >> silent
     assert (task, uri) == ("append", "paimon://paimon_default/shop/orders")
     assert extra["version"] == 1
     assert extra["kinds"] == {"APPEND": 1}
-    assert extra["rows"] == {"append": 10, "changelog": 0}
+    told = {"append": 10, "changelog": 0, "added": 10, "updated": 0, "deleted": 0}
+    assert extra["rows"] == told
     assert extra["result"]["rows_written"] == 10
 
 

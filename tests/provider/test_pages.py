@@ -60,10 +60,10 @@ def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Pa
     with create_session() as session:
         for name in ("orders", "<b>odd", "k%C3%A4ufe"):
             session.add(
-                AssetModel(name=f"paimon://demo/shop/{name}", uri=f"paimon://demo/shop/{name}")
+                AssetModel(name=f"paimon://demo/stall/{name}", uri=f"paimon://demo/stall/{name}")
             )
         session.flush()
-        asset = session.query(AssetModel).filter_by(uri="paimon://demo/shop/orders").one()
+        asset = session.query(AssetModel).filter_by(uri="paimon://demo/stall/orders").one()
         for at, document in enumerate(({"snapshot_id": 6}, extra)):
             event = AssetEvent(
                 asset_id=asset.id, extra=document, source_dag_id="d", source_run_id="r"
@@ -74,7 +74,7 @@ def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Pa
             session.flush()
     assert client.get("/paimon/tables").status_code == 401
     page = client.get("/paimon/tables", headers=token(client, "vera")).text
-    assert "demo/shop/orders" in page
+    assert "demo/stall/orders" in page
     assert all(told in page for told in ("d.t1", "<td>7</td>", "append 1,200", "1,200 rows"))
     assert "<b>odd" not in page
     assert "&lt;b&gt;odd" in page
@@ -82,7 +82,7 @@ def test_tables_are_listed_with_their_newest_event(client: Any, airflow_home: Pa
     assert "No table has been announced" in found
     for search in ("K\u00e4u", "k%C3%A4ufe"):
         got = client.get("/paimon/tables", params={"search": search}, headers=token(client, "ada"))
-        assert "demo/shop/k\u00e4ufe" in got.text
+        assert "demo/stall/k\u00e4ufe" in got.text
         assert "orders" not in got.text
 
 
