@@ -93,8 +93,15 @@ def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSch
     Raises:
         OptionError: an option that is fixed for the table, or a value that does not parse.
     """
+    keys = {
+        keys_identity.PRIMARY_KEY: schema.primary_keys,
+        keys_identity.PARTITION: schema.partition_keys,
+    }
+    asked = TableOptions.parse(given)
+    repeated = {o.key for o, own in keys.items() if asked.is_set(o) and asked.get(o) == own}
+    given = {key: value for key, value in asked.raw.items() if key not in repeated}
     after = schema.options.with_overrides(given)
-    for key in TableOptions.parse(given).raw:
+    for key in given:
         if schema.options.raw.get(key) == after.raw[key]:
             continue
         why = _refusal(key, schema.options, after) or _meaning(key, schema.options, after)

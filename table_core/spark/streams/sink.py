@@ -6,7 +6,7 @@ again finds what it committed, also if the answer of that commit was lost.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
@@ -45,8 +45,10 @@ __all__ = ["StreamWriter", "write_batch"]
 
 _RUN: Final = "spark.jobGroup.id"
 """The local property with the id of one run of a query: it repeats no batch that it has done."""
-_WRITTEN: Final[dict[tuple[str, str, str], tuple[str | None, str | None, int]]] = {}
-"""The last batch that this process wrote: (table, branch, name) to (query, run, batch)."""
+_Batch: TypeAlias = "tuple[str | None, str | None, int]"
+"""Query, run and number of a micro-batch."""
+_WRITTEN: Final[dict[tuple[str, str, str], tuple[_Batch, int]]] = {}
+"""The last batch that this process wrote: (table, branch, name) to the batch and the hash of its frame."""
 _QUERY: Final = "sql.streaming.queryId"
 """The local property in which Spark keeps the id of a query: that of its checkpoint."""
 
@@ -73,7 +75,9 @@ def write_batch(
     query_id = None if context is None else context.getLocalProperty(_QUERY)
     run = None if context is None else context.getLocalProperty(_RUN)
     stream = (table.access.storage.uri, table.access.branch, name)
-    if _WRITTEN.get(stream) == (query_id, run, batch_id):
+    this, frame = (query_id, run, batch_id), df.semanticHash()
+    before, earlier = _WRITTEN.get(stream, (None, frame))
+    if before == this and earlier != frame:
         raise ArgumentError(
             f"{table.name}: batch {batch_id} was written under the name {name!r} already, and a second "
             "frame would be taken for the first one; give each frame of a batch a name of its own",
@@ -82,7 +86,7 @@ def write_batch(
         )
     batch = BatchCommit.of(table.access, name=name, user=name, query_id=query_id, batch=batch_id)
     done = write_frame(df, table, batch.commit, mode)
-    _WRITTEN[stream] = (query_id, run, batch_id)
+    _WRITTEN[stream] = (this, frame)
     return done
 
 

@@ -67,6 +67,7 @@ def test_a_handle_may_repeat_what_the_table_says_and_read_in_another_way(catalog
     options = {
         "bucket": "2",
         "merge-engine": "deduplicate",
+        "primary-key": "k",
         "scan.snapshot-id": "1",
         "write-only": "true",
         "read.batch-size": "10",
