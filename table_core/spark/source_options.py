@@ -197,6 +197,13 @@ def _identifier(options: Mapping[str, str]) -> int | None:
     text = options.get("commit-identifier")
     if text is None:
         return None
+    if "commit-user" not in options:
+        raise OptionError(
+            "commit-identifier means nothing without commit-user, the name that it counts under; a "
+            "stream numbers its commits itself and takes commit-user alone",
+            option="commit-identifier",
+            value=text,
+        )
     try:
         return int(text)
     except ValueError as error:
