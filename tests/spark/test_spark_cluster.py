@@ -6,6 +6,7 @@ verb, and Spark Connect, is in ``make test-spark-cluster``.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from pathlib import Path
@@ -20,20 +21,22 @@ from tests.spark_servers import SMALL, Standalone, standalone
 
 SLOW = (
     "SELECT id, CAST(id % 3 AS STRING) v FROM "
-    "(SELECT id, java_method('java.lang.Thread', 'sleep', 50L) slept FROM range(0, 80, 1, 4)) "
-    "WHERE slept IS NOT NULL"
+    "(SELECT id, aggregate(sequence(1L, 3000000L + id), 0L, (a, x) -> (a + x * 31) % 1000003) slow "
+    "FROM range(0, 80, 1, 4)) WHERE slow IS NOT NULL"
 )
+"""Rows that take a while each, by arithmetic: SQL of users calls no Java."""
 
 
 def kill_executors_at_work(cluster: Standalone, killed: list[psutil.Process]) -> None:
     """Wait for the first task that runs Python; kill every executor there is."""
     until = time.monotonic() + 120
     while not killed and time.monotonic() < until:
-        executors = cluster.executors()
-        if any(len(executor.children(recursive=True)) > 1 for executor in executors):
-            for executor in executors:
-                executor.kill()
-            killed += executors
+        with contextlib.suppress(psutil.NoSuchProcess):  # one may end while it is looked at
+            executors = cluster.executors()
+            if any(len(executor.children(recursive=True)) > 1 for executor in executors):
+                for executor in executors:
+                    executor.kill()
+                killed += executors
         time.sleep(0.02)
 
 
