@@ -165,7 +165,7 @@ def test_a_value_that_no_type_holds_is_told_or_text(
     )  # fmt: skip
     try:
         with pytest.raises(
-            DataError, match=rf"beyond\.t, snapshot: column 'v' cannot take {value}"
+            DataError, match=rf"beyond\.t, snapshot, \('1',\): column 'v' cannot take {value}"
         ):
             tc.sync_database(catalog, "lake", source)
         catalog.drop_table("lake.t", if_exists=True)
