@@ -237,7 +237,6 @@ _AT_LEAST = {
         *(
             "commit.max-retries",
             "compaction.max-size-amplification-percent",
-            "compaction.size-ratio",
         ),
         *("compaction.offpeak-ratio", "scan.creation-time-millis", "scan.timestamp-millis"),
         *("scan.file-creation-time-millis", "scan.snapshot-id"),

@@ -38,11 +38,7 @@ __all__ = [
 ]
 
 BUCKET: Final[Option[int]] = Option(
-    "bucket",
-    parse.integer,
-    -1,
-    "fixed count, −1 dynamic/unaware, −2 postpone",
-    fits=fits.positive_or(-1, -2),
+    "bucket", parse.integer, -1, "fixed count, −1 dynamic/unaware, −2 postpone"
 )
 BUCKET_KEY: Final[Option[tuple[str, ...]]] = Option(
     "bucket-key",

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 SNAPSHOT_NUM_RETAINED_MIN: Final[Option[int]] = Option(
-    "snapshot.num-retained.min", parse.integer, 10, "minimum snapshots", fits=fits.at_least(1)
+    "snapshot.num-retained.min", parse.integer, 10, "minimum snapshots"
 )
 SNAPSHOT_NUM_RETAINED_MAX: Final[Option[int]] = Option(
     "snapshot.num-retained.max",

@@ -81,7 +81,7 @@ NUM_LEVELS: Final[Option[int | None]] = Option(
     "num-levels", parse.integer, None, "none = trigger + 1", fits=fits.at_least(2)
 )
 COMPACTION_SIZE_RATIO: Final[Option[int]] = Option(
-    "compaction.size-ratio", parse.integer, 1, "percent, size-ratio pick", fits=fits.at_least(0)
+    "compaction.size-ratio", parse.integer, 1, "percent, size-ratio pick"
 )
 COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT: Final[Option[int]] = Option(
     "compaction.max-size-amplification-percent",
