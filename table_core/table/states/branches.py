@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
     from table_core.table.results import ResultDocument
 
-__all__ = ["Branches", "base_of", "branch_access", "branch_names"]
+__all__ = ["Branches", "base_of", "branch_access", "branch_names", "is_to_be_published"]
 
 _PREFIX: Final = "branch-"
 
@@ -77,11 +77,14 @@ class Branches:
         if_not_exists: bool = False,
         snapshot: int | None = None,
         dry_run: bool = False,
+        to_publish: bool = False,
     ) -> ResultDocument:
         """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
 
         With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
-        included, then takes what the branch began with.
+        included, then takes what the branch began with.  ``to_publish`` notes that main is to take the
+        branch over, or nobody: a flow that writes to it reads for main, so what it has read stays in its
+        sources until main has the rows.
 
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
@@ -105,6 +108,8 @@ class Branches:
         elif tag is not None and not exists:
             snapshot = tagged(access, tag).snapshot.id
         if not exists and not dry_run:
+            if to_publish:
+                access.storage.write(_publish_note(name), b"")
             self._make(name, tag)
         details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
         return unchanged(access, "create-branch", details, dry_run=dry_run)
@@ -224,6 +229,15 @@ def base_of(branch: str) -> str:
 
 def _note_path(branch: str) -> str:
     return f"{layout.branch_folder(branch)}/base-tag"
+
+
+def _publish_note(branch: str) -> str:
+    return f"{layout.branch_folder(branch)}/to-publish"
+
+
+def is_to_be_published(access: TableAccess) -> bool:
+    """Whether ``access`` is a branch that was made for main to take it over."""
+    return access.branch != layout.MAIN and access.storage.exists(_publish_note(access.branch))
 
 
 def _noted(access: TableAccess, branch: str) -> str | None:
