@@ -46,6 +46,8 @@ moved: [{from: default.orders, to: default.bought}, {from: default.country_sales
 def declared() -> str:
     text = (ROOT / "declarations" / "streamhouse.yaml").read_text() + AUDITED + TARGETS
     text = text.replace("pipeline:\n", "pipeline:\n  engine: local\n", 1)
+    # What changes rows of an audited table comes before it is seen, so before what reads it.
+    text = text.replace("after: [deliver_changes]", "after: [append_orders]")
     return text.replace(TABLES, f"{TABLES}    audit: true\n")
 
 
