@@ -34,7 +34,7 @@ from table_core.options import keys_files
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.schema.document import schema_from_json, schema_to_json
-from table_core.table.committing.commit_effects import snapshots_backwards
+from table_core.table.carried import snapshots_backwards
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
