@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.table.metadata import Metadata
 
-__all__ = ["AfterCommit", "Bucket", "TableAccess"]
+__all__ = ["AfterCommit", "Bucket", "Handle", "TableAccess"]
 
 Bucket = tuple[bytes, int]
 """A partition row and a bucket number."""
@@ -176,3 +176,12 @@ class TableAccess:
         low = decode_row(types, file.min_key, path=file.file_name)
         high = decode_row(types, file.max_key, path=file.file_name)
         return sort_key(types, low), sort_key(types, high)
+
+
+class Handle(Protocol):
+    """What leads to a table, such as the handle that users hold."""
+
+    @property
+    def access(self) -> TableAccess:
+        """Everything that is needed to reach it."""
+        ...

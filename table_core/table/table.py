@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from table_core.table.committing.prepared import WriteResult
     from table_core.table.reading.scan import Scan
     from table_core.table.results import Commit, ResultDocument
-    from table_core.table.states.branches import Branches
-    from table_core.table.states.tags import Tags
+    from table_core.table.states.branch_verbs import Branches
+    from table_core.table.states.tag_verbs import Tags
     from table_core.table.times import PointInTime
     from table_core.table.writing.writer import TableWriter
 
@@ -149,14 +149,14 @@ class Table(Upkeep):
     @property
     def tags(self) -> Tags:
         """The tags of this branch: ``list``, ``get``, ``create``, ``rename``, ``delete``."""
-        from table_core.table.states.tags import Tags
+        from table_core.table.states.tag_verbs import Tags
 
         return Tags(self.access)
 
     @property
     def branches(self) -> Branches:
         """The branches: ``list``, ``create``, ``rename``, ``delete``, ``fast_forward``."""
-        from table_core.table.states.branches import Branches
+        from table_core.table.states.branch_verbs import Branches
 
         return Branches(self.access)
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.ports import Storage
     from table_core.table.access import TableAccess
-    from table_core.table.catalog import Catalog
+    from table_core.table.catalog_view import CatalogView
     from table_core.table.results import Commit
     from table_core.table.times import PointInTime
     from table_core.table.upkeep.sharing import Share
@@ -66,13 +66,13 @@ _THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
 
 
 def clone_table(  # noqa: PLR0913 - as the verb on a catalog
-    catalog: Catalog,
+    catalog: CatalogView,
     name: str,
     to_name: str,
     snapshot: int | None = None,
     tag: str | None = None,
     timestamp: PointInTime | None = None,
-    to: Catalog | None = None,
+    to: CatalogView | None = None,
     dry_run: bool = False,
     commit: CommitAs | None = None,
     positions: bool = True,
