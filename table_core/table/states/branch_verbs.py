@@ -12,7 +12,7 @@ from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.spark_settings import require_printable
 from table_core.table.metadata import Metadata
 from table_core.table.results import unchanged
-from table_core.table.states.branches import base_of, branch_access, branch_names
+from table_core.table.states.branches import base_of, branch_access, branch_names, publish_note
 from table_core.table.states.fast_forward import FastForward
 from table_core.table.states.tag_deletion import delete_tags
 from table_core.table.states.tag_verbs import Tags
@@ -51,11 +51,14 @@ class Branches:
         if_not_exists: bool = False,
         snapshot: int | None = None,
         dry_run: bool = False,
+        to_publish: bool = False,
     ) -> ResultDocument:
         """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
 
         With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
-        included, then takes what the branch began with.
+        included, then takes what the branch began with.  ``to_publish`` notes that main is to take the
+        branch over, or nobody: a flow that writes to it reads for main, so what it has read stays in its
+        sources until main has the rows.
 
         Raises:
             AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
@@ -79,6 +82,8 @@ class Branches:
         elif tag is not None and not exists:
             snapshot = tagged(access, tag).snapshot.id
         if not exists and not dry_run:
+            if to_publish:
+                access.storage.write(publish_note(name), b"")
             self._make(name, tag)
         details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
         return unchanged(access, "create-branch", details, dry_run=dry_run)

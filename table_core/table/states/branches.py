@@ -12,7 +12,7 @@ from table_core.table.metadata import Metadata
 if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
-__all__ = ["base_of", "branch_access", "branch_names"]
+__all__ = ["base_of", "branch_access", "branch_names", "is_to_be_published", "publish_note"]
 
 _PREFIX: Final = "branch-"
 
@@ -48,3 +48,13 @@ def branch_access(access: TableAccess, branch: str) -> TableAccess:
 def base_of(branch: str) -> str:
     """The tag that holds the snapshot that ``branch`` was made of."""
     return f"{branch}-base"
+
+
+def publish_note(branch: str) -> str:
+    """Where it is noted that main is to take ``branch`` over."""
+    return f"{layout.branch_folder(branch)}/to-publish"
+
+
+def is_to_be_published(access: TableAccess) -> bool:
+    """Whether ``access`` is a branch that was made for main to take it over."""
+    return access.branch != layout.MAIN and access.storage.exists(publish_note(access.branch))
