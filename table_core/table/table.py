@@ -48,7 +48,7 @@ def open_handle(
         NotFoundError: there is no table or no such branch.
         OptionError: ``options`` has an unknown one, or one that is fixed for the table.
     """
-    from table_core.options.table import refuse_unknown
+    from table_core.options.given import refuse_wrong
     from table_core.schema.evolve_options import options_of_handle
 
     metadata = Metadata(storage)
@@ -66,7 +66,7 @@ def open_handle(
 
         access = branch_access(access, branch)
     if options:
-        refuse_unknown(options)
+        refuse_wrong(options)
         access = replace(access, schema=options_of_handle(access.schema, options))
     return Table(access)
 
