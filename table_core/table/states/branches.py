@@ -10,8 +10,8 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.spark_settings import require_printable
+from table_core.table.describing import unchanged
 from table_core.table.metadata import Metadata
-from table_core.table.results import unchanged
 from table_core.table.states.tags import Tags, state_of, tag_names, tagged
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from table_core.ondisk.success_file import SuccessFile
 from table_core.ondisk.tag import Tag
 from table_core.options import keys_retention, parse
 from table_core.options.spark_settings import require_printable
+from table_core.table.describing import unchanged
 from table_core.table.refusing import refuse_commits, refuse_tags
-from table_core.table.results import ResultDocument, unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = [
     "Tags",
