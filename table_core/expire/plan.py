@@ -368,7 +368,9 @@ class Expired:
     files_deleted: int = 0
     """Data and changelog files, with their extra files."""
     bytes_deleted: int = 0
+    """Of these, without the extra files: nobody wrote down how long they are."""
     metadata_deleted: int = 0
+    metadata_bytes: int = 0
     held_by: HeldBy | None = None
     unreadable: tuple[int, ...] = ()
     """Snapshots whose manifests could not be read: their data files stay for orphan removal."""

@@ -80,7 +80,11 @@ def _told(
     started_ms: int,
     dry_run: bool,
 ) -> ResultDocument:
-    told = {**details, "metadata_files_deleted": done.metadata}
+    told = {
+        **details,
+        "metadata_files_deleted": done.metadata,
+        "metadata_bytes_deleted": done.metadata_bytes,
+    }
     same = unchanged(access, action, told, dry_run=dry_run, started_ms=started_ms)
     return same.having(files_deleted=done.files, bytes_deleted=done.bytes)
 

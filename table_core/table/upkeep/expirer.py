@@ -108,6 +108,7 @@ def _told(
     told = {
         **details,
         "metadata_files_deleted": done.metadata_deleted,
+        "metadata_bytes_deleted": done.metadata_bytes,
         "held_by": done.held_by.value if done.held_by else None,
         "unreadable": list(done.unreadable),
     }
