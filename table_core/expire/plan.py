@@ -1,7 +1,7 @@
 """What snapshot expiry is asked, what it finds, what it did; and the effects between.
 
-A performer carries an effect out and sends the reply.  Errors are thrown into the generator and end
-the run: whatever was done stays done, and the next run finishes it.
+A performer carries an effect out and sends the reply.  Errors thrown into the generator end the run: what
+was done stays done, and the next run finishes it.
 """
 
 from __future__ import annotations
@@ -368,7 +368,7 @@ class Expired:
     files_deleted: int = 0
     """Data and changelog files, with their extra files."""
     bytes_deleted: int = 0
-    """Of these, without the extra files: nobody wrote down how long they are."""
+    """Of these without extra files, whose length nobody wrote down."""
     metadata_deleted: int = 0
     metadata_bytes: int = 0
     held_by: HeldBy | None = None

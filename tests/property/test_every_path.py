@@ -316,12 +316,14 @@ class EveryPath(RuleBasedStateMachine):
         verb=st.sampled_from(["expire", "rescale", "analyze", "orphans", "tag"]),
     )
     def upkeep(self, fault: Any, verb: str) -> None:
+        buckets = 1 + self.writes % 3
+
         def keep(catalog: tc.Catalog, _: tc.CommitAs) -> None:
             table = catalog.table(self.name)
             if verb == "expire":
                 table.expire_snapshots(retain_max=2)
             elif verb == "rescale" and int(self.options["bucket"]) > 0:
-                table.rescale(buckets=1 + self.writes % 3)
+                table.rescale(buckets=buckets)
             elif verb == "analyze":
                 table.analyze()
             elif verb == "orphans":
@@ -330,6 +332,9 @@ class EveryPath(RuleBasedStateMachine):
                 table.tags.create(f"t{self.writes}")
 
         self.attempt(fault, keep, self.model, named=False)
+        if verb == "rescale" and fault and int(self.options["bucket"]) > 0:
+            # An option and the files: until it is called again, writes say that it is to be.
+            self.sound.table(self.name).rescale(buckets=buckets)
 
     # --------------------------------------------------------------------------------- schemas
     @rule(
