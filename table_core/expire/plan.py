@@ -366,9 +366,8 @@ class Expired:
     """The oldest snapshot that is promised from now on."""
     snapshots: tuple[int, ...] = ()
     files_deleted: int = 0
-    """Data and changelog files, with their extra files."""
+    """Data and changelog files, with their extra files, whose length nobody wrote down."""
     bytes_deleted: int = 0
-    """Of these without extra files, whose length nobody wrote down."""
     metadata_deleted: int = 0
     metadata_bytes: int = 0
     held_by: HeldBy | None = None

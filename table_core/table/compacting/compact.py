@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.compacting.compactor import CompactChange
+    from table_core.table.committing.prepared import CompactChange
     from table_core.table.results import ResultDocument
 
 __all__ = [
