@@ -343,7 +343,8 @@ def _row_changes(
     for row in np.flatnonzero(~np.asarray(known)):
         number = int(numbers[row])
         place = block.place(number)
-        read_event(read_line(lines[int(row)].as_py(), place), place)
+        if read_event(read_line(lines[int(row)].as_py(), place), place) is not None:
+            raise NotColumnar  # its wrapping is another one than that of the first line
     return known, ops.filter(known)
 
 
@@ -370,6 +371,7 @@ def _mistaken(
     wrong: dict[str, pa.DataType] = {}
     for side in ("before", "after"):
         rows = events.get(side)
+        _refuse_constants(rows)
         for member in rows.type if isinstance(rows, pa.StructArray) else ():
             if member.name in known and not pa.types.is_floating(known[member.name]):
                 continue
@@ -382,6 +384,21 @@ def _mistaken(
                 if low.is_valid and max(-low.as_py(), high.as_py()) >= _EXACT_DOUBLE:
                     raise NotColumnar  # maybe a whole number that lost digits
     return wrong
+
+
+def _refuse_constants(values: pa.Array | None) -> None:
+    """A bare ``NaN`` is no JSON; Arrow reads it, and it is read as text where it stands in quotes."""
+    if isinstance(values, pa.StructArray):
+        for member in values.flatten():
+            _refuse_constants(member)
+    elif isinstance(values, pa.ListArray):
+        _refuse_constants(values.flatten())
+    elif (
+        values is not None
+        and pa.types.is_floating(values.type)
+        and pc.all(pc.is_finite(values)).as_py() is False
+    ):
+        raise NotColumnar
 
 
 def _times(events: Mapping[str, pa.Array], cut: CutSource | None) -> pa.Int64Array:
