@@ -19,9 +19,10 @@ from paimon_provider.declared_file import read_head
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
 from table_core.declaration.hints import hint
-from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX
-from table_core.declaration.order import among, gated, tables_written
+from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
+from table_core.declaration.order import audited_in, gated, tables_written
 from table_core.declaration.parameters import has_default
+from table_core.declaration.prefix import reading
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
 from table_core.errors import ArgumentError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from paimon_provider._compat import BaseOperator
+    from paimon_provider.declared_steps import Made
     from table_core.declaration.model import Declaration, Step, TriggerDeclaration
 
 __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
@@ -198,7 +200,7 @@ def _triggered(
 
 def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[str] | None) -> None:
     """The pipeline's tasks, in the Dag or group that is open."""
-    from paimon_provider.operators.check import PaimonCheckOperator
+    from paimon_provider.declared_steps import check_task
     from paimon_provider.operators.declared import PaimonApplyOperator
 
     apply = PaimonApplyOperator(
@@ -208,34 +210,26 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
         drift=declaration.pipeline.get("drift") or "apply",
     )
     made = _steps(declaration, hooks, only)
-    first = {step.name for step, _ in made}
-    after = among(declaration.steps, first)
-    for step, task in made:
-        if not after[step.name]:
-            apply >> task
+    for one in made:
+        if one.is_first:
+            apply >> one.begin
+    written = {one.step.table for one in made if audited_in(one.step, declaration.audited)}
     for check in declaration.checks:
-        writers = [task for step, task in made if check.table in tables_written(step)]
-        task = PaimonCheckOperator(
-            task_id=f"{CHECK_PREFIX}{check.name}",
-            table=check.table,
-            rules=check.rules,
-            against=check.against,
-            fail=check.severity == "error",
-            paimon_conn_id=declaration.connection,
-            catalog=declaration.catalog,
-            **_pooled(declaration),
-        )
+        if check.table in written:
+            continue  # it stands between the branch and main
+        task = check_task(declaration, check)
+        writers = [one.end for one in made if check.table in tables_written(one.step)]
         for writer in writers or [apply]:
             writer >> task
         waiting = gated(declaration.steps, check.table) if check.gate else ()
-        for step, reader in made:
-            if step.name in waiting:
-                task >> reader
+        for one in made:
+            if one.step.name in waiting:
+                task >> one.begin
 
 
-def _steps(
-    declaration: Declaration, hooks: Hooks, only: Sequence[str] | None
-) -> list[tuple[Step, BaseOperator]]:
+def _steps(declaration: Declaration, hooks: Hooks, only: Sequence[str] | None) -> list[Made]:
+    from paimon_provider.declared_steps import made_steps
+
     steps = [step for step in declaration.steps if only is None or step.name in only]
     unknown = sorted(set(only or ()) - {step.name for step in steps})
     if unknown:
@@ -244,20 +238,14 @@ def _steps(
             argument="flows",
             value=unknown,
         )
-    after = among(declaration.steps, (step.name for step in steps))
-    made: dict[str, tuple[Step, BaseOperator]] = {}
-    for step in steps:
-        task = _task(declaration, step, hooks)
-        made[step.name] = (step, task)
-        for name in after[step.name]:
-            made[name][1] >> task
-    return list(made.values())
+    return made_steps(declaration, steps, lambda step, to: _task(declaration, step, hooks, to))
 
 
-def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
+def _task(declaration: Declaration, step: Step, hooks: Hooks, to: str) -> BaseOperator:
+    """The task of ``step``, which writes to the table ``to``."""
     arguments: dict[str, Any] = {
         "task_id": hooks.task_id(step),
-        "table": step.table,
+        "table": to,
         "paimon_conn_id": declaration.connection,
         "catalog": declaration.catalog,
         "events": step.events,
@@ -270,7 +258,7 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
     arguments |= _pooled(declaration)
     if step.verb == "sql":  # its positions are its own, whatever its views and its SQL are called
         arguments["flow_name"] = f"{declaration.name}.{step.name}"
-    name, more = _operator_of(step)
+    name, more = _operator_of(reading(step, {step.table: to}))
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:
         return hooks.replace[step.name](step, arguments)

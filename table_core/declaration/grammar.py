@@ -129,6 +129,9 @@ TABLE: Final = Record(
         "comment": Text(),
         "moved": ListOf(item=_MOVED, about="Columns that get another name."),
         "allow": _ALLOW,
+        "audit": Flag(
+            about="What a run writes is seen when the checks of the table have passed, all at once."
+        ),
     },
     required=["columns"],
 )
@@ -236,7 +239,9 @@ _CHECK: Final = Record(
             pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
             what="a length of time with its unit, e.g. 2 h",
         ),
-        "against": Text(about="The table that `change` compares with."),
+        "against": Text(
+            about="The table that `change` compares with; of an audited table what is seen of it now."
+        ),
         "where": Text(about="Which rows are looked at."),
         "at_most": OneOf(
             about="So many rows, or 1 % of them, may break a rule.",

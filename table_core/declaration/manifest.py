@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "digest_of", "head_of", "included", "whole"]
 
-_VERSION: Final = 3
-_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved", "allow")
+_VERSION: Final = 4
+_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved")
+_TUPLES: Final = ("allow", "include", "audited")
 
 
 def digest_of(
@@ -52,7 +53,7 @@ def included(first_line: str) -> list[str]:
 def compiled(declaration: Declaration, digest: str) -> str:
     """The manifest of ``declaration``, read from a file with that ``digest``."""
     head = {
-        "include": list(declaration.include),
+        **{name: list(getattr(declaration, name)) for name in _TUPLES},
         "version": _VERSION,
         "digest": digest,
         **{name: getattr(declaration, name) for name in _PLAIN},
@@ -120,8 +121,7 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
     upkeep = head["upkeep"]
     return {
         **{name: head[name] for name in _PLAIN},
-        "allow": tuple(head["allow"]),
-        "include": tuple(head["include"]),
+        **{name: tuple(head[name]) for name in _TUPLES},
         "steps": tuple(
             Step.from_document({**step, "after": tuple(step["after"])}) for step in head["steps"]
         ),

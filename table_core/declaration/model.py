@@ -47,6 +47,8 @@ class TableDeclaration(_Document):
     """Columns that were renamed: old name to new one."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for this table."""
+    audit: bool = False
+    """Whether what flows write is seen when the checks of the table have passed, and not before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,8 @@ class Declaration:
     """Tables that others keep, with the columns that must be there; None where none are said."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for all tables."""
+    audited: tuple[str, ...] = ()
+    """The tables that say ``audit``."""
 
     @property
     def synced(self) -> frozenset[str]:
