@@ -157,7 +157,7 @@ def test_an_event_with_a_member_twice_is_refused(middle: str, windows: int) -> N
     decoder = DebeziumDecoder(lambda _: None, lambda table: True)
     for _ in range(windows - 1):
         assert told(decoder.decode(block([event(0), event(5)])))
-    with pytest.raises(EventError, match="line 2: no JSON: member '.*' occurs twice"):
+    with pytest.raises(EventError, match=r"line 2: no JSON: member '.*' occurs twice"):
         decoder.decode(block([event(0), middle, event(2)]))
 
 
