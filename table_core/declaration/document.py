@@ -199,6 +199,7 @@ def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> Check
     more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
     if "change" in given and given["table"] in audited:
         more.setdefault("against", given["table"])
+    more["tags"] = tuple(given.get("tags") or ())
     rules = {key: item for key, item in given.items() if key in CHECK_RULES}
     return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
 
@@ -220,6 +221,7 @@ def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
         audit=bool(given.get("audit")),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -236,6 +238,7 @@ def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclara
         engine=given.get("engine"),
         events=given.get("events") or "changes",
         spark_conf=given.get("spark_conf"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -244,13 +247,14 @@ def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
         schedule=given.get("schedule"),
         max_concurrent_jobs=given.get("max_concurrent_jobs"),
         engine=given.get("engine"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
 def _trigger(
     name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
 ) -> TriggerDeclaration:
-    other = {"table", "report", "flows"}
+    other = {"table", "report", "flows", "tags"}
     watch = {key: value for key, value in given.items() if key not in other}
     if "partitions" in watch:
         table = tables.get(given["table"])
@@ -261,6 +265,7 @@ def _trigger(
         watch=watch,
         report=given.get("report"),
         flows=tuple(given.get("flows") or ()),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
