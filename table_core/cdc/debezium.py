@@ -30,6 +30,7 @@ from table_core.cdc.event_members import (
     event_members,
     has_many_names,
     members_of,
+    refuse_constants,
 )
 from table_core.cdc.record import UNNAMED, SourceTable
 from table_core.cdc.source_block import cut_source
@@ -371,7 +372,7 @@ def _mistaken(
     wrong: dict[str, pa.DataType] = {}
     for side in ("before", "after"):
         rows = events.get(side)
-        _refuse_constants(rows)
+        refuse_constants(rows)
         for member in rows.type if isinstance(rows, pa.StructArray) else ():
             if member.name in known and not pa.types.is_floating(known[member.name]):
                 continue
@@ -384,21 +385,6 @@ def _mistaken(
                 if low.is_valid and max(-low.as_py(), high.as_py()) >= _EXACT_DOUBLE:
                     raise NotColumnar  # maybe a whole number that lost digits
     return wrong
-
-
-def _refuse_constants(values: pa.Array | None) -> None:
-    """A bare ``NaN`` is no JSON; Arrow reads it, and it is read as text where it stands in quotes."""
-    if isinstance(values, pa.StructArray):
-        for member in values.flatten():
-            _refuse_constants(member)
-    elif isinstance(values, pa.ListArray):
-        _refuse_constants(values.flatten())
-    elif (
-        values is not None
-        and pa.types.is_floating(values.type)
-        and pc.all(pc.is_finite(values)).as_py() is False
-    ):
-        raise NotColumnar
 
 
 def _times(events: Mapping[str, pa.Array], cut: CutSource | None) -> pa.Int64Array:
