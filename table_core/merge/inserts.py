@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
-from table_core.merge.arrays import at, empty, numbers, present
+from table_core.merge.arrays import at, empty, numbers
 from table_core.merge.fold_value import (
     IgnoreRetract,
     KeyColumn,
@@ -24,7 +24,7 @@ from table_core.merge.fold_value import (
     Steady,
 )
 from table_core.merge.newest import Newest
-from table_core.merge.ordinal import single_chunk, validity
+from table_core.merge.ordinal import present, single_chunk, validity
 from table_core.merge.places import Places
 from table_core.merge.runs import Groups
 
