@@ -116,8 +116,7 @@ def _fields(table: TableDeclaration) -> list[Field]:
 
 def _condition(where: Any, table: TableDeclaration) -> str:
     """What is wrong with a condition over the columns of ``table``."""
-    fields = _fields(table)
-    if not isinstance(where, str) or _TEMPLATE in where or not fields:
+    if not isinstance(where, str) or _TEMPLATE in where or not (fields := _fields(table)):
         return ""
     from table_core.predicate.bind import bind
     from table_core.predicate.sql import parse_where
@@ -130,8 +129,7 @@ def _condition(where: Any, table: TableDeclaration) -> str:
 
 
 def _value(sql: Any, table: TableDeclaration) -> str:
-    fields = _fields(table)
-    if not isinstance(sql, str) or _TEMPLATE in sql or not fields:
+    if not isinstance(sql, str) or _TEMPLATE in sql or not (fields := _fields(table)):
         return ""
     from table_core.predicate.bind import bind_term
     from table_core.predicate.sql import parse_value

@@ -22,7 +22,6 @@ __all__ = ["Fault", "Located", "Place", "decoded", "place_of", "read_yaml"]
 
 Place = tuple[int, int]
 """Line and column, counted from 1."""
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE: Final = "tag:yaml.org,2002:"
 _TYPED: Final = {"bool", "int", "float"}
 _PLAIN_TAGS: Final = {"null", "bool", "int", "float", "str", "timestamp", "value"}
@@ -33,6 +32,26 @@ _LOOKED_AT: Final = 5_000
 _REPEATED_MAX: Final = 100_000
 """Values that aliases may add to those that are written down."""
 _FAULTS_MAX: Final = 1_000
+
+
+_YAML: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _LOADER(_YAML):  # type: ignore[misc]  # whichever of the two there is
+    """Asks once what each text without quotes is: a file says the same few again and again."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._known: dict[tuple[str, bool], str] = {}
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag of a node."""
+        if kind is not yaml.ScalarNode:
+            return super().resolve(kind, value, implicit)
+        at = (value, bool(implicit[0]))
+        if at not in self._known:
+            self._known[at] = super().resolve(kind, value, implicit)
+        return self._known[at]
 
 
 class _LineOf(int):

@@ -104,7 +104,7 @@ def _name_faults(query: Any, views: Mapping[str, Sequence[str] | None], there: s
         view: dict.fromkeys(columns or (), "STRING") for view, columns in views.items()
     }
     try:
-        qualify(query, schema=schema, dialect="spark")
+        qualify(query, schema=schema, dialect="spark", quote_identifiers=False)
     except errors.OptimizeError as error:
         return [str(error).partition(". Line")[0]]
     except (errors.SqlglotError, RecursionError) as error:
