@@ -23,6 +23,7 @@ UPKEEP_SUFFIX: Final = "upkeep"
 """The upkeep's Dag is called ``<name>_upkeep``."""
 _ID_MAX: Final = 250
 _RESERVED_DATABASE: Final = "sys"
+_QUOTES: Final = "`'\""
 
 
 def name_faults(root: Located, file: str) -> list[Fault]:
@@ -86,6 +87,9 @@ def _databases(root: Located) -> Iterator[Told]:
     for name in _members(root, "tables"):
         if name.partition(".")[0] == _RESERVED_DATABASE:
             yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
+        if any(quote in name for quote in _QUOTES):
+            plain = name.translate(dict.fromkeys(map(ord, _QUOTES)))
+            yield ("tables", name), f"{name} has quotes in it: write {plain}"
 
 
 def _columns(root: Located) -> Iterator[Told]:
