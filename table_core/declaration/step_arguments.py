@@ -23,6 +23,7 @@ __all__ = [
     "SQL_ARGUMENTS",
     "SYNC_ARGUMENTS",
     "SYNC_SETTINGS",
+    "TAGS",
     "TEXTS",
     "Action",
     "of_operator",
@@ -43,6 +44,10 @@ _RETAINED: Final = Text(
     about="e.g. 7 d",
     pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
     what="a length of time with its unit, e.g. 7 d",
+)
+TAGS: Final = ListOf(
+    about="By which it is chosen: --select tag:daily.",
+    item=Text(pattern="[^,:+*?\\[\\]\\s]+", what="a word without blanks, e.g. daily"),
 )
 TEXTS: Final = ListOf(item=Text())
 _COUNT: Final = Number(minimum=1)
