@@ -69,10 +69,6 @@ class Unsupported:
         )
 
 
-_BUCKETS_MAX: Final = 2**31 - 1
-"""Java reads it as an int."""
-
-
 def unsupported_option(
     options: TableOptions, act: Act, own: Mapping[str, str] | None = None
 ) -> Unsupported | None:
@@ -181,8 +177,8 @@ def _bucket(schema: TableSchema) -> Iterator[str]:
     if bucket == -2:
         if not schema.is_key_table:
             yield "bucket = -2 (postpone) needs a primary key"
-    elif bucket < -2 or bucket == 0 or bucket > _BUCKETS_MAX:
-        yield f"bucket = {bucket}: give a positive number below 2^31, -1 or -2"
+    elif bucket < -2 or bucket == 0:
+        yield f"bucket = {bucket}: give a positive number, -1 or -2"
     elif bucket == -1 and bucket_key:
         yield "bucket-key needs a fixed bucket: set bucket to a positive number or drop bucket-key"
     elif bucket > 0 and not schema.bucket_keys:
