@@ -147,7 +147,7 @@ EDITS: dict[str, tuple[str, str, int, str]] = {
     "first-row with changelog input": ('{bucket: 2}', '{bucket: 2, merge-engine: first-row, changelog-producer: input}', 7, 'merge-engine first-row allows changelog-producer none or lookup, not i'),
     "changelog-producer typo": ('{bucket: 2}', '{bucket: 2, changelog-producer: look-up}', 7, "option 'changelog-producer' cannot be 'look-up': expected one of none,"),
     "changelog on append": ('    partition_by: [h, flag]', '    options: {changelog-producer: lookup}', 10, 'changelog-producer lookup needs a primary key'),
-    "file.format csvv": ('{bucket: 2}', '{bucket: 2, file.format: csvv}', 4, 'write files of parquet, orc, avro'),
+    "file.format csvv": ('{bucket: 2}', '{bucket: 2, file.format: csvv}', 7, 'csvv'),
     "size without meaning": ('{bucket: 2}', '{bucket: 2, target-file-size: big}', 7, "option 'target-file-size' cannot be 'big': expected a size such as '12"),
     "size unit": ('{bucket: 2}', '{bucket: 2, target-file-size: 128 mbit}', 7, "option 'target-file-size' cannot be '128 mbit': expected a size such a"),
     "flag as a word": ('{bucket: 2}', '{bucket: 2, write-only: maybe}', 7, "option 'write-only' cannot be 'maybe': expected true or false"),
