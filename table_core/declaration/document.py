@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.addresses import address_faults
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.included import with_included
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
+__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "read_for_target", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,21 @@ def read(
         sound = _sound(sound) if faults else sound
     declaration = _declaration(DECLARATION.plain(sound))
     faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
+    faults += address_faults(root, file)
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+
+
+def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Read]:
+    """``root`` as it is for ``target``, and what is wrong with the members that the target has a say in."""
+    aim, _ = aimed(_sound(root), target)
+    faults: list[Fault] = []
+    said = root.value["targets"].value[target].value
+    for name in said if isinstance(said, dict) else ():
+        if name in aim.value and name in DECLARATION.members:
+            DECLARATION.members[name].check(aim.value[name], file, faults)
+    sound = _sound(aim) if faults else aim
+    declaration = _declaration(DECLARATION.plain(sound))
+    return aim, Read(file, aim, declaration, faults + reference_faults(declaration, aim, file))
 
 
 def _by_place(fault: Fault) -> tuple[str, int, int, str]:
@@ -199,6 +214,7 @@ def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> Check
     more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
     if "change" in given and given["table"] in audited:
         more.setdefault("against", given["table"])
+    more["tags"] = tuple(given.get("tags") or ())
     rules = {key: item for key, item in given.items() if key in CHECK_RULES}
     return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
 
@@ -220,6 +236,7 @@ def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
         audit=bool(given.get("audit")),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -236,6 +253,7 @@ def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclara
         engine=given.get("engine"),
         events=given.get("events") or "changes",
         spark_conf=given.get("spark_conf"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -244,13 +262,14 @@ def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
         schedule=given.get("schedule"),
         max_concurrent_jobs=given.get("max_concurrent_jobs"),
         engine=given.get("engine"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
 def _trigger(
     name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
 ) -> TriggerDeclaration:
-    other = {"table", "report", "flows"}
+    other = {"table", "report", "flows", "tags"}
     watch = {key: value for key, value in given.items() if key not in other}
     if "partitions" in watch:
         table = tables.get(given["table"])
@@ -261,6 +280,7 @@ def _trigger(
         watch=watch,
         report=given.get("report"),
         flows=tuple(given.get("flows") or ()),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
