@@ -13,28 +13,25 @@ __all__ = ["type_hint"]
 
 _OURS: Final[dict[str, str]] = {
     **dict.fromkeys(("TEXT", "VARCHAR2", "NVARCHAR", "CLOB", "STR", "CHARACTER VARYING"), "STRING"),
-    **dict.fromkeys(("UUID", "JSON", "JSONB", "ENUM", "OBJECT", "SET", "INTERVAL"), "STRING"),
-    **dict.fromkeys(("MEDIUMTEXT", "LONGTEXT", "TINYTEXT", "NCHAR", "XML", "NVARCHAR2"), "STRING"),
-    **dict.fromkeys(("BPCHAR", "CITEXT", "SUPER", "FIXEDSTRING", "NTEXT", "NAME"), "STRING"),
+    **dict.fromkeys(("UUID", "JSON", "JSONB", "ENUM", "OBJECT"), "STRING"),
+    **dict.fromkeys(("MEDIUMTEXT", "LONGTEXT", "TINYTEXT", "NCHAR", "XML"), "STRING"),
     **dict.fromkeys(("BOOL", "BIT", "LOGICAL"), "BOOLEAN"),
     **dict.fromkeys(("DATETIME", "TIMESTAMP_NTZ", "DATETIME2", "SMALLDATETIME"), "TIMESTAMP(6)"),
-    **dict.fromkeys(("TIMESTAMP WITHOUT TIME ZONE", "DATETIME64"), "TIMESTAMP(6)"),
     **dict.fromkeys(("TIMESTAMPTZ", "TIMESTAMP_TZ", "DATETIMEOFFSET"), "TIMESTAMP_LTZ(6)"),
-    **dict.fromkeys(("TIMESTAMP WITH TIME ZONE",), "TIMESTAMP_LTZ(6)"),
     **dict.fromkeys(("LONG", "INT8", "INT64", "BIGSERIAL", "UINT32", "HUGEINT"), "BIGINT"),
-    **dict.fromkeys(("INT UNSIGNED", "INTEGER UNSIGNED"), "BIGINT"),
-    **dict.fromkeys(("INT4", "INT32", "SERIAL", "MEDIUMINT", "UINT16", "YEAR"), "INT"),
-    **dict.fromkeys(("SMALLINT UNSIGNED", "MEDIUMINT UNSIGNED"), "INT"),
-    **dict.fromkeys(("SHORT", "INT2", "INT16", "UINT8", "TINYINT UNSIGNED"), "SMALLINT"),
+    **dict.fromkeys(("INT4", "INT32", "SERIAL", "MEDIUMINT", "UINT16"), "INT"),
+    **dict.fromkeys(("SHORT", "INT2", "INT16", "UINT8"), "SMALLINT"),
     **dict.fromkeys(("BYTE", "INT1"), "TINYINT"),
     **dict.fromkeys(("REAL", "FLOAT4", "FLOAT32"), "FLOAT"),
-    **dict.fromkeys(("FLOAT8", "FLOAT64", "BINARY_DOUBLE"), "DOUBLE"),
+    **dict.fromkeys(("FLOAT8", "FLOAT64"), "DOUBLE"),
     **dict.fromkeys(("NUMBER", "MONEY", "BIGDECIMAL", "BIGNUMERIC"), "DECIMAL(38, 9)"),
-    **dict.fromkeys(("UINT64", "BIGINT UNSIGNED"), "DECIMAL(20, 0)"),
     **dict.fromkeys(("BLOB", "BYTEA", "RAW", "IMAGE", "LONGBLOB"), "BYTES"),
     **dict.fromkeys(("LIST", "REPEATED"), "ARRAY<STRING>"),
     **dict.fromkeys(("STRUCT", "RECORD"), "ROW<name STRING>"),
     **dict.fromkeys(("DICT", "HSTORE"), "MAP<STRING, STRING>"),
+    **dict.fromkeys(("DATE32", "DATE64"), "DATE"),
+    **dict.fromkeys(("DATETIME64", "TIMESTAMP_NS", "TIMESTAMP_US"), "TIMESTAMP(6)"),
+    **dict.fromkeys(("SET", "TUPLE"), "ARRAY<STRING>"),
     "MAP": "MAP<STRING, STRING>",
     "ARRAY": "ARRAY<STRING>",
     "ROW": "ROW<name STRING>",
@@ -44,81 +41,97 @@ _KNOWN: Final = (
     *("CHAR", "VARCHAR", "BYTES", "BINARY", "VARBINARY", "DATE", "TIME", "TIMESTAMP"),
     *("TIMESTAMP_LTZ", "VARIANT", "ARRAY", "MAP", "ROW", "MULTISET"),
 )
-_NAME: Final = re.compile(
-    r"\s*([A-Za-z_][A-Za-z0-9_]*(?:\s+VARYING)?)\s*(\([^()]*\))?"
-    r"(\s+(?:UNSIGNED|WITH(?:OUT)?\s+TIME\s+ZONE))?",
-    re.IGNORECASE,
+_LIST: Final = re.compile(
+    r"(?:ARRAY|LIST|REPEATED)\s*(?:<(.+)>|\((.+)\))|(.+?)\[\s*\d*\s*\]", re.DOTALL
 )
-_PARTS: Final = re.compile(r"\s*(\w+)\s*(?:<(.*)>|\((.*)\))\s*", re.DOTALL)
-_LISTS: Final = frozenset({"ARRAY", "LIST", "REPEATED", "SETOF"})
-_AROUND: Final = frozenset({"NULLABLE", "LOWCARDINALITY", "OPTIONAL"})
-"""What stands around a type and says nothing that a type here would not."""
+_AROUND: Final = re.compile(r"(?:NULLABLE|LOWCARDINALITY)\s*\((.+)\)", re.DOTALL)
 _DEPTH_MAX: Final = 20
-_SIZED: Final[dict[str, str]] = {
-    **dict.fromkeys(("NUMBER", "BIGDECIMAL", "BIGNUMERIC", "NUMERIC"), "DECIMAL"),
-    **dict.fromkeys(("VARCHAR2", "NVARCHAR", "NVARCHAR2", "CHARACTER VARYING"), "VARCHAR"),
-    **dict.fromkeys(("DATETIME", "DATETIME2", "DATETIME64", "TIMESTAMP_NTZ"), "TIMESTAMP"),
-    **dict.fromkeys(("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"), "TIMESTAMP_LTZ"),
-    "TIMESTAMP WITHOUT TIME ZONE": "TIMESTAMP",
-    "NCHAR": "CHAR",
-}
-"""What their sizes are sizes of."""
+_EXAMPLES: Final = "; e.g. STRING, BIGINT NOT NULL, DECIMAL(12, 2), ARRAY<STRING>"
+_NAME: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*(?:\s+VARYING)?)", re.IGNORECASE)
+
+
+_CLAUSES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"\bPRIMARY\s+KEY\b"), "the key stands in primary_key"),
+    (re.compile(r"\bDEFAULT\b"), "write {type: …, default: …}"),
+    (re.compile(r"\bCOMMENT\b"), "write {type: …, comment: …}"),
+    (re.compile(r"\bUNIQUE\b"), "write a check with unique"),
+    (re.compile(r"\bUNSIGNED\b"), "there are no types without a sign: write the next wider one"),
+    (
+        re.compile(r"\b(AUTO_INCREMENT|IDENTITY|GENERATED)\b"),
+        "no value is made: give it in the query",
+    ),
+    (re.compile(r"\bREFERENCES\b|\bFOREIGN\s+KEY\b"), "no keys of other tables are held"),
+    (re.compile(r"\bINTERVAL\b"), "write BIGINT, as a number of units"),
+    (
+        re.compile(r"^NULLABLE\s*\("),
+        "write the type alone: NULL is allowed unless NOT NULL stands behind",
+    ),
+    (re.compile(r"^NOT\s+NULL"), "write a type before NOT NULL"),
+    (re.compile(r"\bNOT\s+(?!NULL\b)|\bNOTNULL\b|\bNOT$"), "write NOT NULL"),
+)
+"""What SQL lets stand behind a type, and where it stands here."""
+_SIZED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (
+        re.compile(r"(?:NUMBER|DECIMAL128|BIGNUMERIC|MONEY)\s*\((\d+\s*(?:,\s*\d+)?)\)"),
+        "DECIMAL({})",
+    ),
+    (re.compile(r"(?:N?VARCHAR2?|STRING|TEXT|CHARACTER\s+VARYING)\s*\((\d+)\)"), "VARCHAR({})"),
+    (re.compile(r"(?:BYTES|RAW|BLOB)\s*\((\d+)\)"), "VARBINARY({})"),
+    (re.compile(r"(?:DATETIME2?|TIMESTAMP_NTZ)\s*\((\d)\)"), "TIMESTAMP({})"),
+    (
+        re.compile(r"TIMESTAMP\s*(?:\(\d\)\s*)?WITH\s+(?:LOCAL\s+)?TIME\s+ZONE\b.*"),
+        "TIMESTAMP_LTZ(6)",
+    ),
+    (re.compile(r"(?:ARRAY|LIST|SET)\s*[(<](\w+)[)>]"), "ARRAY<{}>"),
+    (re.compile(r"(\w+)\s*\[\s*\d*\s*\]"), "ARRAY<{}>"),
+    (re.compile(r"DECIMAL\s*\((\d+)\s*[.;]\s*(\d+)\)"), "DECIMAL({}, {})"),
+    (re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|BOOLEAN|DATE|INTEGER)\s*\(.*\)"), "{}"),
+)
 
 
 def type_hint(given: str) -> str:
     """What may have been meant by a type that is none; with a separator in front."""
+    whole = given.strip().upper()
+    if (listed := _listed(whole, 0)) is not None:
+        return f"; write {listed}"
+    for pattern, ours in _SIZED:
+        if (sized := pattern.fullmatch(whole)) is not None:
+            return f"; write {ours.format(*sized.groups())}"
+    for pattern, told in _CLAUSES:
+        if pattern.search(whole):
+            return f"; {told}"
     match = _NAME.match(given)
     if match is None:
-        return "; e.g. STRING, BIGINT NOT NULL, DECIMAL(12, 2), ARRAY<STRING>"
-    ours = _ours(re.sub(r"\bNOT\s+NULL\s*$", "", given, flags=re.IGNORECASE), 0)
-    if ours is not None:
-        return f"; write {ours}"
-    name = match[1].upper()
+        return _EXAMPLES
+    name = " ".join(match[1].upper().split())
     if name in _OURS:
-        return f"; write {_OURS[name]}"
-    near = hint(name, _KNOWN)
-    return f"; {near}" if name not in _KNOWN else ""
+        return f"; write {_OURS[name]}{' NOT NULL' if whole.endswith('NOT NULL') else ''}"
+    if name in _KNOWN:
+        return "" if "<" in given else _EXAMPLES
+    return f"; {hint(name, _KNOWN)}"
 
 
-def _ours(text: str, depth: int) -> str | None:
-    """What ``text`` is called here; None where nobody can tell."""
-    text = text.strip()
-    if depth > _DEPTH_MAX or not text:
+def _listed(text: str, depth: int) -> str | None:
+    """The list that ``text`` stands for, with what is in it; None where it is none, or nobody can tell."""
+    match = _LIST.fullmatch(text)
+    if match is None or depth > _DEPTH_MAX:
         return None
-    if (known := _parsed(text)) is not None:
-        return known
-    if text.endswith("[]"):
-        inner = _inner(text[:-2], depth)
-        return None if inner is None else f"ARRAY<{inner}>"
-    parts = _PARTS.fullmatch(text)
-    if parts is not None and parts[1].upper() in _LISTS | _AROUND:
-        inner = _inner(parts[2] or parts[3] or "", depth)
-        if inner is None or parts[1].upper() in _AROUND:
-            return inner
-        return f"ARRAY<{inner}>"
-    match = _NAME.fullmatch(text)
-    if match is None:
-        return None
-    name = " ".join(f"{match[1]}{match[3] or ''}".upper().split())
-    return _sized(name, match[2] or "")
+    inner = (match[1] or match[2] or match[3]).strip()
+    while (around := _AROUND.fullmatch(inner)) is not None:
+        inner = around[1].strip()
+    within = _listed(inner, depth + 1) or _type(inner) or _of_another(inner)
+    return None if within is None else f"ARRAY<{within}>"
 
 
-def _inner(text: str, depth: int) -> str | None:
-    """A type within another one, of ours or not."""
-    return _ours(text, depth + 1)
-
-
-def _sized(name: str, size: str) -> str | None:
-    """``NUMBER(10,2)`` is ``DECIMAL(10, 2)``, where its size may be one here."""
-    if size.upper() == "(MAX)":
-        size, name = "", "NVARCHAR" if name == "VARCHAR" else name
-    return (_parsed(f"{_SIZED[name]}{size}") if size and name in _SIZED else None) or _OURS.get(
-        name
-    )
-
-
-def _parsed(text: str) -> str | None:
+def _type(text: str) -> str | None:
     try:
         return type_text(parse_type(text))
     except TableError:
         return None
+
+
+def _of_another(text: str) -> str | None:
+    for pattern, ours in _SIZED:
+        if (sized := pattern.fullmatch(text)) is not None:
+            return _type(ours.format(*sized.groups()))
+    return _OURS.get(text)

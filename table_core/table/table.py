@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.ondisk import layout
 from table_core.table.access import TableAccess
 from table_core.table.metadata import Metadata
-from table_core.table.reading.scan import batch_scan
+from table_core.table.reading.batch_scan import batch_scan
 from table_core.table.results import CommitAs
 from table_core.table.upkeep.verbs import Upkeep
 

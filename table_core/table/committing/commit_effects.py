@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
 from table_core.commit.basis import Opened
+from table_core.commit.live import Live
 from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
@@ -94,7 +95,7 @@ class Performer:
         return carried_as_of(self.access, effect.newest)
 
     @perform.register(fx.ReadLive)
-    def _read_live(self, effect: fx.ReadLive) -> fx.Live:
+    def _read_live(self, effect: fx.ReadLive) -> Live:
         wanted = effect.partitions
 
         def keep(entry: ManifestEntry) -> bool:
@@ -105,7 +106,7 @@ class Performer:
         entries: list[ManifestEntry] = []
         if effect.files:
             entries = self.access.live_entries(effect.snapshot, keep=keep)
-        return fx.Live(entries=tuple(entries), index=self._index(effect.snapshot))
+        return Live(entries=tuple(entries), index=self._index(effect.snapshot))
 
     def _index(self, snapshot: Snapshot) -> tuple[Any, ...]:
         name = snapshot.index_manifest
