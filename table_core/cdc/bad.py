@@ -5,10 +5,11 @@ A hostile event may be anything, so what Python raises at it is told as an error
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from table_core.cdc.envelope import bad_line
 from table_core.errors import DataError, EventError
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
     BadEvent: TypeAlias = EventError | DataError
 
 __all__ = ["UNFORESEEN", "BadEvents", "refuse", "unusable"]
-
-UNFORESEEN: Final = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
-"""What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``)."""
 
 
 class BadEvents(Exception):  # noqa: N818 - several errors, told at once

@@ -90,6 +90,7 @@ def decode_foreign(
             if wants(event.table):
                 if (names := _key_names(value, key, format)) is not None:
                     keys[event.table] = names
+                _check_rows(event, place)
                 yield checked_time(event, place)
 
     def events() -> Iterator[tuple[int, Event]]:
@@ -122,6 +123,16 @@ def _of_value(
     if (why := unreadable_why(value)) is not None:
         raise bad_line(place, why)
     yield from read(value, place)
+
+
+def _check_rows(event: Event, place: Place) -> None:
+    """Rows are objects, and the one that its kind of change is about is there."""
+    for row in (event.before, event.after):
+        if row is not None and not isinstance(row, dict):
+            raise bad_line(place, f"expected a row, found {shortened(row)}")
+    needed = {"d": event.before, "t": {}}.get(event.op, event.after)
+    if needed is None:
+        raise bad_line(place, f"a change {event.op!r} without its row")
 
 
 def _of_topic(record: Any, place: Place) -> SourceTable:
@@ -184,8 +195,8 @@ def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     op, rows = _CANAL_OPS.get(kind), value.get("data")
     if op is None or not isinstance(rows, list):
         raise _refused(place, "Canal", value)
-    olds = value.get("old") or [None] * len(rows)
-    for row, old in zip(rows, olds, strict=False):
+    olds = (value.get("old") if op == "u" else None) or [None] * len(rows)
+    for row, old in zip(rows, olds, strict=True):
         before = {**row, **(old or {})} if op == "u" else row if op == "d" else None
         yield Event(table, op, before, None if op == "d" else row, value.get("mysqlType"), time_ms)
 
