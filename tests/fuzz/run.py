@@ -87,7 +87,7 @@ def child(name: str, seconds: float, seed: int, out: Path, *, guided: bool) -> i
     target = targets()[name]
     seeds = target.whole()
     for body in seeds:
-        attempt(target.run, body, name, out)
+        attempt(target.run, body, name, out, timed=not guided)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     kept = [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
     begin = (*seeds, *kept)
@@ -181,10 +181,12 @@ def attempt(
     now = out / f"{name}.now"  # what there is to look at if the process itself dies
     now.write_bytes(body)
     if timed:
-        signal.signal(signal.SIGALRM, hang)
-        signal.setitimer(signal.ITIMER_REAL, HANG_S)
+        for kind in (signal.SIGALRM, signal.SIGPROF):
+            signal.signal(kind, hang)
+        signal.setitimer(signal.ITIMER_PROF, HANG_S)  # of work: others may have the processor
+        signal.setitimer(signal.ITIMER_REAL, 12 * HANG_S)
         # within C nothing is heard: after three times the time the system ends the process
-        signal.setitimer(signal.ITIMER_PROF, 3 * HANG_S)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 3 * HANG_S)
     try:
         run(body)
     except TableError as error:
@@ -194,8 +196,8 @@ def attempt(
         return found(name, body, out, error)
     finally:
         if timed:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF, signal.ITIMER_VIRTUAL):
+                signal.setitimer(timer, 0)
     return True
 
 
