@@ -44,7 +44,7 @@ def checked(found: T) -> T:
     Raises:
         ValueError: one is not.
     """
-    for member in fields(found):  # type: ignore[arg-type]
+    for member in fields(found):  # type: ignore[arg-type]  # T is any dataclass
         fits, value = _FITS.get(str(member.type)), getattr(found, member.name)
         if fits is not None and not fits(value):
             raise ValueError(f"{member.name} of {type(found).__name__} is {value!r:.80}")
