@@ -5,11 +5,13 @@ A hostile event may be anything, so what Python raises at it is told as an error
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+import pyarrow as pa
+
+from table_core import problems
 from table_core.cdc.envelope import bad_line
 from table_core.errors import DataError, EventError
-from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     BadEvent: TypeAlias = EventError | DataError
 
 __all__ = ["UNFORESEEN", "BadEvents", "refuse", "unusable"]
+
+UNFORESEEN: Final = (*problems.UNFORESEEN, pa.ArrowException)
+"""What a value of another shape than it should have makes Python or Arrow raise."""
 
 
 class BadEvents(Exception):  # noqa: N818 - several errors, told at once

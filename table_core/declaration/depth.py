@@ -105,7 +105,7 @@ def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) 
 
 def _common_option_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
     """Options of every table, where no table is there to try them."""
-    from table_core.options.table import TableOptions, refuse_unknown
+    from table_core.options.given import refuse_wrong
 
     given = root.value.get("options")
     if found.tables or given is None or not isinstance(given.value, dict):
@@ -113,8 +113,7 @@ def _common_option_faults(found: Declaration, root: Located, file: str) -> list[
     faults = []
     for key, item in given.value.items():
         try:
-            refuse_unknown([key])
-            TableOptions.parse({key: str(item.text)})
+            refuse_wrong({key: str(item.text)})
         except TableError as error:
             faults.append(Fault(file, *place_of(root, ("options", key)), str(error)))
     return faults

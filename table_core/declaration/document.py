@@ -30,7 +30,7 @@ from table_core.declaration.verbs import COMMON, VERBS
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from table_core.schema.table_schema import TableSchema
 
@@ -169,6 +169,7 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         for name, step in (given.get(group) or {}).items()
     ]
     upkeep = given.get("upkeep")
+    audited = tuple(name for name, table in tables.items() if table.audit)
     return Declaration(
         name=str(given.get("name") or ""),
         connection=str(given.get("connection") or "paimon_default"),
@@ -176,16 +177,9 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         catalog=given.get("catalog"),
         warehouse=given.get("warehouse"),
         pipeline=given.get("pipeline") or {},
-        steps=tuple(ordered(steps)),
-        checks=tuple(
-            CheckDeclaration(
-                name=name,
-                table=check["table"],
-                rules={key: check[key] for key in check if key in CHECK_RULES},
-                **{key: check[key] for key in check if key not in CHECK_RULES and key != "table"},
-            )
-            for name, check in (given.get("checks") or {}).items()
-        ),
+        steps=tuple(ordered(steps, audited)),
+        audited=audited,
+        checks=tuple(_check(n, c, audited) for n, c in (given.get("checks") or {}).items()),
         triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
         upkeep=None if upkeep is None else _upkeep(upkeep),
         tables=tables,
@@ -199,6 +193,15 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
             for name, one in (given.get("external") or {}).items()
         },
     )
+
+
+def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:
+    more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
+    if "change" in given and given["table"] in audited:
+        more.setdefault("against", given["table"])
+    more["tags"] = tuple(given.get("tags") or ())
+    rules = {key: item for key, item in given.items() if key in CHECK_RULES}
+    return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
 
 
 def _moved(given: Mapping[str, Any]) -> dict[str, str]:
@@ -217,6 +220,8 @@ def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
         column_defaults={n: c["default"] for n, c in described.items() if "default" in c},
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
+        audit=bool(given.get("audit")),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -233,6 +238,7 @@ def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclara
         engine=given.get("engine"),
         events=given.get("events") or "changes",
         spark_conf=given.get("spark_conf"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -241,13 +247,14 @@ def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
         schedule=given.get("schedule"),
         max_concurrent_jobs=given.get("max_concurrent_jobs"),
         engine=given.get("engine"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
 def _trigger(
     name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
 ) -> TriggerDeclaration:
-    other = {"table", "report", "flows"}
+    other = {"table", "report", "flows", "tags"}
     watch = {key: value for key, value in given.items() if key not in other}
     if "partitions" in watch:
         table = tables.get(given["table"])
@@ -258,6 +265,7 @@ def _trigger(
         watch=watch,
         report=given.get("report"),
         flows=tuple(given.get("flows") or ()),
+        tags=tuple(given.get("tags") or ()),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
-from table_core.declaration.verbs import changes_rows
+from table_core.declaration.verbs import changes_rows, views_of_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +35,7 @@ def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault
         *_of_steps(found, root, tables, there),
         *_of_others(found, root, there),
         *_of_triggers(found),
+        *_of_audits(found, root),
         *_of_upkeep(root, tables),
         *_of_moves(root, tables),
     ]
@@ -82,7 +83,8 @@ def _of_steps(
                 yield (*path, "after"), f"{name} waits for itself"
     round_trip = cycle(found.steps)
     if round_trip:
-        yield ("flows",), f"these wait for each other: {', '.join(round_trip)}"
+        seen = "; what is written to an audited table is seen at once" if found.audited else ""
+        yield ("flows",), f"these wait for each other: {', '.join(round_trip)}{seen}"
 
 
 def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
@@ -104,6 +106,37 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
     for name in schedule["changes"] if isinstance(schedule, dict) else ():
         if name not in tables:
             yield ("pipeline", "schedule"), _no_table(name, tables)
+
+
+def _of_audits(found: Declaration, root: Located) -> Iterator[Told]:
+    """What cannot be kept back until checks have passed, and what nothing would stop."""
+    for table in found.audited:
+        if not any(_stops(check, table) for check in _names(root, "checks").values()):
+            told = "no check of severity error looks at the table: nothing would be kept back"
+            yield ("tables", table, "audit"), told
+    for step in found.steps:
+        path = ("sources" if step.name in _names(root, "sources") else "flows", step.name)
+        if step.verb == "sync" and step.table in found.audited:
+            told = (
+                f"{step.table} is audited, and a sync tells its source what it has taken before the "
+                "rows are checked: sync into a table of its own, and let a flow read that"
+            )
+            yield path, told
+        pending = (step.arguments.get("pending") or {}).get("table")
+        if pending in found.audited:
+            told = f"{pending} is audited, and the rows that wait are written past an audit"
+            yield (*path, "pending"), told
+        for view, source in views_of_step(step.verb, step.arguments).items():
+            given = source if isinstance(source, dict) else {"table": source}
+            if given.get("mode") == "changes" and given["table"] == step.table in found.audited:
+                told = f"view {view!r} reads the changes of the audited table that the step writes"
+                yield path, told
+
+
+def _stops(check: Located, table: str) -> bool:
+    given = check.value if isinstance(check.value, dict) else {}
+    looks = "table" in given and given["table"].text == table
+    return looks and not ("severity" in given and given["severity"].text == "warn")
 
 
 def _of_triggers(found: Declaration) -> Iterator[Told]:

@@ -22,6 +22,7 @@ __all__ = [
     "OF_AIRFLOW",
     "SQL_ARGUMENTS",
     "SYNC_ARGUMENTS",
+    "TAGS",
     "TEXTS",
     "Action",
     "of_operator",
@@ -42,6 +43,10 @@ _RETAINED: Final = Text(
     about="e.g. 7 d",
     pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
     what="a length of time with its unit, e.g. 7 d",
+)
+TAGS: Final = ListOf(
+    about="By which it is chosen: --select tag:daily.",
+    item=Text(pattern="[^,:+*?\\[\\]\\s]+", what="a word without blanks, e.g. daily"),
 )
 TEXTS: Final = ListOf(item=Text())
 _COUNT: Final = Number(minimum=1)

@@ -25,6 +25,7 @@ from table_core.declaration.step_arguments import (
     MERGE_ARGUMENTS,
     SQL_ARGUMENTS,
     SYNC_ARGUMENTS,
+    TAGS,
     with_shape,
 )
 
@@ -132,6 +133,7 @@ COMMON: Final[Mapping[str, Shape]] = {
         about="Which commits announce the table to other Dags.", one_of=("changes", "any", "none")
     ),
     "spark_conf": MapOf(item=Text()),
+    "tags": TAGS,
 }
 """What every source and flow may say."""
 

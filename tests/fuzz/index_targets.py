@@ -24,7 +24,6 @@ from table_core.datatypes.cast_text import from_text
 from table_core.datatypes.kinds import Atomic, DataType
 from table_core.datatypes.text import parse_type
 from table_core.declaration import document, signed_plan
-from table_core.declaration.cron import spread
 from table_core.errors import TableError
 from table_core.merge.bitmap64 import encode_bitmap64
 from table_core.merge.fold_sketch import Union
@@ -241,8 +240,8 @@ def routes(text: str) -> None:
 
 
 def small(text: str) -> None:
-    """Names, patterns, schedules."""
-    for read in (values_of_key, pattern_parts, lambda t: spread(t, "x"), _stored):
+    """Names, patterns, positions."""
+    for read in (values_of_key, pattern_parts, _stored):
         try:
             read(text)
         except TableError:
@@ -266,7 +265,7 @@ def index_targets() -> dict[str, Target]:
         "option-values": Target(text_of(options), texts("1 h", "128 mb", "5", "1.5e3", "0:lz4,1:zstd", "a,b")),
         "cast": Target(text_of(casts), texts("12", "-1.5e3", "2024-02-29", "2024-02-29 01:02:03.456", "true")),
         "route": Target(text_of(routes), texts('["a.*",null,["p","s",false]]', '{"tables":"a|b"}'), is_json=True),
-        "names": Target(text_of(small), texts("dt=1/hh=%2F", "yyyy-MM-dd'T'HH", "H 3 * * *", '{"batch":1,"snapshot":2,"index":0}')),
+        "names": Target(text_of(small), texts("dt=1/hh=%2F", "yyyy-MM-dd'T'HH", '{"batch":1,"snapshot":2,"index":0}')),
         "plan": Target(text_of(signed_plan.opened), (plan.encode(),), is_json=True),
     }  # fmt: skip
 

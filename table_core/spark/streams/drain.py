@@ -19,7 +19,7 @@ from table_core.spark.session import parallelism
 from table_core.spark.streams.source import ChangeReader
 from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
-from table_core.table.committing.committer import position
+from table_core.table.carried import position
 from table_core.table.positions import place_at, read_by
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument

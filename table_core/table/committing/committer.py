@@ -15,18 +15,14 @@ from table_core.commit import protocol
 from table_core.commit.basis import Basis, Opened
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
-from table_core.errors import OutcomeUnknownError, TableError
+from table_core.errors import TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
-from table_core.position.reader import require_position_name
-from table_core.table.committing.commit_effects import (
-    Performer,
-    carried_as_of,
-    snapshots_backwards,
-)
+from table_core.table.carried import carried_as_of, snapshots_backwards
+from table_core.table.committing.commit_effects import Performer
 from table_core.table.deliveries import tell
 from table_core.table.refusing import refuse_commits
 from table_core.table.results import Commit, CommitAs
@@ -38,8 +34,7 @@ if TYPE_CHECKING:
     from table_core.commit.outcome import Landed, Outcome
     from table_core.commit.overwrite import Selection
     from table_core.table.access import TableAccess
-    from table_core.table.compacting.compactor import CompactChange
-    from table_core.table.writing.writer import WriteResult
+    from table_core.table.committing.prepared import CompactChange, WriteResult
 
 __all__ = [
     "commit_parts",
@@ -48,7 +43,6 @@ __all__ = [
     "filter_committed",
     "find_commit",
     "parts_of",
-    "position",
 ]
 
 WRITER_VERSION: Final = f"{WRITER_PREFIX}0.1.0"
@@ -166,11 +160,11 @@ def commit_parts(
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
-    if upkeep and outcome.snapshot_ids and _keeps_itself(access):
-        from table_core.table.committing.after_commit import keep_up
-
+    if upkeep and access.after_commit and outcome.snapshot_ids and _keeps_itself(access):
         written = append.entries if append is not None and not commit_done.replayed else ()
-        keep_up(access, commit_done.snapshot_ids[-1], frozenset(e.partition for e in written))
+        access.after_commit(
+            access, commit_done.snapshot_ids[-1], frozenset(e.partition for e in written)
+        )
     return commit_done
 
 
@@ -301,25 +295,6 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
     floor = access.metadata.floor
     landed = committed_identifiers(history, user=user, identifiers=left, floor=floor)
     return [id for id in left if id not in landed]
-
-
-def position(access: TableAccess, name: str) -> str | None:
-    """See ``Table.position``."""
-    require_position_name("name", name)
-    head = access.metadata.head()
-    if head is None:
-        return None
-    found = carried_as_of(access, head.id)
-    if name not in found.properties and not found.complete:
-        raise OutcomeUnknownError(
-            f"{access.name}: nobody can say whether property {name!r} was ever set, because "
-            "snapshots that could hold it are expired; set it with a commit of your own before "
-            "going on from it",
-            user=None,
-            id=head.id,
-            floor=access.metadata.floor(),
-        )
-    return found.properties.get(name)
 
 
 def _random_user(access: TableAccess) -> str:

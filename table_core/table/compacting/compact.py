@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.data_file import DataFile, ManifestEntry
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.compacting.compactor import CompactChange
+    from table_core.table.committing.prepared import CompactChange
     from table_core.table.results import CommitAs
 
 __all__ = [

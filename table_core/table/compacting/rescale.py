@@ -6,6 +6,7 @@ Source: spec 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
@@ -14,14 +15,15 @@ from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.scan.split import hides_level0
 from table_core.schema.change import SetOption
 from table_core.table.alter import alter
-from table_core.table.changing.overwriting import commit_replacing
 from table_core.table.committing.committer import find_commit
+from table_core.table.committing.replacing import commit_replacing
 from table_core.table.compacting.compact import compact
+from table_core.table.compacting.inline_compaction import InlineCompaction
 from table_core.table.partition_spec import partition_matcher, partition_row
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import StatePlanner
 from table_core.table.results import CommitAs, ResultDocument
-from table_core.table.writing.writer import TableWriter, WriteResult
+from table_core.table.writing.writer import TableWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
+    from table_core.table.committing.prepared import WriteResult
     from table_core.table.results import Commit
 
     Rewrite: TypeAlias = Callable[
@@ -160,7 +163,9 @@ def _written_anew(
 
     plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
     reader = SplitReader(access=access, fields=access.schema.fields)
-    with TableWriter(access.for_whole_rows(), replaced, replaces=True) as writer:
+    whole = access.for_whole_rows()
+    inline = partial(InlineCompaction, whole, replaces=True)
+    with TableWriter(whole, replaced, compaction=inline, replaces=True) as writer:
         for split in plan.splits:
             for rows in reader.read(split):
                 writer.write(rows)

@@ -19,7 +19,7 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.ondisk.stats import StatsBuilder, decode_stats, parse_mode
 from table_core.ondisk.table_statistics import ColumnStatistics, TableStatistics
 from table_core.table.committing.committer import commit_parts, find_commit
-from table_core.table.reading.scan import batch_scan
+from table_core.table.reading.batch_scan import batch_scan
 from table_core.table.refusing import refuse_commits
 from table_core.table.results import ResultDocument
 from table_core.table.upkeep.sharing import alone

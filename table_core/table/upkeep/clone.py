@@ -34,7 +34,7 @@ from table_core.options import keys_files
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.schema.document import schema_from_json, schema_to_json
-from table_core.table.committing.commit_effects import snapshots_backwards
+from table_core.table.carried import snapshots_backwards
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.ports import Storage
     from table_core.table.access import TableAccess
-    from table_core.table.catalog import Catalog
+    from table_core.table.catalog_view import CatalogView
     from table_core.table.results import Commit
     from table_core.table.times import PointInTime
     from table_core.table.upkeep.sharing import Share
@@ -66,13 +66,13 @@ _THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
 
 
 def clone_table(  # noqa: PLR0913 - as the verb on a catalog
-    catalog: Catalog,
+    catalog: CatalogView,
     name: str,
     to_name: str,
     snapshot: int | None = None,
     tag: str | None = None,
     timestamp: PointInTime | None = None,
-    to: Catalog | None = None,
+    to: CatalogView | None = None,
     dry_run: bool = False,
     commit: CommitAs | None = None,
     positions: bool = True,

@@ -20,7 +20,7 @@ from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId
 from table_core.storage.locate import open_storage
 from table_core.storage.row_files import list_files, read_rows, split_glob
-from table_core.table.committing.commit_effects import snapshots_backwards
+from table_core.table.carried import snapshots_backwards
 from table_core.table.committing.committer import find_commit
 from table_core.table.results import ResultDocument
 
