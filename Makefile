@@ -81,7 +81,7 @@ bench-watch: $(STAMP) ## 1,000 watched tables on one triggerer, 10 commits/s, Ai
 bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and plain Parquet in one run
 	@PYTHONPATH=.:provider $(BIN)/python -m bench.spark $(BENCH_SPARK)
 
-fuzz: $(STAMP) ## Decoders of what others wrote, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses
+fuzz: $(STAMP) ## Decoders of foreign bytes, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses; the extra "fuzz" guides
 	PYTHONPATH=.:provider $(BIN)/python tests/fuzz/run.py --seconds $(or $(BUDGET_S),300) $(FUZZ)
 
 simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
