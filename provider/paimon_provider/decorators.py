@@ -6,9 +6,10 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import DecoratedOperator, is_mapped, task_decorator_factory
-from paimon_provider.assets import is_template, require_named_so, table_asset
+from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.run_identity import RunIdentity, commit_user
+from paimon_provider.table_identity import is_template, require_named_so
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import pyarrow as pa
+
+from table_core import problems
 from table_core.cdc.envelope import bad_line
 from table_core.errors import DataError, EventError
 
@@ -19,15 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["UNFORESEEN", "BadEvents", "refuse", "unusable"]
 
-UNFORESEEN: Final = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
-"""What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``)."""
+UNFORESEEN: Final = (*problems.UNFORESEEN, pa.ArrowException)
+"""What a value of another shape than it should have makes Python or Arrow raise."""
 
 
 class BadEvents(Exception):  # noqa: N818 - several errors, told at once

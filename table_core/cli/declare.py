@@ -1,4 +1,4 @@
-"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``, ``graph``, ``init``."""
+"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``, ``graph``, ``dags``, ``init``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
 
-__all__ = ["apply", "graph", "init", "plan", "validate"]
+__all__ = ["apply", "dags", "graph", "init", "plan", "validate"]
 
 File = Annotated[Path, typer.Argument(help="The declaration: a YAML file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
@@ -45,7 +45,9 @@ Target = Annotated[
 Select = Annotated[
     list[str] | None,
     typer.Option(
-        "--select", help="Tables or flows: shop.*, +shop.sums (and what it is made from)."
+        "--select",
+        help="A part, as dbt chooses: shop.*, tag:daily, +shop.sums (and what it is made from), "
+        "1+sums, shop.orders+; blanks add up, commas ask for both.",
     ),
 ]
 Detailed = Annotated[
@@ -179,18 +181,59 @@ def graph(
     typer.echo(as_mermaid(declaration) if mermaid else as_text(declaration), nl=False)
 
 
+def dags(file: File, select: Select = None, target: Target = None, as_json: AsJson = False) -> None:
+    """Show the Dags that the declaration makes: their tasks, and which wait for which."""
+    from table_core.declaration.dags import as_text, dags_of
+    from table_core.declaration.selection import chosen
+
+    declaration = _parsed(_body(file), file, target)
+    found = dags_of(declaration, chosen(declaration, select) if select else None)
+    if as_json:
+        typer.echo(json.dumps({"dags": [one.to_document() for one in found]}))
+    else:
+        typer.echo(as_text(found), nl=False)
+
+
 def init(
-    warehouse: Annotated[str, typer.Argument(help="The warehouse that is there.")],
+    warehouse: Annotated[
+        str, typer.Argument(help="The warehouse that is there, or a folder of Parquet.")
+    ],
     name: Annotated[str, typer.Option("--name", help="Names the Dags.")] = "warehouse",
     out: Annotated[Path | None, typer.Option("--out", help="Write a file that is new.")] = None,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Declare tables for the Parquet files below.")
+    ] = False,
+    database: Annotated[str, typer.Option("--database", help="Of tables for Parquet.")] = "default",
+    keys: Annotated[
+        bool, typer.Option("--keys", help="Read Parquet for columns that tell rows apart.")
+    ] = False,
 ) -> None:
-    """Write a first declaration of all tables of a warehouse: `plan` of it finds nothing to do."""
+    """Write a first declaration of all tables of a warehouse, or of what Parquet files hold.
+
+    `plan` of a warehouse finds nothing to do; that of Parquet, nothing after `apply`.
+    """
     from table_core.declaration.first import declaration_of
 
-    catalog = _catalog(warehouse)
-    names = [f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)]
-    tables = {one: catalog.table(one).definition for one in names}
-    text = declaration_of(name, tables, _told_uri(warehouse))
+    if parquet:
+        from table_core.cli.parquet_folder import tables_of_folder
+
+        tables, told = tables_of_folder(warehouse, database, keys=keys)
+        if not tables:
+            raise NotFoundError(f"no Parquet below {warehouse}", name=warehouse, available=[])
+        text = declaration_of(name, tables, None, told)
+    else:
+        catalog = _catalog(warehouse)
+        names = [
+            f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)
+        ]
+        if not names:
+            raise NotFoundError(
+                f"no tables in {warehouse}; of Parquet files say --parquet",
+                name=warehouse,
+                available=[],
+            )
+        tables = {one: catalog.table(one).definition for one in names}
+        text = declaration_of(name, tables, _told_uri(warehouse))
     if out is None:
         typer.echo(text, nl=False)
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.addresses import address_faults
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.included import with_included
@@ -19,7 +20,7 @@ from table_core.declaration.model import (
     TriggerDeclaration,
     UpkeepDeclaration,
 )
-from table_core.declaration.names import name_faults
+from table_core.declaration.names import fresh_check, name_faults
 from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
@@ -30,11 +31,11 @@ from table_core.declaration.verbs import COMMON, VERBS
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
+__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "read_for_target", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,21 @@ def read(
         sound = _sound(sound) if faults else sound
     declaration = _declaration(DECLARATION.plain(sound))
     faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
+    faults += address_faults(root, file)
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+
+
+def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Read]:
+    """``root`` as it is for ``target``, and what is wrong with the members that the target has a say in."""
+    aim, _ = aimed(_sound(root), target)
+    faults: list[Fault] = []
+    said = root.value["targets"].value[target].value
+    for name in said if isinstance(said, dict) else ():
+        if name in aim.value and name in DECLARATION.members:
+            DECLARATION.members[name].check(aim.value[name], file, faults)
+    sound = _sound(aim) if faults else aim
+    declaration = _declaration(DECLARATION.plain(sound))
+    return aim, Read(file, aim, declaration, faults + reference_faults(declaration, aim, file))
 
 
 def _by_place(fault: Fault) -> tuple[str, int, int, str]:
@@ -179,7 +194,7 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         pipeline=given.get("pipeline") or {},
         steps=tuple(ordered(steps, audited)),
         audited=audited,
-        checks=tuple(_check(n, c, audited) for n, c in (given.get("checks") or {}).items()),
+        checks=tuple(_checks(given, audited)),
         triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
         upkeep=None if upkeep is None else _upkeep(upkeep),
         tables=tables,
@@ -195,10 +210,20 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
     )
 
 
+def _checks(given: Mapping[str, Any], audited: Sequence[str]) -> Iterator[CheckDeclaration]:
+    for name, check in (given.get("checks") or {}).items():
+        yield _check(name, check, audited)
+    for name, external in (given.get("external") or {}).items():
+        if "freshness" in external:
+            rules = {"freshness": external["freshness"]}
+            yield CheckDeclaration(name=fresh_check(name), table=name, rules=rules, gate=True)
+
+
 def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:
     more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
     if "change" in given and given["table"] in audited:
         more.setdefault("against", given["table"])
+    more["tags"] = tuple(given.get("tags") or ())
     rules = {key: item for key, item in given.items() if key in CHECK_RULES}
     return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
 
@@ -220,6 +245,7 @@ def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
         audit=bool(given.get("audit")),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -236,6 +262,7 @@ def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclara
         engine=given.get("engine"),
         events=given.get("events") or "changes",
         spark_conf=given.get("spark_conf"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -244,13 +271,14 @@ def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
         schedule=given.get("schedule"),
         max_concurrent_jobs=given.get("max_concurrent_jobs"),
         engine=given.get("engine"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
 def _trigger(
     name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
 ) -> TriggerDeclaration:
-    other = {"table", "report", "flows"}
+    other = {"table", "report", "flows", "tags"}
     watch = {key: value for key, value in given.items() if key not in other}
     if "partitions" in watch:
         table = tables.get(given["table"])
@@ -261,6 +289,7 @@ def _trigger(
         watch=watch,
         report=given.get("report"),
         flows=tuple(given.get("flows") or ()),
+        tags=tuple(given.get("tags") or ()),
     )
 
 

@@ -35,6 +35,7 @@ _ID_MAX: Final = 250
 _GROUP_MAX: Final = 180
 """Of a group's id, to which the names of its tasks are added."""
 _RESERVED_DATABASE: Final = "sys"
+_QUOTES: Final = "`'\""
 
 
 def name_faults(root: Located, file: str) -> list[Fault]:
@@ -77,7 +78,19 @@ def _tasks(root: Located) -> Iterator[Told]:
         if task in taken:
             yield ("checks", name), f"its task is called {task!r}, as is {taken[task]}"
         taken.setdefault(task, f"the task of check {name!r}")
+    for name, table in _members(root, "external").items():
+        task = f"{CHECK_PREFIX}{fresh_check(name)}"
+        if isinstance(table.value, dict) and "freshness" in table.value:
+            if task in taken:
+                told = f"its task is called {task!r}, as is {taken[task]}"
+                yield ("external", name, "freshness"), told
+            taken[task] = f"the freshness of {name}"
     yield from _audits(root, taken)
+
+
+def fresh_check(table: str) -> str:
+    """The name of the check that ``freshness`` of an external table asks for."""
+    return f"fresh_{re.sub('[^A-Za-z0-9_-]', '_', table)}"
 
 
 def audit_group(table: str) -> str:
@@ -120,6 +133,9 @@ def _databases(root: Located) -> Iterator[Told]:
     for name in _members(root, "tables"):
         if name.partition(".")[0] == _RESERVED_DATABASE:
             yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
+        if any(quote in name for quote in _QUOTES):
+            plain = name.translate(dict.fromkeys(map(ord, _QUOTES)))
+            yield ("tables", name), f"{name} has quotes in it: write {plain}"
 
 
 def _columns(root: Located) -> Iterator[Told]:

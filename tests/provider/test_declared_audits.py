@@ -11,10 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_provider.declaration import PaimonTaskGroup, load_dags
+from table_core.declaration.dags import dags_of
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.manifest import compiled, head_of
+from table_core.declaration.selection import chosen
+from table_core.errors import ArgumentError
 from table_core.table.catalog import Catalog
 from tests.provider.dag_runs import events_of, run_text, states
+from tests.provider.test_declared_dags import WIDE
+from tests.provider.test_streamhouse_declared import DECLARED
+from tests.unit.declaration.test_choosing import CHAIN
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -233,3 +239,52 @@ def test_what_cannot_be_kept_back_is_refused() -> None:
     taken = text.replace("  copy: {table", f"  {G}_publish: {{table")
     (found,) = told(taken)
     assert f"it makes '{G}_publish', as does a flow" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SHOP.format(rows="file:///rows"), CHAIN, WIDE, (DECLARED / "streamhouse.yaml").read_text()],
+)
+def test_what_the_command_line_tells_of_dags_is_what_airflow_gets(
+    text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "d.yaml").write_text(text)
+    made = {
+        dag_id: {task.task_id: sorted(task.upstream_task_ids) for task in dag.tasks}
+        for dag_id, dag in load_dags(tmp_path / "d.yaml").items()
+    }
+    assert {dag.id: dag.tasks for dag in dags_of(parse(text))} == made
+
+
+def test_a_group_takes_what_is_chosen_and_tells_what_it_needs(tmp_path: Path) -> None:
+    from airflow.sdk import DAG
+
+    (tmp_path / "d.yaml").write_text(CHAIN)
+    part = chosen(parse(CHAIN), ["tag:daily,s.c", "source:load_a"])
+    (told, *_) = dags_of(parse(CHAIN), part)
+    with DAG("mine") as mine:
+        group = PaimonTaskGroup.from_file(
+            tmp_path / "d.yaml",
+            group_id="g",
+            select=["tag:daily,s.c source:load_a"],
+            tooltip="Mine.",
+        )
+        whole = PaimonTaskGroup.from_file(tmp_path / "d.yaml", group_id="whole")
+    made = {
+        task.task_id: task.upstream_task_ids for task in mine.tasks if task.task_id.startswith("g.")
+    }
+    assert made == {
+        f"g.{name}": {f"g.{one}" for one in after} for name, after in told.tasks.items()
+    }
+    assert [(one.table, one.made_by) for one in group.needs] == [
+        ("ref.x", ()),
+        ("s.b", ("make_b",)),
+    ]
+    assert (
+        group.tooltip
+        == "Mine.\nNeeds: ref.x, kept by others, for make_c; s.b, written by make_b, for make_c"
+    )
+    assert (whole.needs, whole.tooltip) == ((), "")
+    assert load_dags(tmp_path / "d.yaml")["chain_wake"].tags == {"daily", "paimon"}
+    with pytest.raises(ArgumentError, match="did you mean 'daily'"):
+        PaimonTaskGroup.from_file(tmp_path / "d.yaml", select="tag:dayly")
