@@ -8,7 +8,7 @@ export PYTHONPATH :=
 
 .PHONY: fuzz help venv check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
-	servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits
+	servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits lost-updates
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -100,6 +100,9 @@ test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry besi
 
 torture: minio $(STAMP) ## Many processes commit to one table, locally and on S3, some are killed
 	PYTHONPATH=.:provider $(BIN)/python -m tests.durability.torture $(TORTURE)
+
+lost-updates: $(STAMP) ## Two processes count up the same rows on every engine, 1,000 rounds each
+	LOST_UPDATE_ROUNDS=$(or $(ROUNDS),1000) $(BIN)/pytest -q -s --timeout=0 tests/durability/test_lost_updates.py
 
 shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 times each, under one lock
 	ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest -q -s tests/interop/test_shared_commits.py
