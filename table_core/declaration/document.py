@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.addresses import address_faults
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.included import with_included
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
+__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "read_for_target", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,21 @@ def read(
         sound = _sound(sound) if faults else sound
     declaration = _declaration(DECLARATION.plain(sound))
     faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
+    faults += address_faults(root, file)
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+
+
+def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Read]:
+    """``root`` as it is for ``target``, and what is wrong with the members that the target has a say in."""
+    aim, _ = aimed(_sound(root), target)
+    faults: list[Fault] = []
+    said = root.value["targets"].value[target].value
+    for name in said if isinstance(said, dict) else ():
+        if name in aim.value and name in DECLARATION.members:
+            DECLARATION.members[name].check(aim.value[name], file, faults)
+    sound = _sound(aim) if faults else aim
+    declaration = _declaration(DECLARATION.plain(sound))
+    return aim, Read(file, aim, declaration, faults + reference_faults(declaration, aim, file))
 
 
 def _by_place(fault: Fault) -> tuple[str, int, int, str]:

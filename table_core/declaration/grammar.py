@@ -130,7 +130,7 @@ _POLICY_MEMBERS: Final = {
 }
 _THRESHOLDS: Final = Record(
     about="From where on an action is due or urgent.",
-    members={field.name: Number(whole=False) for field in fields(Thresholds)},
+    members={field.name: Number(minimum=0, whole=False) for field in fields(Thresholds)},
 )
 _RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": _THRESHOLDS}, named="rules")
 _UPKEEP: Final = Record(

@@ -35,6 +35,7 @@ _ID_MAX: Final = 250
 _GROUP_MAX: Final = 180
 """Of a group's id, to which the names of its tasks are added."""
 _RESERVED_DATABASE: Final = "sys"
+_QUOTES: Final = "`'\""
 
 
 def name_faults(root: Located, file: str) -> list[Fault]:
@@ -120,6 +121,9 @@ def _databases(root: Located) -> Iterator[Told]:
     for name in _members(root, "tables"):
         if name.partition(".")[0] == _RESERVED_DATABASE:
             yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
+        if any(quote in name for quote in _QUOTES):
+            plain = name.translate(dict.fromkeys(map(ord, _QUOTES)))
+            yield ("tables", name), f"{name} has quotes in it: write {plain}"
 
 
 def _columns(root: Located) -> Iterator[Told]:

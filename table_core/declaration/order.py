@@ -47,10 +47,11 @@ def ordered(steps: Sequence[Step], audited: Collection[str] = ()) -> list[Step]:
     """
     known = {step.name: step for step in steps}
     needs = _as_seen(steps, _needs(steps, audited), audited)
-    done: list[Step] = []
-    while ready := [n for n in needs if not (set(needs[n]) & set(needs)) - {n}]:
-        done.extend(replace(known[name], after=tuple(needs.pop(name))) for name in ready)
-    return [*done, *(replace(known[name], after=tuple(found)) for name, found in needs.items())]
+    in_turn = dict.fromkeys(_in_turn(needs))
+    return [
+        replace(known[name], after=tuple(needs[name]))
+        for name in (*in_turn, *(one for one in needs if one not in in_turn))
+    ]
 
 
 def _needs(steps: Sequence[Step], audited: Collection[str]) -> dict[str, dict[str, None]]:
@@ -107,6 +108,31 @@ def _as_seen(
     return found
 
 
+def _in_turn(needs: Mapping[str, Iterable[str]]) -> list[str]:
+    """The names, each after those that it needs; without those that wait for each other.
+
+    What needs something that is not among them does not wait for it, nor does one for itself.
+    """
+    missing = {name: (set(some) & needs.keys()) - {name} for name, some in needs.items()}
+    waiting: dict[str, list[str]] = {}
+    for name, some in missing.items():
+        for other in some:
+            waiting.setdefault(other, []).append(name)
+    place = {name: number for number, name in enumerate(needs)}
+    ready = [name for name, some in missing.items() if not some]
+    done: list[str] = []
+    while ready:
+        done += ready
+        freed: list[str] = []
+        for name in ready:
+            for other in waiting.get(name, ()):
+                missing[other].discard(name)
+                if not missing[other]:
+                    freed.append(other)
+        ready = sorted(freed, key=place.__getitem__)
+    return done
+
+
 def _of(by_table: Mapping[str, Sequence[str]], tables: Iterable[str]) -> list[str]:
     return [name for table in sorted(tables) for name in by_table.get(table, ())]
 
@@ -148,8 +174,6 @@ def gated(steps: Sequence[Step], table: str) -> list[str]:
 
 def cycle(steps: Sequence[Step]) -> list[str]:
     """Names of the steps that wait for each other; none if there is no cycle."""
-    left = {step.name: set(step.after) for step in steps}
-    while ready := [name for name, after in left.items() if not after & set(left)]:
-        for name in ready:
-            del left[name]
-    return list(left)
+    needs = {step.name: step.after for step in steps}
+    done = set(_in_turn(needs))
+    return [name for name in needs if name not in done]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
+from table_core.declaration.positions import position_faults
 from table_core.declaration.verbs import changes_rows, views_of_step
 
 if TYPE_CHECKING:
@@ -30,10 +31,14 @@ def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault
         *(
             (("external", name), f"{name} is declared in tables too: it is ours or of others")
             for name in _names(root, "external")
-            if name in tables
+            if name.casefold() in {table.casefold() for table in tables}
         ),
         *_of_steps(found, root, tables, there),
         *_of_others(found, root, there),
+        *(
+            (("sources" if step in _names(root, "sources") else "flows", step, *path), told)
+            for step, path, told in position_faults(found)
+        ),
         *_of_triggers(found),
         *_of_audits(found, root),
         *_of_upkeep(root, tables),
@@ -48,8 +53,12 @@ def _names(root: Located, group: str) -> Mapping[str, Located]:
 
 
 def _no_table(name: str, tables: list[str]) -> str:
-    near = hint(name, tables)
-    more = f"; {near}" if near.startswith("did") else ""
+    ends = [table for table in tables if table.partition(".")[2] == name]
+    near = f"did you mean {ends[0]!r}?" if ends else hint(name, tables)
+    if "$" in name:
+        more = "; name it under external"
+    else:
+        more = f"; {near}" if near.startswith("did") else ""
     return f"table {name!r} is not declared{more}"
 
 
@@ -97,8 +106,14 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
             yield ("checks", check.name, "against"), _no_table(check.against, tables)
         elif "change" in check.rules and check.against is None:
             yield ("checks", check.name, "change"), "say with `against` what to compare with"
+    yield from _of_starts(found, root, tables)
+
+
+def _of_starts(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
     names = _steps(root)
     for trigger in found.triggers:
+        for name in sorted({one for one in trigger.flows if trigger.flows.count(one) > 1}):
+            yield ("triggers", trigger.name, "flows"), f"{name!r} is there twice"
         for name in trigger.flows:
             if name not in names:
                 yield ("triggers", trigger.name, "flows"), _no_step(name, names)
@@ -209,10 +224,17 @@ def _of_moves(root: Located, tables: list[str]) -> Iterator[Told]:
 def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Told]:
     moved = here.value.get("moved")
     items = moved.value if moved is not None and isinstance(moved.value, list) else []
+    seen: set[tuple[str, str | None]] = set()
     for item in items:
         if not isinstance(item.value, dict) or not {"from", "to"} <= set(item.value):
             continue
         old, new = item.value["from"].text, item.value["to"].text
+        if what == "table" and (old is None or old.count(".") != 1 or "$" in old):
+            yield path, f"moved from {old!r}, which is no database.table"
+        for side, name in (("from", old), ("to", new)):
+            if (side, name) in seen:
+                yield path, f"moved {side} {name!r} is there twice"
+            seen.add((side, name))
         if old in known:
             yield path, f"moved from {old!r}, which is declared still"
         if new not in known:
