@@ -33,6 +33,7 @@ from table_core.table.jobs.flow import run_flow
 from table_core.table.table import Table
 from table_core.table.writing.file_rows import append_files
 from tests.clocks import Impatient, WouldWaitError
+from tests.simulation.stream_reader import Query
 
 SCHEMA = pa.schema([("id", pa.int64())])
 OPTIONS = {"snapshot.num-retained.min": "1"}
@@ -139,6 +140,7 @@ class World:
         self.seen: set[Path] = set()
         self.spoilt: set[Path] = set()
         self.loud = Counter[str]()
+        self.query = Query()
         self.steps = 0
 
     # ------------------------------------------------------------------------------- sources
@@ -508,6 +510,12 @@ class World:
             )
         line.reader_at = line.versions[-1]
 
+    def stream(self, name: str = "d.b") -> None:
+        if not self.query.step(
+            self.catalog.table(name).access, self.lines[name].versions, self.random
+        ):
+            self.loud["query"] += 1
+
     # ----------------------------------------------------------------------------------- steps
     def step(self) -> None:
         self.steps += 1
@@ -521,7 +529,7 @@ class World:
             (self.run, 12), (self.crash, 2), (self.two, 2), (self.foreign, 1),
             (self.rename_task, 1), (self.copy_target, 1),
         )  # fmt: skip
-        others = ((self.put_file, 6), (self.take_files, 4), (self.follow, 4))
+        others = ((self.put_file, 6), (self.take_files, 4), (self.follow, 4), (self.stream, 4))
         chosen = self.random.choices(
             [
                 *((lambda verb=verb: verb(source)) for verb, _ in on_source),

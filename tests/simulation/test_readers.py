@@ -35,7 +35,7 @@ def test_each_row_is_counted_once_or_somebody_is_told_first(tmp_path: Path) -> N
     loud = Counter[str]()
     for seed in range(WORLDS):
         loud += lived(seed, tmp_path / str(seed)).loud
-    assert {"rolled-back", "made-anew", "overwritten", "changed", "follower"} <= set(loud)
+    assert {"rolled-back", "made-anew", "overwritten", "changed", "follower", "query"} <= set(loud)
 
 
 @pytest.mark.skipif(not BUDGET_S, reason="make simulate")

@@ -19,7 +19,7 @@ from table_core.spark.streams.source import ChangeReader
 from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
 from table_core.table.committing.committer import position
-from table_core.table.positions import place_at, read_by
+from table_core.table.positions import read_by
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -65,9 +65,8 @@ def drain(
     batch, at = _stored(stored)
     if at is not None:
         read_by(access, consumer)
-    at = at or StreamOffset.of(StreamPlanner.of(access).begin())
-    birth = access.metadata.birth()
-    planner.hold(at.snapshot, place_at(access, at.snapshot - 1), birth)
+    at = at or StreamPlanner.of(access).begun()
+    planner.hold(at.snapshot, at.read, at.birth)
     until = StreamOffset(snapshot=(access.metadata.head_id() or 0) + 1)
     started_ms, head, first, rows = access.clock.now_ms(), into.latest_snapshot(), batch, 0
     while (end := planner.reached(at, limit, until)) != at:
@@ -82,7 +81,7 @@ def drain(
         )
         done = write_frame(transform(frame) if transform else frame, into, commit, None)
         rows += done.rows_added
-        planner.hold(end.snapshot, place_at(access, end.snapshot - 1), birth)
+        planner.hold(end.snapshot, end.read, end.birth)
         batch, at, stored = batch + 1, end, document
     after = into.latest_snapshot()
     return ResultDocument(
@@ -118,7 +117,7 @@ def _changes(
     access = planner.access
     reader = ChangeReader.of(access, access.schema.fields)
     fields = shown_fields(reader, nanoseconds)
-    work = planner.between(*span)
+    work = planner.between(*span, looked_at=True)
     planner.refuse_new_schema(work, reader.fields)
     tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema))
     return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))
