@@ -140,7 +140,7 @@ class World:
         self.seen: set[Path] = set()
         self.spoilt: set[Path] = set()
         self.loud = Counter[str]()
-        self.query = Query()
+        self.query, self.asking = Query(), random.Random(f"query {seed}")
         self.steps = 0
 
     # ------------------------------------------------------------------------------- sources
@@ -512,7 +512,7 @@ class World:
 
     def stream(self, name: str = "d.b") -> None:
         if not self.query.step(
-            self.catalog.table(name).access, self.lines[name].versions, self.random
+            self.catalog.table(name).access, self.lines[name].versions, self.asking
         ):
             self.loud["query"] += 1
 
@@ -529,7 +529,7 @@ class World:
             (self.run, 12), (self.crash, 2), (self.two, 2), (self.foreign, 1),
             (self.rename_task, 1), (self.copy_target, 1),
         )  # fmt: skip
-        others = ((self.put_file, 6), (self.take_files, 4), (self.follow, 4), (self.stream, 4))
+        others = ((self.put_file, 6), (self.take_files, 4), (self.follow, 4))
         chosen = self.random.choices(
             [
                 *((lambda verb=verb: verb(source)) for verb, _ in on_source),
@@ -539,5 +539,7 @@ class World:
             [weight for _, weight in (*on_source, *on_flow, *others)],
         )[0]
         chosen()
+        if self.asking.random() < 0.08:
+            self.stream()
         if self.steps % 5 == 0:
             self.check()
