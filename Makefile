@@ -7,7 +7,7 @@ PYSPARK_NEXT := 4.2.0
 export PYTHONPATH :=
 
 .PHONY: fuzz help venv check lint types layers tidy docs test java java-build demo demo-down bench \
-	simulate bench-spark bench-watch wheel clean test-live test-spark-cluster test-spark-next \
+	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
@@ -35,8 +35,12 @@ docs: $(STAMP)
 test: java-build servers check ## Everything: checks, then every suite, light ones two at a time
 	$(BIN)/python tests/suites.py
 
-test-live: java $(STAMP) ## Live Airflows: the tour, a declaration, the streamhouse killed task by task, every kill on every backend
+test-live: java $(STAMP) ## Live Airflows: the tour, a declaration and its targets, the streamhouse killed task by task, every kill on every backend, a random user
 	$(BIN)/python tests/suites.py live
+
+random-user: $(STAMP) ## A random user on a live Airflow: ACTIONS of them (200) by SEED (1)
+	SEED=$(or $(SEED),1) ACTIONS=$(or $(ACTIONS),200) \
+		$(BIN)/pytest -q -s --timeout=0 tests/live/test_random_user_live.py
 
 test-spark-cluster: java $(STAMP) ## Spark on a cluster of processes and on Connect; executors killed
 	$(BIN)/python tests/suites.py cluster

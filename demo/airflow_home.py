@@ -26,6 +26,8 @@ __all__ = ["AirflowHome", "DemoError"]
 
 LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Without any proxy: the server is on this machine."""
+ANSWER_SECONDS = 120
+"""A machine that has much to do answers late."""
 
 
 def free_port() -> int:
@@ -148,8 +150,8 @@ class AirflowHome:
         raise DemoError(f"not within {seconds:.0f} s: {what}\n{self._logs_end()}")
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """Ask the REST API; ``path`` is below ``/api/v2``."""
-        return self._call("GET", f"/api/v2{path}?{urllib.parse.urlencode(query)}")
+        """Ask the REST API; ``path`` is below ``/api/v2``; a list is asked for each of its values."""
+        return self._call("GET", f"/api/v2{path}?{urllib.parse.urlencode(query, doseq=True)}")
 
     def trigger(self, dag: str, conf: Mapping[str, Any]) -> str:
         """Start a run; its id."""
@@ -212,7 +214,7 @@ class AirflowHome:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with LOCAL.open(request, timeout=30) as answer:
+            with LOCAL.open(request, timeout=ANSWER_SECONDS) as answer:
                 return dict(json.load(answer))
         except urllib.error.HTTPError as error:
             text = error.read().decode(errors="replace")[:500]

@@ -38,8 +38,9 @@ UNITS = {
 INTRO = """# Table options
 
 Written by `docs/options_page.py` from `table_core/options`; change the meanings there. Options are set when a table is
-created, by `SetOption`, or for one handle by `catalog.table(name, options={...})`. Unknown ones are refused, except where
-they are stored already. Options of single columns (`fields.<column>.aggregate-function` and its like) and of formats
+created, by `SetOption`, or for one handle by `catalog.table(name, options={...})`. Unknown ones are refused, and so are values that Apache Paimon
+does not read or that are out of range, except where they are stored already. Words are taken in any case, with the `-` and
+`_` that Paimon writes; durations are as `3 min`, `1 h` or `500` (milliseconds), sizes as `128 mb` or `1024` (bytes). Options of single columns (`fields.<column>.aggregate-function` and its like) and of formats
 (`parquet.*`, `orc.*`, `avro.*`) are known by their pattern and not listed. A star marks what cannot change once the table
 has a snapshot.
 

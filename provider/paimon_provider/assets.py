@@ -6,12 +6,18 @@ The catalog is the connection's ``catalog_name``, else the connection's id.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from paimon_provider._compat import Asset, AssetWatcher
-from table_core.errors import ArgumentError
+from paimon_provider.table_identity import (
+    SCHEME,
+    TableIdentity,
+    is_template,
+    quoted,
+    require_named_so,
+    spelled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,91 +38,7 @@ __all__ = [
     "watched_table",
 ]
 
-SCHEME: Final = "paimon"
-_TEMPLATE_MARKS: Final = ("{{", "{%")
 _WATCHED: Final = re.compile(r"(events=[a-z]+&)?(min_rows=\d+&)?on=[a-z]+(&partitions=[^&]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class TableIdentity:
-    """Which table an asset stands for.  Lower case, never a template."""
-
-    catalog: str
-    database: str
-    name: str
-
-    @classmethod
-    def of(cls, table: str, *, catalog: str) -> TableIdentity:
-        """The identity of ``database.table`` in ``catalog``.
-
-        Raises:
-            ArgumentError: a part is missing, or is a template: what a Dag announces must be known
-                when it is parsed.
-        """
-        if is_template(table) or is_template(catalog):
-            raise ArgumentError(
-                f"an asset needs a fixed name, not the template {table!r} in {catalog!r}: "
-                "give the operator outlets=[] or name the table",
-                argument="table",
-                value=table,
-            )
-        database, dot, name = table.lower().partition(".")
-        if not (catalog and database and dot and name) or "/" in table:
-            raise ArgumentError(
-                f"expected database.table, got {table!r} (catalog {catalog!r})",
-                argument="table",
-                value=table,
-            )
-        return cls(catalog.lower(), database, name)
-
-    @classmethod
-    def of_uri(cls, uri: str) -> TableIdentity | None:
-        """The identity that ``uri`` stands for; None if it is no plain URI of a table."""
-        parts = urlsplit(uri)
-        path = [unquote(part) for part in parts.path.removeprefix("/").split("/")]
-        if parts.scheme != SCHEME or parts.query or len(path) != 2 or not all(path):
-            return None
-        return cls(unquote(parts.netloc).lower(), path[0].lower(), path[1].lower())
-
-    @property
-    def table(self) -> str:
-        """``database.table``."""
-        return f"{self.database}.{self.name}"
-
-    @property
-    def uri(self) -> str:
-        """The asset's URI, which is its name too."""
-        parts = map(_quoted, (self.catalog, self.database, self.name))
-        return f"{SCHEME}://{'/'.join(parts)}"
-
-    def to_asset(self, **more: Any) -> Asset:
-        """The asset; ``more`` are further arguments of ``Asset``, e.g. ``watchers``."""
-        return Asset(name=self.uri, uri=self.uri, **more)
-
-
-def require_named_so(
-    uris: Sequence[str], table: str, *, catalog: str, who: str = "the task"
-) -> None:
-    """Refuse to announce ``table`` of the connection's ``catalog`` under the name of another catalog.
-
-    Raises:
-        ArgumentError: one of ``uris`` is this table in another catalog.
-    """
-    own = TableIdentity.of(table, catalog=catalog)
-    for uri in uris:
-        named = TableIdentity.of_uri(uri.partition("?")[0])
-        if named is not None and named.table == own.table and named.catalog != own.catalog:
-            raise ArgumentError(
-                f"{who} announces {named.uri} but would touch {own.uri}: give catalog={catalog!r}, "
-                "the connection's catalog_name, where the asset is named; or outlets=[]",
-                argument="catalog",
-                value=named.catalog,
-            )
-
-
-def is_template(text: str) -> bool:
-    """Whether ``text`` is known only when the task runs."""
-    return any(mark in text for mark in _TEMPLATE_MARKS)
 
 
 def table_asset(
@@ -236,18 +158,8 @@ def normalize_uri(uri: SplitResult) -> SplitResult:
     watched = not uri.query or _WATCHED.fullmatch(uri.query)
     if not uri.netloc or not watched or len(parts) != 2 or not all(parts):
         raise ValueError(f"expected paimon://<catalog>/<database>/<table>, got {uri.geturl()!r}")
-    path = "/".join(_quoted(part.lower()) for part in parts)
-    return uri._replace(netloc=_quoted(unquote(uri.netloc).lower()), path=f"/{path}")
-
-
-def spelled(text: str) -> str:
-    """``text``, maybe a part of a name, as the URIs of tables have it."""
-    return quote(text.lower(), safe="-_.~$:/?=&")
-
-
-def _quoted(part: str) -> str:
-    """The one spelling of a name in a URI: percent codes in capitals."""
-    return quote(part, safe="-_.~$")
+    path = "/".join(quoted(part.lower()) for part in parts)
+    return uri._replace(netloc=quoted(unquote(uri.netloc).lower()), path=f"/{path}")
 
 
 def create_asset(*, catalog: str, database: str, table: str, **more: Any) -> Asset:

@@ -8,20 +8,23 @@ checks), the upkeep (what ``health`` calls due, and nothing else), and a Dag for
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import DAG, CronTriggerTimetable, Param, TaskGroup
 from paimon_provider.assets import watched_table
-from paimon_provider.declared_file import read_head
+from paimon_provider.declared_file import read_head, read_whole
 from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
 from table_core.declaration.hints import hint
-from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX
-from table_core.declaration.order import among, gated, tables_written
+from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
+from table_core.declaration.needs import needs_of
+from table_core.declaration.order import audited_in, gated, tables_written
 from table_core.declaration.parameters import has_default
+from table_core.declaration.prefix import reading
+from table_core.declaration.selection import chosen
 from table_core.declaration.step_arguments import ACTIONS
 from table_core.declaration.verbs import VERBS
 from table_core.errors import ArgumentError
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from paimon_provider._compat import BaseOperator
+    from paimon_provider.declared_steps import Made
     from table_core.declaration.model import Declaration, Step, TriggerDeclaration
+    from table_core.declaration.needs import Need
 
 __all__ = ["Hooks", "PaimonTaskGroup", "load_dags"]
 
@@ -81,7 +86,13 @@ def load_dags(file: str | Path, *, hooks: Hooks | None = None, **dag: Any) -> di
 
 
 class PaimonTaskGroup(TaskGroup):
-    """The pipeline of a declaration, as a group in a Dag of your own."""
+    """The pipeline of a declaration, as a group in a Dag of your own.
+
+    ``needs`` says what a part of it needs that the part does not make: the tables that are read, and the
+    flows left out that write them.  The group's tooltip says it too.
+    """
+
+    needs: tuple[Need, ...] = ()
 
     @classmethod
     def from_file(
@@ -90,18 +101,27 @@ class PaimonTaskGroup(TaskGroup):
         *,
         group_id: str | None = None,
         flows: Sequence[str] | None = None,
+        select: str | Sequence[str] | None = None,
         hooks: Hooks | None = None,
         **kwargs: Any,
     ) -> PaimonTaskGroup:
         """The group; ``flows`` takes some of the sources and flows only, in their order.
 
-        ``params`` of the declaration are added to those of the Dag, whose own win.
+        ``select`` chooses them, and the checks, as ``table-core dags --select`` does: ``"+shop.sums tag:daily"``.
+        What comes after something that was left out comes after what that comes after.  ``params`` of the
+        declaration are added to those of the Dag, whose own win.
 
         Raises:
-            ArgumentError: the declaration has faults, or no source or flow of that name.
+            ArgumentError: the declaration has faults, or nothing of that name.
         """
         path = _found(file, sys._getframe(1).f_globals.get("__file__"))  # noqa: SLF001 - the Dag file
-        declaration = read_head(path)
+        if flows is not None and select is not None:
+            raise ArgumentError("give either flows or select", argument="select", value=select)
+        declaration = read_head(path) if select is None else read_whole(path)
+        if select is not None:
+            part = chosen(declaration, [select] if isinstance(select, str) else select)
+            kept = tuple(one for one in declaration.checks if one.name in part.checks)
+            declaration, flows = replace(declaration, checks=kept), sorted(part.steps)
         path = Path(file)
         kwargs["default_args"] = {
             **_default_args(declaration),
@@ -113,6 +133,12 @@ class PaimonTaskGroup(TaskGroup):
                 group.dag.params[name] = param
         with group:
             _tasks(declaration, path, _known(hooks or Hooks(), declaration), flows)
+        if flows is not None:
+            group.needs = needs_of(declaration, flows)
+            told = "; ".join(str(need) for need in group.needs)
+            group.tooltip = "\n".join(
+                [*([group.tooltip] if group.tooltip else []), f"Needs: {told or 'nothing else'}"]
+            )
         return group
 
 
@@ -142,10 +168,14 @@ def _pipeline(declaration: Declaration, path: Path, hooks: Hooks, common: dict[s
         dag_id=declaration.name,
         schedule=_schedule(given.get("schedule"), declaration),
         params=_params(declaration),
-        **{**_at_once(given), **common},
+        **{**_at_once(given), **_tagged(common, given.get("tags"))},
     ) as dag:
         _tasks(declaration, path, hooks, None)
     return dag
+
+
+def _tagged(common: dict[str, Any], tags: Sequence[str] | None) -> dict[str, Any]:
+    return {**common, "tags": list(dict.fromkeys([*(tags or ()), *common["tags"]]))}
 
 
 def _upkeep(declaration: Declaration, path: Path, common: dict[str, Any]) -> DAG:
@@ -157,7 +187,7 @@ def _upkeep(declaration: Declaration, path: Path, common: dict[str, Any]) -> DAG
     with DAG(
         dag_id=f"{declaration.name}_{UPKEEP_SUFFIX}",
         schedule=_schedule(rules.schedule, declaration),
-        **common,
+        **_tagged(common, rules.tags),
     ) as dag:
         due = PaimonDueTablesOperator(task_id="due", file=str(path), paimon_conn_id=connection)
         PaimonUpkeepOperator.partial(
@@ -179,7 +209,7 @@ def _triggered(
         dag_id=f"{declaration.name}_{trigger.name}",
         schedule=[watched_table(trigger.table, **where, **trigger.watch)],  # type: ignore[arg-type]  # checked by the grammar
         params=_params(declaration, asked=False) if trigger.flows else None,
-        **common,
+        **_tagged(common, trigger.tags),
     ) as dag:
         if trigger.report is not None:
             from paimon_provider.operators.report import PaimonChangeReportOperator
@@ -198,7 +228,7 @@ def _triggered(
 
 def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[str] | None) -> None:
     """The pipeline's tasks, in the Dag or group that is open."""
-    from paimon_provider.operators.check import PaimonCheckOperator
+    from paimon_provider.declared_steps import check_task
     from paimon_provider.operators.declared import PaimonApplyOperator
 
     apply = PaimonApplyOperator(
@@ -208,34 +238,26 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
         drift=declaration.pipeline.get("drift") or "apply",
     )
     made = _steps(declaration, hooks, only)
-    first = {step.name for step, _ in made}
-    after = among(declaration.steps, first)
-    for step, task in made:
-        if not after[step.name]:
-            apply >> task
+    for one in made:
+        if one.is_first:
+            apply >> one.begin
+    written = {one.step.table for one in made if audited_in(one.step, declaration.audited)}
     for check in declaration.checks:
-        writers = [task for step, task in made if check.table in tables_written(step)]
-        task = PaimonCheckOperator(
-            task_id=f"{CHECK_PREFIX}{check.name}",
-            table=check.table,
-            rules=check.rules,
-            against=check.against,
-            fail=check.severity == "error",
-            paimon_conn_id=declaration.connection,
-            catalog=declaration.catalog,
-            **_pooled(declaration),
-        )
+        if check.table in written:
+            continue  # it stands between the branch and main
+        task = check_task(declaration, check)
+        writers = [one.end for one in made if check.table in tables_written(one.step)]
         for writer in writers or [apply]:
             writer >> task
         waiting = gated(declaration.steps, check.table) if check.gate else ()
-        for step, reader in made:
-            if step.name in waiting:
-                task >> reader
+        for one in made:
+            if one.step.name in waiting:
+                task >> one.begin
 
 
-def _steps(
-    declaration: Declaration, hooks: Hooks, only: Sequence[str] | None
-) -> list[tuple[Step, BaseOperator]]:
+def _steps(declaration: Declaration, hooks: Hooks, only: Sequence[str] | None) -> list[Made]:
+    from paimon_provider.declared_steps import made_steps
+
     steps = [step for step in declaration.steps if only is None or step.name in only]
     unknown = sorted(set(only or ()) - {step.name for step in steps})
     if unknown:
@@ -244,20 +266,14 @@ def _steps(
             argument="flows",
             value=unknown,
         )
-    after = among(declaration.steps, (step.name for step in steps))
-    made: dict[str, tuple[Step, BaseOperator]] = {}
-    for step in steps:
-        task = _task(declaration, step, hooks)
-        made[step.name] = (step, task)
-        for name in after[step.name]:
-            made[name][1] >> task
-    return list(made.values())
+    return made_steps(declaration, steps, lambda step, to: _task(declaration, step, hooks, to))
 
 
-def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
+def _task(declaration: Declaration, step: Step, hooks: Hooks, to: str) -> BaseOperator:
+    """The task of ``step``, which writes to the table ``to``."""
     arguments: dict[str, Any] = {
         "task_id": hooks.task_id(step),
-        "table": step.table,
+        "table": to,
         "paimon_conn_id": declaration.connection,
         "catalog": declaration.catalog,
         "events": step.events,
@@ -270,7 +286,7 @@ def _task(declaration: Declaration, step: Step, hooks: Hooks) -> BaseOperator:
     arguments |= _pooled(declaration)
     if step.verb == "sql":  # its positions are its own, whatever its views and its SQL are called
         arguments["flow_name"] = f"{declaration.name}.{step.name}"
-    name, more = _operator_of(step)
+    name, more = _operator_of(reading(step, {step.table: to}))
     arguments |= {**more, **hooks.arguments(step)}
     if step.name in hooks.replace:
         return hooks.replace[step.name](step, arguments)

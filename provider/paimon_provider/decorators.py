@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider._compat import DecoratedOperator, task_decorator_factory
-from paimon_provider.assets import is_template, require_named_so, table_asset
+from paimon_provider._compat import DecoratedOperator, is_mapped, task_decorator_factory
+from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.run_identity import RunIdentity, commit_user
+from paimon_provider.table_identity import is_template, require_named_so
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,8 +61,11 @@ class PaimonDecoratedOperator(DecoratedOperator):
         self._given = _injected(function, tables or {})
         # Airflow checks the call when the Dag is parsed: what comes later counts as given.
         kwargs["op_kwargs"] = {**dict.fromkeys(self._given), **(kwargs.get("op_kwargs") or {})}
-        if "outlets" not in kwargs:
-            kwargs["outlets"] = _assets(writes, paimon_conn_id, catalog)
+        given = kwargs.get("outlets", _OfWrites())
+        if isinstance(given, _OfWrites) and not is_mapped(self):
+            kwargs["outlets"] = _assets(
+                writes, paimon_conn_id, catalog
+            )  # ``default_args`` are known now
         super().__init__(retry_policy=retry_policy, **kwargs)
         self.tables = dict(tables or {})
         self.writes = writes
@@ -104,6 +108,10 @@ class PaimonDecoratedOperator(DecoratedOperator):
         return operator_lineage(PaimonHook(self.paimon_conn_id), reads, self.writes)
 
 
+class _OfWrites(list[Any]):
+    """Assets that nobody has given: they follow from ``writes``."""
+
+
 def _assets(writes: Sequence[str], conn_id: str, catalog: str | None) -> list[Any]:
     return [
         table_asset(table, paimon_conn_id=conn_id, catalog=catalog)
@@ -134,9 +142,8 @@ def paimon_task(
 ) -> Any:
     """What ``@task.paimon`` is."""
     if kwargs.get("writes") and "outlets" not in kwargs:  # a mapped task shows those it was given
-        kwargs["outlets"] = _assets(
-            kwargs["writes"], kwargs.get("paimon_conn_id", "paimon_default"), kwargs.get("catalog")
-        )
+        conn_id = kwargs.get("paimon_conn_id", "paimon_default")
+        kwargs["outlets"] = _OfWrites(_assets(kwargs["writes"], conn_id, kwargs.get("catalog")))
     kwargs.setdefault("retry_policy", TABLE_RETRIES)
     return task_decorator_factory(
         python_callable=python_callable,

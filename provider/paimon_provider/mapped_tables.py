@@ -41,6 +41,7 @@ def over_tables(partial: Any, member: str, conn_id: str, assets: _Assets) -> Any
         operator_class=partial.operator_class,
         kwargs=partial.kwargs,
         params=partial.params,
+        defaults=_defaults(partial.kwargs),
         member=member,
         assets=lambda one: assets(
             one["table"], one.get("paimon_conn_id") or conn_id, one.get("catalog")
@@ -52,6 +53,7 @@ def over_tables(partial: Any, member: str, conn_id: str, assets: _Assets) -> Any
 class _OverTables(OperatorPartial):
     """What ``partial`` gives, until ``expand`` says over what."""
 
+    defaults: Mapping[str, Any]
     member: str
     assets: Callable[[Mapping[str, Any]], Sequence[Any]]
 
@@ -69,12 +71,20 @@ class _OverTables(OperatorPartial):
         """Give each asset once; ``each`` is what the tasks differ in."""
         found = _OfAllTables()
         for one in each if isinstance(each, list | tuple) else ():
-            whole = {**self.kwargs, **one} if isinstance(one, Mapping) else {}
+            whole = {**self.defaults, **self.kwargs, **one} if isinstance(one, Mapping) else {}
             if all(isinstance(whole.get(name), str | None) for name in _NAMING):
                 known = {asset.uri for asset in found}
                 made = self.assets(whole) if whole.get("table") else ()
                 found += [asset for asset in made if asset.uri not in known]
         self.kwargs[self.member] = found
+
+
+def _defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``default_args`` of the Dag and of the group say of tables: each task gets it when it is made."""
+    given: dict[str, Any] = {}
+    for owner in (kwargs.get("dag"), kwargs.get("task_group")):
+        given.update(getattr(owner, "default_args", None) or {})
+    return {name: given[name] for name in _NAMING if name in given}
 
 
 def _each(mapped: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -48,6 +48,10 @@ class PaimonBranchOfRunOperator(PaimonCreateBranchOperator):
         super().__init__(**{**kwargs, "from_head": True, "if_not_exists": False})
         self.own_name = own_name
 
+    def arguments(self) -> dict[str, Any]:
+        """Those of ``table.branches.create``."""
+        return {**super().arguments(), "to_publish": True}
+
     def execute(self, context: Context) -> dict[str, Any]:
         """Make it."""
         store: Any = context["task_state_store"]
@@ -82,6 +86,8 @@ class PaimonWriteAuditPublish(TaskGroup):
 
     :param table: ``database.table``.
     :param rules: what must hold, as for ``PaimonCheckOperator``; ``change`` compares with main.
+    :param checks: instead of ``rules`` several checks, each a task of its own: task id to the arguments
+        of its ``PaimonCheckOperator``, e.g. ``{"ids": {"rules": {"unique": ["id"]}, "fail": False}}``.
     :param branch: the branch's name; default is made of Dag, group and run, so that no two meet.
     :param where: further arguments of all four operators, e.g. ``paimon_conn_id``, ``catalog``.
     """
@@ -91,14 +97,17 @@ class PaimonWriteAuditPublish(TaskGroup):
         group_id: str | None = None,
         *,
         table: str,
-        rules: Mapping[str, Any],
+        rules: Mapping[str, Any] | None = None,
+        checks: Mapping[str, Mapping[str, Any]] | None = None,
         branch: str | None = None,
         where: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(group_id=group_id, **kwargs)
         self.table = table
-        self.rules = rules
+        if (rules is None) == (not checks):
+            raise ArgumentError("give either rules or checks", argument="rules", value=rules)
+        self.checks = {self._own("audit"): {"rules": rules}} if rules is not None else checks or {}
         self.own_name = branch is None
         self.branch = self._branch_of_run() if branch is None else branch
         self.where = dict(where or {})
@@ -113,7 +122,7 @@ class PaimonWriteAuditPublish(TaskGroup):
         """Begin the group; what is made now writes to the branch."""
         super().__enter__()
         self._begin = PaimonBranchOfRunOperator(
-            task_id="branch",
+            task_id=self._own("branch"),
             table=self.table,
             branch=self.branch,
             own_name=self.own_name,
@@ -131,13 +140,15 @@ class PaimonWriteAuditPublish(TaskGroup):
         if kind is None:
             inside = [task for task in self.iter_tasks() if task is not self._begin]
             names = {task.task_id for task in inside}
-            audit, publish, clean = self._ending()
+            audits = [self._audit(name, given) for name, given in self.checks.items()]
             for task in inside:
                 if not task.upstream_task_ids & names:
                     self._begin >> task
-            for task in _last_of(inside):
-                task >> audit
-            self._begin >> audit >> publish >> clean
+            for audit in audits:
+                for task in (self._begin, *_last_of(inside)):
+                    task >> audit
+            self._end, clean = self._ending(audits)
+            audits >> self._end >> clean
             self._is_closed = True
         super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
 
@@ -156,29 +167,62 @@ class PaimonWriteAuditPublish(TaskGroup):
             )
         return super().add(task)
 
-    def _ending(self) -> tuple[Any, Any, Any]:
-        common = {"table": self.table, **self.where, **_IF_ALL_WENT_WELL}
-        audit = PaimonCheckOperator(
-            task_id="audit",
-            rules=self.rules,
-            against=self.table if "change" in self.rules else None,
-            fail=True,
-            do_xcom_push=True,  # what it has looked at is what may be published
-            **{**common, "table": self.branch_table},
+    @property
+    def begin(self) -> Any:
+        """The task that makes the branch: what all tasks inside wait for waits there."""
+        return self._begin
+
+    @property
+    def end(self) -> Any:
+        """The task that publishes; there is one when the ``with`` statement has ended."""
+        return self._end
+
+    def child_id(self, label: str) -> str:
+        """The id of a task inside: without ``prefix_group_id`` as it would be outside."""
+        if self.prefix_group_id or self.parent_group is None:
+            return str(super().child_id(label))  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
+        return str(self.parent_group.child_id(label))
+
+    def _own(self, name: str) -> str:
+        """The id of one of the group's own tasks, which has to be told from that of another group."""
+        return name if self.prefix_group_id else f"{self._group_id}_{name}"
+
+    def _audit(self, task_id: str, given: Mapping[str, Any]) -> Any:
+        compares = "change" in (given.get("rules") or {})
+        against = self.table if compares and given.get("against") is None else given.get("against")
+        return PaimonCheckOperator(
+            task_id=task_id,
+            **{
+                "fail": True,
+                **given,
+                **self.where,
+                **_IF_ALL_WENT_WELL,
+                "against": against,
+                "do_xcom_push": True,  # what it has looked at is what may be published
+                "table": self.branch_table,
+            },
         )
-        pulled = f"ti.xcom_pull(task_ids={audit.task_id!r}{self._index_of_run()})"
+
+    def _ending(self, audits: list[Any]) -> tuple[Any, Any]:
+        common = {"table": self.table, **self.where, **_IF_ALL_WENT_WELL}
+        index = self._index_of_run()
+        pulled = ", ".join(f"ti.xcom_pull(task_ids={one.task_id!r}{index})" for one in audits)
+        states = f"[{pulled}] | map(attribute='details.state') | map('default', '', true)"
         publish = PaimonFastForwardOperator(
-            task_id="publish",
+            task_id=self._own("publish"),
             branch=self.branch,
-            state=f"{{{{ {pulled}['details']['state'] }}}}",
+            state=f"{{{{ {states} | unique | join(' ') }}}}",
             force=False,
             dry_run=False,
             **common,
         )
         clean = PaimonDeleteBranchOperator(
-            task_id="clean_up", branch=self.branch, dry_run=False, **{**common, "events": "none"}
+            task_id=self._own("clean_up"),
+            branch=self.branch,
+            dry_run=False,
+            **{**common, "events": "none"},
         )
-        return audit, publish, clean
+        return publish, clean
 
     def _is_mapped(self) -> bool:
         """Whether there are several of this group in a run."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import fastavro
 
 from table_core.cdc.bad import UNFORESEEN
+from table_core.errors import EventError, UnsupportedFeatureError
 from table_core.problems import too_large, unreadable
 
 if TYPE_CHECKING:
@@ -93,10 +94,9 @@ class AvroEvents:
         number = int.from_bytes(body[1:_HEAD_BYTES], "big")
         form = self._forms.get(number)
         if form is None:
-            text = self.schema_of(number)
             try:
-                form = _form(json.loads(text))
-            except UNFORESEEN as error:
+                form = _form(json.loads(self.schema_of(number)))
+            except (EventError, UnsupportedFeatureError, *UNFORESEEN) as error:
                 form = f"schema {number} cannot be used: {error}"[:400]
             self._forms[number] = form
         if isinstance(form, str):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import pyarrow as pa
+
 from table_core.cdc.envelope import bad_line
 from table_core.errors import DataError, EventError
 
@@ -26,8 +28,9 @@ UNFORESEEN: Final = (
     AttributeError,
     ArithmeticError,
     RecursionError,
+    pa.ArrowException,
 )
-"""What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``)."""
+"""What a value of another shape than it should have makes Python or Arrow raise."""
 
 
 class BadEvents(Exception):  # noqa: N818 - several errors, told at once

@@ -30,6 +30,7 @@ from table_core.cdc.event_members import (
     event_members,
     has_many_names,
     members_of,
+    refuse_constants,
 )
 from table_core.cdc.record import UNNAMED, SourceTable
 from table_core.cdc.source_block import cut_source
@@ -343,7 +344,8 @@ def _row_changes(
     for row in np.flatnonzero(~np.asarray(known)):
         number = int(numbers[row])
         place = block.place(number)
-        read_event(read_line(lines[int(row)].as_py(), place), place)
+        if read_event(read_line(lines[int(row)].as_py(), place), place) is not None:
+            raise NotColumnar  # its wrapping is another one than that of the first line
     return known, ops.filter(known)
 
 
@@ -370,6 +372,7 @@ def _mistaken(
     wrong: dict[str, pa.DataType] = {}
     for side in ("before", "after"):
         rows = events.get(side)
+        refuse_constants(rows)
         for member in rows.type if isinstance(rows, pa.StructArray) else ():
             if member.name in known and not pa.types.is_floating(known[member.name]):
                 continue

@@ -26,6 +26,7 @@ __all__ = [
     "Event",
     "bad_line",
     "checked_time",
+    "json_value",
     "read_event",
     "read_line",
     "source_table",
@@ -80,7 +81,7 @@ def read_line(text: bytes, place: Place) -> Any:
         EventError: no JSON, or no UTF-8; says where.
     """
     try:
-        return json.loads(text.decode(), parse_float=Decimal, parse_constant=_refuse)
+        return json_value(text.decode())
     except UnicodeDecodeError as error:
         raise bad_line(place, f"no UTF-8 at byte {error.start + 1}") from error
     except json.JSONDecodeError as error:
@@ -93,8 +94,26 @@ def read_line(text: bytes, place: Place) -> Any:
         raise bad_line(place, f"no JSON: {error}") from error
 
 
+def json_value(text: str) -> Any:
+    """The value; what readers of JSON do not agree on is refused.
+
+    Raises:
+        ValueError: it is no JSON, or a member occurs twice.
+    """
+    return json.loads(text, parse_float=Decimal, parse_constant=_refuse, object_pairs_hook=_members)
+
+
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON number")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"member {shortened(twice)!r} occurs twice")
+    return found
 
 
 def unwrap(value: Any) -> tuple[Any, Any, Any]:
@@ -104,7 +123,7 @@ def unwrap(value: Any) -> tuple[Any, Any, Any]:
         key = value.get("key")
         value = value["value"]
         if isinstance(value, str):
-            value = json.loads(value, parse_float=Decimal, parse_constant=_refuse)
+            value = json_value(value)
         if isinstance(key, dict) and key.keys() == {"schema", "payload"}:
             key = key["payload"]
         if isinstance(key, dict):
@@ -172,7 +191,7 @@ def _is_control(event: Mapping[str, Any]) -> bool:
     return (
         "tableChanges" in event
         or (str(event.get("status")) in {"BEGIN", "END"} and "id" in event)
-        or event.keys() <= {"ts_ms", "ts_us", "ts_ns"}
+        or (bool(event) and event.keys() <= {"ts_ms", "ts_us", "ts_ns"})
     )
 
 

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from table_core.cdc.source_block import CutSource
 
-__all__ = ["SOURCE", "NotColumnar", "absent_members", "event_members", "members_of"]
+__all__ = [
+    "SOURCE",
+    "NotColumnar",
+    "absent_members",
+    "event_members",
+    "members_of",
+    "refuse_constants",
+]
 
 _NAME: Final = re.compile(rb'"([^"\\]{1,200})":')
 _LINES_LOOKED_AT: Final = 256
@@ -109,3 +116,22 @@ def members_of(
             raise NotColumnar
         found = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
     return found
+
+
+def refuse_constants(values: pa.Array | None) -> None:
+    """A bare ``NaN`` is no JSON, but Arrow reads it.
+
+    Raises:
+        NotColumnar: there is one.
+    """
+    if isinstance(values, pa.StructArray):
+        for member in values.flatten():
+            refuse_constants(member)
+    elif isinstance(values, pa.ListArray):
+        refuse_constants(values.flatten())
+    elif (
+        values is not None
+        and pa.types.is_floating(values.type)
+        and pc.all(pc.is_finite(values)).as_py() is False
+    ):
+        raise NotColumnar

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from table_core.cdc.bad import UNFORESEEN
 from table_core.cdc.envelope import bad_line
+from table_core.cdc.record import shortened
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["Computed", "computed_values", "nulls", "unfit_columns", "without_key"]
 
 
+_NAME_MAX: Final = 255
+"""Letters; databases have columns with names of 64 to 128."""
+
+
 def unfit_columns(
     changes: Sequence[Changes], fields: Iterable[Field], most: int
 ) -> Iterator[EventError]:
@@ -45,7 +50,7 @@ def unfit_columns(
         fresh = dict.fromkeys(name for name in _names(one) if name not in there)
         for name in fresh:
             if (why := _unfit(name)) is not None:
-                yield from _errors(one, _has(one, name), f"column {name!r} {why}", name)
+                yield from _errors(one, _has(one, name), f"column {shortened(name)!r} {why}", name)
         if len(there) + len(fresh) <= most:
             there |= fresh.keys()
         else:
@@ -80,6 +85,8 @@ def _unfit(name: str) -> str | None:
         return "has no name"
     if name in SYSTEM_NAMES or name.startswith(KEY_PREFIX) or name == ROW_KIND_COLUMN:
         return "has a name that is reserved"
+    if len(name) > _NAME_MAX:
+        return f"has a name of more than {_NAME_MAX} letters"
     return None
 
 

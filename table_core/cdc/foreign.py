@@ -16,6 +16,7 @@ from table_core.cdc.bad import UNFORESEEN, unusable
 from table_core.cdc.by_line import decode_events
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.envelope import (
+    OPS,
     Event,
     bad_line,
     checked_time,
@@ -48,6 +49,7 @@ _CANAL_OTHERS: Final = frozenset(
 )
 _MAXWELL_OPS: Final = {"insert": "c", "update": "u", "delete": "d", "bootstrap-insert": "r"}
 _KEY_MEMBERS: Final = ("pkNames", "primary_key_columns", "primary_keys")
+_DELETED: Final = frozenset({"none", "false", "true"})
 _OGG_OPS: Final = {"I": "c", "U": "u", "D": "d", "T": "t"}
 
 
@@ -88,7 +90,8 @@ def decode_foreign(
         for found in _of_value(read, value, key, place, is_plain=format == "json"):
             event = replace(found, table=unnamed) if found.table == UNNAMED else found
             if wants(event.table):
-                if (names := _key_names(value, key, format)) is not None:
+                names = _key_names(value, key, format)
+                if names is not None and (event.table not in keys or _has_all(event, names)):
                     keys[event.table] = names
                 yield checked_time(event, place)
 
@@ -158,6 +161,11 @@ def _key_names(value: Any, key: Any, format: str) -> tuple[str, ...] | None:
     return tuple(key) if format == "json" and isinstance(key, dict) else None
 
 
+def _has_all(event: Event, names: tuple[str, ...]) -> bool:
+    """Whether an event has the columns: one that names others does not change what is known."""
+    return (event.before or event.after or {}).keys() >= set(names)
+
+
 def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Declared]:
     """The columns of Canal's ``mysqlType``; all of their values are text."""
     found = {}
@@ -174,7 +182,7 @@ def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Decla
 def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     """``{"type", "database", "table", "data": [rows], "old": [changed columns], "isDdl"}``."""
     kind = str(value.get("type", "")).upper()
-    table = SourceTable(str(value.get("database") or ""), str(value.get("table") or ""))
+    table = _named(value, place)
     time_ms = value.get("es")
     if kind == "TRUNCATE":
         yield Event(table, "t", None, None, None, time_ms)
@@ -184,8 +192,12 @@ def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     op, rows = _CANAL_OPS.get(kind), value.get("data")
     if op is None or not isinstance(rows, list):
         raise _refused(place, "Canal", value)
-    olds = value.get("old") or [None] * len(rows)
-    for row, old in zip(rows, olds, strict=False):
+    olds = value.get("old") if op == "u" else None
+    olds = olds or [None] * len(rows)
+    if len(olds) != len(rows):
+        why = f"'old' has {len(olds)} rows, and 'data' has {len(rows)}"
+        raise bad_line(place, why)
+    for row, old in zip(rows, olds, strict=True):
         before = {**row, **(old or {})} if op == "u" else row if op == "d" else None
         yield Event(table, op, before, None if op == "d" else row, value.get("mysqlType"), time_ms)
 
@@ -198,9 +210,8 @@ def _maxwell(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     op, row = _MAXWELL_OPS.get(kind), value.get("data")
     if op is None or not isinstance(row, dict):
         raise _refused(place, "Maxwell", value)
-    table = SourceTable(str(value.get("database") or ""), str(value.get("table") or ""))
-    seconds = value.get("ts")
-    time_ms = seconds * 1000 if isinstance(seconds, int) else None
+    table, seconds = _named(value, place), value.get("ts")
+    time_ms = seconds * 1000 if isinstance(seconds, int) else seconds
     before = {**row, **(value.get("old") or {})} if op == "u" else row if op == "d" else None
     yield Event(table, op, before, None if op == "d" else row, None, time_ms)
 
@@ -210,12 +221,24 @@ def _ogg(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     op = _OGG_OPS.get(str(value.get("op_type", "")))
     if op is None:
         raise _refused(place, "GoldenGate", value)
-    owner, _, name = str(value.get("table", "")).rpartition(".")
+    owner, _, name = _text(value, "table", place).rpartition(".")
     before, after = value.get("before"), value.get("after")
     if op == "u" and isinstance(before, dict) and isinstance(after, dict):
         after = {**before, **after}
     before = before if op != "c" else None
     yield Event(SourceTable(owner, name), op, before, after, None, _moment_ms(value, place))
+
+
+def _named(value: Mapping[str, Any], place: Place) -> SourceTable:
+    return SourceTable(_text(value, "database", place), _text(value, "table", place))
+
+
+def _text(value: Mapping[str, Any], member: str, place: Place) -> str:
+    """The text of a member, '' without it."""
+    found = value.get(member)
+    if found is None or isinstance(found, str):
+        return found or ""
+    raise bad_line(place, f"{member!r} is no text: {shortened(found)}")
 
 
 def _moment_ms(value: Mapping[str, Any], place: Place) -> int | None:
@@ -230,7 +253,7 @@ def _moment_ms(value: Mapping[str, Any], place: Place) -> int | None:
     return (moment - _EPOCH) // _MILLISECOND
 
 
-def _json(value: Mapping[str, Any], _: Place) -> Iterator[Event]:
+def _json(value: Mapping[str, Any], place: Place) -> Iterator[Event]:
     """A row to insert, or to put in the place of that with its key.
 
     Rows that Debezium's ``ExtractNewRecordState`` took out of their events are such; what it added
@@ -239,9 +262,13 @@ def _json(value: Mapping[str, Any], _: Place) -> Iterator[Event]:
     if "__deleted" not in value and "__op" not in value:
         yield Event(UNNAMED, "c", None, value, None, None)
         return
+    op, deleted = value.get("__op"), str(value.get("__deleted")).lower()
+    if op not in (None, *OPS) or deleted not in _DELETED:
+        why = f"'__op' or '__deleted' is none that there is: {shortened([op, deleted])}"
+        raise bad_line(place, why)
     row = {name: part for name, part in value.items() if not name.startswith("__")}
     time_ms = value.get("__source_ts_ms", value.get("__ts_ms"))
-    if value.get("__op") == "d" or str(value.get("__deleted")).lower() == "true":
+    if op == "d" or deleted == "true":
         yield Event(UNNAMED, "d", row, None, None, time_ms)
     else:
         yield Event(UNNAMED, "c", None, row, None, time_ms)

@@ -223,6 +223,11 @@ def _column(
         return typed(values, wire, field, settings), lacking
     except UNFORESEEN:
         unfit = _unfit(values, wire, field, settings)
+    fit, why_none = _without(values, unfit, wire, field, settings)
+    if why_none is not None:
+        unfit = (
+            dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), why_none) | unfit
+        )
     for row, why in unfit.items():
         place = changes.place(int(lines[row]))
         value = shortened(values[row].as_py())
@@ -235,7 +240,24 @@ def _column(
                 **place.facts,
             )
         )
-    return pa.nulls(len(chosen), arrow_type(field.type)), lacking
+    return fit, lacking
+
+
+def _without(
+    values: pa.Array,
+    unfit: Mapping[int, str],
+    wire: Wire | None,
+    field: Field,
+    settings: PlainSettings,
+) -> tuple[pa.Array, str | None]:
+    """The values but those that do not fit, which are null; why there are none where it cannot be."""
+    fits = np.ones(len(values), bool)
+    fits[list(unfit)] = False
+    kept = pc.if_else(pa.array(fits), values, pa.scalar(None, values.type))
+    try:
+        return typed(kept, wire, field, settings), None
+    except UNFORESEEN as error:
+        return pa.nulls(len(values), arrow_type(field.type)), str(error)
 
 
 def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> pa.Array:

@@ -67,6 +67,25 @@ def to_type(array: pa.Array, type_: DataType, target: pa.DataType) -> pa.Array:
     return array.cast(target)
 
 
+def _to_floating(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Numbers; text may say that one is infinite or none, but no number becomes that."""
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    found = array.cast(target)
+    endless = pc.is_inf(found)
+    if pc.any(endless).as_py():
+        given = array.filter(endless)
+        is_text = pa.types.is_string(given.type)
+        numbers = (
+            pc.match_substring_regex(given, "[0-9]")
+            if is_text
+            else pc.invert(pc.is_inf(given.cast(pa.float64())))
+        )
+        if pc.any(numbers).as_py():
+            raise ValueError(f"larger than a number of type {target} can be")
+    return found
+
+
 def _to_boolean(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_integer(array.type):
         low, high = pc.min_max(array).values()
@@ -117,6 +136,8 @@ def _to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
 _ZONE: Final = r"(Z|[+-]\d\d:?\d\d)$"
 _SPECIAL: Final[dict[Root, Callable[[Any, Any], Any]]] = {
     Root.BOOLEAN: _to_boolean,
+    Root.FLOAT: _to_floating,
+    Root.DOUBLE: _to_floating,
     Root.DECIMAL: _to_decimal,
     Root.CHAR: _to_string,
     Root.VARCHAR: _to_string,

@@ -1,4 +1,4 @@
-"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``, ``graph``, ``init``."""
+"""Commands on a declared warehouse: ``validate``, ``plan``, ``apply``, ``graph``, ``dags``, ``init``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.declaration.compare import TablePlan
     from table_core.declaration.model import Declaration
 
-__all__ = ["apply", "graph", "init", "plan", "validate"]
+__all__ = ["apply", "dags", "graph", "init", "plan", "validate"]
 
 File = Annotated[Path, typer.Argument(help="The declaration: a YAML file.", metavar="FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document.")]
@@ -45,7 +45,9 @@ Target = Annotated[
 Select = Annotated[
     list[str] | None,
     typer.Option(
-        "--select", help="Tables or flows: shop.*, +shop.sums (and what it is made from)."
+        "--select",
+        help="A part, as dbt chooses: shop.*, tag:daily, +shop.sums (and what it is made from), "
+        "1+sums, shop.orders+; blanks add up, commas ask for both.",
     ),
 ]
 Detailed = Annotated[
@@ -177,6 +179,19 @@ def graph(
 
     declaration = _parsed(_body(file), file, target)
     typer.echo(as_mermaid(declaration) if mermaid else as_text(declaration), nl=False)
+
+
+def dags(file: File, select: Select = None, target: Target = None, as_json: AsJson = False) -> None:
+    """Show the Dags that the declaration makes: their tasks, and which wait for which."""
+    from table_core.declaration.dags import as_text, dags_of
+    from table_core.declaration.selection import chosen
+
+    declaration = _parsed(_body(file), file, target)
+    found = dags_of(declaration, chosen(declaration, select) if select else None)
+    if as_json:
+        typer.echo(json.dumps({"dags": [one.to_document() for one in found]}))
+    else:
+        typer.echo(as_text(found), nl=False)
 
 
 def init(

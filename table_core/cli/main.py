@@ -287,7 +287,15 @@ app.add_typer(positions, name="position")
 app.command()(states.rollback)
 upkeep.add_to(app)
 
-for command in (declare.validate, declare.plan, declare.apply, declare.graph, declare.init, sync):
+for command in (
+    declare.validate,
+    declare.plan,
+    declare.apply,
+    declare.graph,
+    declare.dags,
+    declare.init,
+    sync,
+):
     app.command()(command)
 
 

@@ -18,6 +18,7 @@ from table_core.commit.conflicts import (
     since_safe,
 )
 from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
+from table_core.commit.live import Live
 from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from table_core.commit.conflicts import Bounds
-    from table_core.commit.request import CommitRequest, IndexFile
+    from table_core.commit.live import IndexFile, Partitions
+    from table_core.commit.request import CommitRequest
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
 
@@ -40,7 +42,7 @@ __all__ = ["Attempt", "Ready", "prepare"]
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
 _GIVEN_OUT: Final = "another commit gave out the sequence numbers of the new rows; write them again"
-_NOTHING = fx.Live(entries=(), index=())
+_NOTHING = Live(entries=(), index=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +196,14 @@ class Attempt:
         assert isinstance(touched, tuple)
         return touched
 
-    def live(self, partitions: fx.Partitions, *, files: bool) -> Steps[fx.Live]:
+    def live(self, partitions: Partitions, *, files: bool) -> Steps[Live]:
         """What the head holds in ``partitions``."""
         if self.state.head is None:
             return _NOTHING
         reply = yield fx.ReadLive(
             snapshot=self.state.head.snapshot, partitions=partitions, files=files
         )
-        assert isinstance(reply, fx.Live)
+        assert isinstance(reply, Live)
         return reply
 
     def refuse(self, conflicts: list[Conflict]) -> None:
@@ -296,7 +298,7 @@ def _strict(
     return since_safe(touched, frozenset(e.partition for e in delta), kind=kind)
 
 
-def _keys_moved(attempt: Attempt, part: CommitPart, live: fx.Live) -> Steps[list[Conflict]]:
+def _keys_moved(attempt: Attempt, part: CommitPart, live: Live) -> Steps[list[Conflict]]:
     """Whether keys are still where the writer found them."""
     found: list[Conflict] = []
     gone = "what came since its keys were looked up cannot be told any more"
@@ -343,7 +345,7 @@ def _rows_changed(
     return found
 
 
-def _partitions(part: CommitPart) -> fx.Partitions:
+def _partitions(part: CommitPart) -> Partitions:
     """Every partition whose files matter to ``part``."""
     touched = frozenset(
         [e.partition for e in part.entries] + [i.partition for i in part.index_added]

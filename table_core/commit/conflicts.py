@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.commit.effects import Touched
-    from table_core.commit.request import IndexFile
+    from table_core.commit.live import IndexFile
     from table_core.ondisk.data_file import DataFile, ManifestEntry
 
 __all__ = [

@@ -19,7 +19,8 @@ from table_core.ondisk.snapshot import CommitKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from table_core.commit.request import ChangedRows, IndexFile
+    from table_core.commit.live import IndexFile
+    from table_core.commit.request import ChangedRows
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.snapshot import Snapshot
 

@@ -13,10 +13,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from table_core.commit.basis import Opened
-    from table_core.commit.request import CommitPart, IndexFile
+    from table_core.commit.live import IndexFile, Live, Partitions
+    from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.ondisk.properties import Carried
     from table_core.ondisk.snapshot import Snapshot
@@ -29,9 +30,7 @@ __all__ = [
     "Effect",
     "FindMine",
     "Head",
-    "Live",
     "LookupProperties",
-    "Partitions",
     "ReadBack",
     "ReadFloor",
     "ReadHead",
@@ -46,9 +45,6 @@ __all__ = [
     "WriteManifests",
     "Written",
 ]
-
-Partitions: TypeAlias = "frozenset[bytes] | Callable[[bytes], bool] | None"
-"""Which partitions: these, those that match, or (None) all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +136,6 @@ class LookupProperties:
     """
 
     newest: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
-    """What a snapshot holds in some partitions."""
-
-    entries: tuple[ManifestEntry, ...]
-    """Folded (spec 4.6); a leftover DELETE is dropped."""
-    index: tuple[IndexFile, ...]
-    """The whole index manifest, of all partitions; () if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

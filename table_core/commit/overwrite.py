@@ -16,8 +16,7 @@ from table_core.ondisk.data_file import EntryKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from table_core.commit.effects import Live, Partitions
-    from table_core.commit.request import IndexFile
+    from table_core.commit.live import IndexFile, Live, Partitions
     from table_core.ondisk.data_file import ManifestEntry
 
 __all__ = ["Matches", "Overwritten", "Selection", "matcher"]

@@ -9,7 +9,7 @@ Both halves carry the same user and identifier (spec 10.1); the kind tells them 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from table_core.commit.basis import Basis, Opened
 from table_core.errors import ArgumentError
@@ -18,8 +18,9 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
+    from table_core.commit.live import IndexFile
     from table_core.commit.overwrite import Selection
     from table_core.ondisk.data_file import ManifestEntry
     from table_core.options.table import TableOptions
@@ -31,42 +32,12 @@ __all__ = [
     "CommitLimits",
     "CommitPart",
     "CommitRequest",
-    "IndexFile",
-    "MaskedFile",
 ]
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
 """The index type of deletion vectors (spec 4.8)."""
 HASH: Final = "HASH"
 """The index type of the keys of a bucket (spec 6.2)."""
-
-
-class MaskedFile(Protocol):
-    """A data file that has a deletion vector."""
-
-    @property
-    def file_name(self) -> str: ...  # noqa: D102
-    @property
-    def cardinality(self) -> int | None:
-        """Its rows that are deleted; None where an old writer did not count."""
-        ...
-
-
-class IndexFile(Protocol):
-    """What the protocol asks of one line of an index manifest: ``index_manifest.IndexEntry`` is one."""
-
-    @property
-    def partition(self) -> bytes: ...  # noqa: D102
-    @property
-    def bucket(self) -> int: ...  # noqa: D102
-    @property
-    def index_type(self) -> str: ...  # noqa: D102
-    @property
-    def file_name(self) -> str: ...  # noqa: D102
-    @property
-    def ranges(self) -> Sequence[MaskedFile] | None:
-        """The deletion vectors in it; None for other index types."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

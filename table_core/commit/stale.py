@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from table_core.commit.basis import Hashed, Merged
     from table_core.commit.conflicts import Bounds
-    from table_core.commit.effects import Live, Touched
-    from table_core.commit.request import CommitPart, IndexFile
+    from table_core.commit.effects import Touched
+    from table_core.commit.live import IndexFile, Live
+    from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import DataFile
 
     Ranges: TypeAlias = Sequence[tuple[Any, Any]]

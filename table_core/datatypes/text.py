@@ -6,6 +6,7 @@ raise ``SchemaError``, whose facts name the text.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, Final
 
@@ -53,6 +54,9 @@ _PLAIN: Final = {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DO
 _LENGTHS: Final = {"CHAR", "VARCHAR", "BINARY", "VARBINARY"}
 
 
+@functools.lru_cache(
+    maxsize=4096
+)  # a declaration, or a warehouse, says the same few types again and again
 def parse_type(text: str) -> DataType:
     """Parse a type written in one string, e.g. ``"INT NOT NULL"`` or ``"MAP<STRING, DATE>"``.
 

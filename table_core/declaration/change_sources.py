@@ -8,13 +8,16 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.computed import METADATA_COLUMNS, computed_columns
+from table_core.cdc.type_mapping import TypeMapping
 from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
+from table_core.errors import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from table_core.declaration.model import Declaration
+    from table_core.declaration.model import Declaration, Step, TableDeclaration
 
 __all__ = ["source_faults"]
 
@@ -33,7 +36,48 @@ def source_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
         for member, told in _problems(arguments["sync"], connected=connected):
             place = place_of(root, (group, name, "sync", member))
             faults.append(Fault(file, *place, told))
+        for path, told in _argument_problems(arguments):
+            faults.append(Fault(file, *place_of(root, (group, name, *path)), told))
+    for step in found.steps:
+        if step.verb == "sync" and (table := found.tables.get(step.table)) is not None:
+            group = "sources" if step.name in _names(root, "sources") else "flows"
+            for member, told in _key_problems(step, table):
+                path = (group, step.name, "with", member)
+                faults.append(Fault(file, *place_of(root, path), told))
     return faults
+
+
+def _argument_problems(arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Computed columns and mappings of types that are none."""
+    given = arguments.get("with") or {}
+    try:
+        computed_columns(given.get("computed_columns") or ())
+    except TableError as error:
+        yield ("with", "computed_columns"), str(error)
+    try:
+        TypeMapping.of(given.get("type_mapping") or ())
+    except TableError as error:
+        yield ("with", "type_mapping"), str(error)
+    for name in (given.get("settings") or {}).get("metadata_columns") or ():
+        if name not in METADATA_COLUMNS:
+            told = f"no metadata column {name!r}; {hint(name, METADATA_COLUMNS)}"
+            yield ("with", "settings", "metadata_columns"), told
+
+
+def _key_problems(step: Step, table: TableDeclaration) -> Iterator[tuple[str, str]]:
+    """A key or partitions other than those that are declared."""
+    given = step.arguments.get("with") or {}
+    for member, declared in (
+        ("primary_key", table.primary_key),
+        ("partition_by", table.partition_by),
+    ):
+        if (
+            "{{" not in str(given.get(member))
+            and given.get(member)
+            and tuple(given[member]) != tuple(declared)
+        ):
+            told = f"{step.table} is declared with {list(declared)}: leave {member} out here"
+            yield member, told
 
 
 def _names(root: Located, group: str) -> Mapping[str, Any]:
@@ -61,3 +105,25 @@ def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[s
         )
         if needed and name not in source and not (connected and name in _FROM_CONNECTION):
             yield "", f"a source of kind {kind} needs {name!r}"
+    yield from _choice_problems(SOURCE_KINDS[kind], source, fields)
+
+
+def _choice_problems(
+    kind: type[Any], source: Mapping[str, Any], fields: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Values that the source itself refuses; what a connection gives is made up."""
+    known = {name: value for name, value in source.items() if name in fields}
+    if any(isinstance(value, str) and "{{" in value for value in known.values()):
+        return
+    made_up = {
+        name: "x"
+        for name, field in fields.items()
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    try:
+        kind(**{**made_up, **known})
+    except TableError as error:
+        member = str(error.facts.get("argument") or "")
+        yield member if member in source else "", str(error)
+    except (TypeError, ValueError, AttributeError) as error:
+        yield "", f"not understood: {error}"

@@ -5,7 +5,9 @@ Looked at by ``validate`` only: a Dag file has no time to parse conditions.
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+import dataclasses
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,12 +19,13 @@ from table_core.declaration.document import fields_of
 from table_core.declaration.hints import hint
 from table_core.declaration.partition_texts import partition_problem
 from table_core.errors import TableError
+from table_core.health.verdict import Thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from table_core.datatypes.kinds import Field
-    from table_core.declaration.model import Declaration, Step, TableDeclaration
+    from table_core.datatypes.kinds import DataType, Field
+    from table_core.declaration.model import CheckDeclaration, Declaration, Step, TableDeclaration
 
 __all__ = ["column_faults"]
 
@@ -30,6 +33,10 @@ _TEMPLATE: Final = "{{"
 _NUMBERS: Final = frozenset(
     {Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.FLOAT, Root.DOUBLE, Root.DECIMAL}
 )
+_LIMITS: Final = dataclasses.asdict(Thresholds())
+_ENDINGS: Final = ("parquet", "jsonl", "ndjson", "json")
+_WHOLE_PERCENT: Final = 100
+_ZERO_TIME: Final = re.compile(r"\s*0+\s*[a-z]+\s*")
 _OPEN: Final = "both bounds are open: this checks nothing"
 _OF_PARTITIONS: Final = ("drop-partitions", "expire-partitions", "mark-done")
 Told = tuple[tuple[str, ...], str]
@@ -40,7 +47,7 @@ def column_faults(found: Declaration) -> Iterator[Told]:
     yield from _of_checks(found)
     yield from _of_upkeep(found)
     for trigger in found.triggers:
-        table = found.tables.get(trigger.table)
+        table = found.tables.get(trigger.table) or found.external.get(trigger.table)
         if table is None:
             continue
         path = ("triggers", trigger.name)
@@ -49,8 +56,18 @@ def column_faults(found: Declaration) -> Iterator[Told]:
                 yield (*path, "report", member), told
         yield from _of_partitions((*path, "partitions"), trigger.watch.get("partitions"), table)
     for step in found.steps:
+        engine = step.engine or found.pipeline.get("engine")
+        if step.spark_conf is not None and engine == "local":
+            told = "spark_conf goes with engine: spark"
+            yield ("flows", step.name, "spark_conf"), told
         if step.table in found.tables:
             yield from _of_step(step, found.tables[step.table])
+        merged = (step.arguments.get("merge") or {}).get("source", {}).get("table")
+        source = found.tables.get(merged) or found.external.get(merged)
+        if source is not None:
+            on = [name for name in step.arguments["merge"]["on"] if _TEMPLATE not in name]
+            if told := _no_column(merged, source, on):
+                yield ("flows", step.name, "merge", "on"), told
 
 
 def _no_column(name: str, table: TableDeclaration, columns: Iterable[str]) -> str:
@@ -64,10 +81,11 @@ def _no_column(name: str, table: TableDeclaration, columns: Iterable[str]) -> st
 
 def _of_checks(found: Declaration) -> Iterator[Told]:
     for check in found.checks:
-        table = found.tables.get(check.table)
+        path = ("checks", check.name)
+        yield from _of_rules(path, check)
+        table = found.tables.get(check.table) or found.external.get(check.table)
         if table is None:
             continue
-        path = ("checks", check.name)
         for rule in ("not_null", "unique", "range"):
             for name in check.rules.get(rule) or ():
                 if told := _no_column(check.table, table, [name]):
@@ -85,26 +103,44 @@ def _of_checks(found: Declaration) -> Iterator[Told]:
             yield (*path, "where"), told
 
 
+def _of_rules(path: tuple[str, ...], check: CheckDeclaration) -> Iterator[Told]:
+    """Rules that hold always, or never, or of which a part is not looked at."""
+    if check.against is not None and "change" not in check.rules:
+        yield (*path, "against"), "against goes with change: write change: [lowest, highest]"
+    if check.against == check.table:
+        yield (*path, "against"), f"{check.table} is compared with itself: name another table"
+    share = str(check.rules.get("at_most") or "")
+    if share.endswith("%") and Decimal(share.removesuffix("%").strip()) > _WHOLE_PERCENT:
+        yield (*path, "at_most"), f"{share} is more than all rows: write at most 100 %"
+    if _ZERO_TIME.fullmatch(str(check.rules.get("freshness") or "")):
+        yield (*path, "freshness"), "no rows are so fresh: write a length of time above 0"
+
+
 def _bounds(name: str, bounds: Any, table: TableDeclaration) -> Iterator[str]:
     field = next((field for field in _fields(table) if field.name == name), None)
     if field is None or any(_TEMPLATE in str(bound) for bound in bounds):
         return
     if all(bound is None for bound in bounds):
         yield _OPEN
-    if not isinstance(field.type, Atomic) or field.type.root not in _NUMBERS:
-        try:
-            Bounds(name, *bounds).outside(pa.array([], arrow_type(field.type)))
-        except TableError as error:
-            yield str(error)
-        return
-    values: list[Decimal] = []
+    before = len(bounds)
     for bound in bounds:
+        if bound is None:
+            continue
         try:
-            values += [] if bound is None else [Decimal(bound)]
-        except InvalidOperation:
-            yield f"bound {bound!r} is no number, and {name} is {table.columns[name]}"
-    if len(values) == len(bounds) and values[0] > values[1]:
+            Bounds(name, bound, None).outside(pa.array([], arrow_type(field.type)))
+        except TableError as error:
+            before -= 1
+            yield str(error)
+    if None not in bounds and before == len(bounds) and _is_reversed(bounds, field.type):
         yield f"no value is at least {bounds[0]} and at most {bounds[1]}"
+
+
+def _is_reversed(bounds: Sequence[str], type_: DataType) -> bool:
+    low, high = bounds
+    if isinstance(type_, Atomic) and type_.root in _NUMBERS:
+        return Decimal(low.strip()) > Decimal(high.strip())
+    texts = isinstance(type_, Atomic) and type_.root in {Root.CHAR, Root.VARCHAR}
+    return low > high and (texts or len(low) == len(high))  # moments of one spelling sort as texts
 
 
 def _fields(table: TableDeclaration) -> list[Field]:
@@ -116,8 +152,7 @@ def _fields(table: TableDeclaration) -> list[Field]:
 
 def _condition(where: Any, table: TableDeclaration) -> str:
     """What is wrong with a condition over the columns of ``table``."""
-    fields = _fields(table)
-    if not isinstance(where, str) or _TEMPLATE in where or not fields:
+    if not isinstance(where, str) or _TEMPLATE in where or not (fields := _fields(table)):
         return ""
     from table_core.predicate.bind import bind
     from table_core.predicate.sql import parse_where
@@ -130,8 +165,7 @@ def _condition(where: Any, table: TableDeclaration) -> str:
 
 
 def _value(sql: Any, table: TableDeclaration) -> str:
-    fields = _fields(table)
-    if not isinstance(sql, str) or _TEMPLATE in sql or not fields:
+    if not isinstance(sql, str) or _TEMPLATE in sql or not (fields := _fields(table)):
         return ""
     from table_core.predicate.bind import bind_term
     from table_core.predicate.sql import parse_value
@@ -154,6 +188,13 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
     overwrite = step.arguments.get("overwrite")
     if isinstance(overwrite, dict) and (told := partition_problem(overwrite, table)):
         yield (*path, "overwrite"), told
+    uri = str(step.arguments.get("rows_uri") or "")
+    ending = uri.rpartition("/")[2].rpartition(".")[2] if "." in uri.rpartition("/")[2] else ""
+    if ending.isalnum() and _TEMPLATE not in uri and ending not in _ENDINGS:
+        yield (
+            (*path, "rows_uri"),
+            f"files of .{ending} cannot be read: give .{', .'.join(_ENDINGS)}",
+        )
     if overwrite == "partitions" and not table.partition_by:
         yield (*path, "overwrite"), f"{step.table} has no partitions: overwrite: table"
     if step.verb == "merge":
@@ -161,9 +202,26 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
         if told := _no_column(step.table, table, on):
             yield (*path, "merge", "on"), told
         for clause in step.arguments["merge"]["when"]:
-            if told := _no_column(step.table, table, clause.get("values") or ()):
+            values = clause.get("values") or {}
+            if told := _no_column(step.table, table, values):
                 yield (*path, "merge", "when"), told
+            for sql in (*values.values(), clause.get("condition")):
+                if told := _no_sql(sql):
+                    yield (*path, "merge", "when"), told
     yield from _of_arguments(step, path, table)
+
+
+def _no_sql(sql: Any) -> str:
+    """What is wrong with the words of an expression, whatever it speaks of."""
+    if not isinstance(sql, str) or _TEMPLATE in sql:
+        return ""
+    from sqlglot import errors, parse_one
+
+    try:
+        parse_one(sql, dialect="spark")
+    except (errors.SqlglotError, RecursionError) as error:
+        return f"no SQL: {sql!r}: {str(error).partition('. Line')[0].partition(chr(10))[0]}"
+    return ""
 
 
 def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) -> Iterator[Told]:
@@ -183,6 +241,15 @@ def _of_arguments(step: Step, path: tuple[str, ...], table: TableDeclaration) ->
             yield (*path, "with", "values", name), told
     if told := _retained(given):
         yield (*path, "with"), told
+    tag = given.get("tag")
+    if (
+        isinstance(tag, str)
+        and _TEMPLATE not in tag
+        and (not tag.strip() or re.search(r"[/\\]", tag))
+    ):
+        yield (*path, "with", "tag"), f"{tag!r} cannot name a tag: write letters, digits, - and _"
+    if given.get("snapshot") is not None and given.get("timestamp") is not None:
+        yield (*path, "with", "timestamp"), "snapshot says it already: leave one of the two out"
 
 
 def _retained(given: Mapping[str, Any]) -> str:
@@ -200,6 +267,12 @@ def _of_upkeep(found: Declaration) -> Iterator[Told]:
             yield ("upkeep",), f"compact.order_by: {told}"
         if told := _condition(compact.get("where"), table):
             yield ("upkeep",), f"compact.where of {name}: {told}"
+        limits = {**_LIMITS, **(policy.get("thresholds") or {})}
+        for due in _LIMITS:
+            urgent = due.replace("_due", "_urgent")
+            if due.endswith("_due") and limits[due] > limits.get(urgent, limits[due]):
+                told = f"{due} {limits[due]} is more than {urgent} {limits[urgent]}"
+                yield ("upkeep",), f"thresholds of {name}, as inherited: {told}"
         kept = policy.get("expire-snapshots") or {}
         if told := _retained(kept):
             yield ("upkeep",), f"expire-snapshots of {name}, as inherited: {told}"

@@ -43,6 +43,7 @@ _SPECIAL: Final[Mapping[int, re.Pattern[str]]] = {
     4: re.compile(r"\?|[0-7]#[1-5]|L[0-7]", re.IGNORECASE),
 }
 _DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_NONE: Final = ("none", "null", "manual", "never", "once", "off", "no", "false")
 _PRESETS: Final = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 _AT: Final = (("pipeline", "schedule"), ("upkeep", "schedule"))
 
@@ -69,7 +70,7 @@ def _zone_faults(root: Located, file: str) -> list[Fault]:
     try:
         ZoneInfo(zone.text)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        near = hint(zone.text, sorted(available_timezones()))
+        near = hint(zone.text.replace(" ", "_"), sorted(available_timezones()))
         more = f"; {near}" if near.startswith("did") else ""
         line, column = zone.place
         return [Fault(file, line, column, f"no time zone {zone.text!r}{more}")]
@@ -95,11 +96,20 @@ def spread(cron: str, name: str) -> str:
 def _problem(cron: str) -> str:
     if cron in _PRESETS:
         return ""
+    if f"@{cron.lower().lstrip('@')}" in _PRESETS:
+        return f"write '@{cron.lower().lstrip('@')}'"
+    if cron == "@midnight":
+        return "write '@daily'"
+    if cron.lower() in _NONE:
+        return "leave schedule out where nothing is to start it"
     if cron.startswith("@"):
         return f"expected one of {', '.join(_PRESETS)}, or five fields; without a schedule leave it out"
     fields = cron.split()
     if len(fields) != len(_FIELDS):
-        return f"a cron expression has {len(_FIELDS)} fields, this has {len(fields)}"
+        told = f"a cron expression has {len(_FIELDS)} fields, this has {len(fields)}"
+        names = ", ".join(name for name, _, _ in _FIELDS)
+        seconds = "; leave the seconds out" if len(fields) in {6, 7} and _looks_cron(fields) else ""
+        return f"{told}: {names}{seconds}"
     for position, given in enumerate(fields):
         for part in given.split(","):
             problem = _part_problem(position, part, alone=part == given)
@@ -108,13 +118,19 @@ def _problem(cron: str) -> str:
     return _day_problem(fields[2], fields[3], fields[4])
 
 
+def _looks_cron(fields: list[str]) -> bool:
+    return all(re.fullmatch(r"[\d*/,?#LW-]+|[A-Za-z]{3}", field) for field in fields)
+
+
 def _part_problem(position: int, part: str, *, alone: bool) -> str:
     name, low, high = _FIELDS[position]
     if position in _SPECIAL and _SPECIAL[position].fullmatch(part):
         return ""
     match = _PART.fullmatch(part)
     if match is None or (match["spread"] and (position >= _SPREAD or not alone)):
-        return f"{name} {part!r} is not understood"
+        names = _NAMES.get(position, ())
+        near = next((one for one in names if part.lower().startswith(one)), None)
+        return f"{name} {part!r} is not understood" + (f": write {near}" if near else "")
     for end in (match["low"], match["high"]):
         if end is None:
             continue

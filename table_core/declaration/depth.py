@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.datatypes.text import parse_type
 from table_core.declaration.change_sources import source_faults
 from table_core.declaration.columns import column_faults
 from table_core.declaration.cron import schedule_faults
-from table_core.declaration.document import read, schema_of
+from table_core.declaration.document import read, read_for_target, schema_of
 from table_core.declaration.foreign_types import type_hint
 from table_core.declaration.located import Fault, place_of
 from table_core.declaration.parameters import parameter_faults
@@ -49,7 +51,32 @@ def faults_of(
         )
         faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
         faults += _common_option_faults(found.sound, found.root, file)
+        faults += _target_faults(found.root, file, set(faults))
     return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file, fault.line, fault.column))
+
+
+_OF_TARGETS: Final = ("pipeline", "upkeep", "options", "pool")
+"""What a target may say that can be wrong only together with the rest."""
+
+
+def _target_faults(root: Located, file: str, known: set[Fault]) -> list[Fault]:
+    """What is wrong for a target and not without it."""
+    faults: dict[Fault, None] = {}
+    for name, given in _members(root, "targets").items():
+        if not isinstance(given.value, dict) or not set(_OF_TARGETS) & given.value.keys():
+            continue
+        aim, found = read_for_target(root, file, name)
+        told = [*found.faults, *schedule_faults(aim, file)]
+        if found.sound is not None:
+            both = (*column_faults(found.sound), *parameter_faults(found.sound))
+            told += [Fault(file, *_place(aim, path), message) for path, message in both]
+            if "options" in given.value:
+                for table, declared in found.sound.tables.items():
+                    told += _table_faults(table, declared, aim, file)
+        told = [one for one in told if one not in known]
+        for one in told:
+            faults[replace(one, message=f"for target {name!r}: {one.message}")] = None
+    return list(faults)
 
 
 def _place(root: Located, path: tuple[str, ...]) -> Place:
@@ -76,7 +103,8 @@ def _type_faults(
         except TableError as error:
             given = columns[column]
             at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
-            told = f"column {column!r}: {error}{type_hint(kind)}"
+            near = "" if "is not between" in str(error) else type_hint(kind)
+            told = f"column {column!r}: {error}{near}"
             faults.append(Fault(file, *at, told))
     return faults
 
@@ -92,7 +120,10 @@ def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) 
     except SchemaError as error:
         told_all = error.facts.get("problems")
         problems = told_all if isinstance(told_all, list | tuple) else [str(error)]
-        return [Fault(file, *place_of(root, path), str(problem)) for problem in problems]
+        return [
+            Fault(file, *_place_of_problem(root, path, str(problem), table), str(problem))
+            for problem in problems
+        ]
     except TableError as error:
         option = str(error.facts.get("option") or "")
         given = _members(_members(root, "tables")[name], "options")
@@ -103,9 +134,26 @@ def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) 
     return []
 
 
+def _place_of_problem(
+    root: Located, path: tuple[str, str], problem: str, table: TableDeclaration
+) -> Place:
+    """Where the member stands that a rule of tables speaks of."""
+    given = _members(_members(root, "tables")[path[1]], "options")
+    for key in given:
+        if re.search(rf"(^|[^\w.-]){re.escape(key)}([^\w.-]|$)", problem):
+            return place_of(root, (*path, "options", key))
+    for words, member in (("primary key", "primary_key"), ("partition", "partition_by")):
+        if problem.startswith(words):
+            return place_of(root, (*path, member))
+    for column in table.columns:
+        if re.match(rf"(default .*of )?column (name )?{re.escape(repr(column))}", problem):
+            return place_of(root, (*path, "columns", column))
+    return place_of(root, path)
+
+
 def _common_option_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
     """Options of every table, where no table is there to try them."""
-    from table_core.options.table import TableOptions, refuse_unknown
+    from table_core.options.given import refuse_wrong
 
     given = root.value.get("options")
     if found.tables or given is None or not isinstance(given.value, dict):
@@ -113,8 +161,7 @@ def _common_option_faults(found: Declaration, root: Located, file: str) -> list[
     faults = []
     for key, item in given.value.items():
         try:
-            refuse_unknown([key])
-            TableOptions.parse({key: str(item.text)})
+            refuse_wrong({key: str(item.text)})
         except TableError as error:
             faults.append(Fault(file, *place_of(root, ("options", key)), str(error)))
     return faults

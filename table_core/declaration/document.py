@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
+from table_core.declaration.addresses import address_faults
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
 from table_core.declaration.included import with_included
@@ -30,11 +31,11 @@ from table_core.declaration.verbs import COMMON, VERBS
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "schema_of"]
+__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "read_for_target", "schema_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,21 @@ def read(
         sound = _sound(sound) if faults else sound
     declaration = _declaration(DECLARATION.plain(sound))
     faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
+    faults += address_faults(root, file)
     return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+
+
+def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Read]:
+    """``root`` as it is for ``target``, and what is wrong with the members that the target has a say in."""
+    aim, _ = aimed(_sound(root), target)
+    faults: list[Fault] = []
+    said = root.value["targets"].value[target].value
+    for name in said if isinstance(said, dict) else ():
+        if name in aim.value and name in DECLARATION.members:
+            DECLARATION.members[name].check(aim.value[name], file, faults)
+    sound = _sound(aim) if faults else aim
+    declaration = _declaration(DECLARATION.plain(sound))
+    return aim, Read(file, aim, declaration, faults + reference_faults(declaration, aim, file))
 
 
 def _by_place(fault: Fault) -> tuple[str, int, int, str]:
@@ -169,6 +184,7 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         for name, step in (given.get(group) or {}).items()
     ]
     upkeep = given.get("upkeep")
+    audited = tuple(name for name, table in tables.items() if table.audit)
     return Declaration(
         name=str(given.get("name") or ""),
         connection=str(given.get("connection") or "paimon_default"),
@@ -176,16 +192,9 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         catalog=given.get("catalog"),
         warehouse=given.get("warehouse"),
         pipeline=given.get("pipeline") or {},
-        steps=tuple(ordered(steps)),
-        checks=tuple(
-            CheckDeclaration(
-                name=name,
-                table=check["table"],
-                rules={key: check[key] for key in check if key in CHECK_RULES},
-                **{key: check[key] for key in check if key not in CHECK_RULES and key != "table"},
-            )
-            for name, check in (given.get("checks") or {}).items()
-        ),
+        steps=tuple(ordered(steps, audited)),
+        audited=audited,
+        checks=tuple(_check(n, c, audited) for n, c in (given.get("checks") or {}).items()),
         triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
         upkeep=None if upkeep is None else _upkeep(upkeep),
         tables=tables,
@@ -199,6 +208,15 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
             for name, one in (given.get("external") or {}).items()
         },
     )
+
+
+def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:
+    more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
+    if "change" in given and given["table"] in audited:
+        more.setdefault("against", given["table"])
+    more["tags"] = tuple(given.get("tags") or ())
+    rules = {key: item for key, item in given.items() if key in CHECK_RULES}
+    return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
 
 
 def _moved(given: Mapping[str, Any]) -> dict[str, str]:
@@ -217,6 +235,8 @@ def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
         column_defaults={n: c["default"] for n, c in described.items() if "default" in c},
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
+        audit=bool(given.get("audit")),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -233,6 +253,7 @@ def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclara
         engine=given.get("engine"),
         events=given.get("events") or "changes",
         spark_conf=given.get("spark_conf"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
@@ -241,13 +262,14 @@ def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
         schedule=given.get("schedule"),
         max_concurrent_jobs=given.get("max_concurrent_jobs"),
         engine=given.get("engine"),
+        tags=tuple(given.get("tags") or ()),
     )
 
 
 def _trigger(
     name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
 ) -> TriggerDeclaration:
-    other = {"table", "report", "flows"}
+    other = {"table", "report", "flows", "tags"}
     watch = {key: value for key, value in given.items() if key not in other}
     if "partitions" in watch:
         table = tables.get(given["table"])
@@ -258,6 +280,7 @@ def _trigger(
         watch=watch,
         report=given.get("report"),
         flows=tuple(given.get("flows") or ()),
+        tags=tuple(given.get("tags") or ()),
     )
 
 

@@ -12,16 +12,29 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["TARGET", "names_in", "replaced"]
+__all__ = ["TARGET", "looks_secret", "names_in", "replaced", "shows_password"]
 
 TARGET: Final = "TABLE_CORE_TARGET"
 """The variable that chooses one of the targets of a declaration."""
 _VARIABLE: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<other>[^{}]*))?\}")
-_MARK: Final = re.compile(r"\$\$\{|" + _VARIABLE.pattern)
+_MARK: Final = re.compile(r"\$\$\{|" + _VARIABLE.pattern + r"|(?P<wrong>\$\{[^}]*\}?)")
 _SECRET: Final = re.compile(
     r"secret|passw|token|(access|account|private|api).?key|credential|(^|_)sas(_|$)|_pwd(_|$)",
     re.IGNORECASE,
 )
+
+
+_PASSWORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:[^/\s@{]+@")
+
+
+def looks_secret(name: str) -> bool:
+    """Whether what has this name is likely to be a secret."""
+    return _SECRET.search(name) is not None
+
+
+def shows_password(text: str) -> bool:
+    """Whether an address in ``text`` has a password in it."""
+    return "://" in text and _PASSWORD.search(text) is not None
 
 
 def replaced(text: str, environment: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -30,6 +43,12 @@ def replaced(text: str, environment: Mapping[str, str]) -> tuple[str, list[str]]
 
     def value(match: re.Match[str]) -> str:
         name, other = match["name"], match["other"]
+        if match["wrong"]:
+            faults.append(
+                f"{match['wrong']} is no variable: write ${{NAME}} or ${{NAME:-what else}}, "
+                "and $${…} for the text itself"
+            )
+            return match[0]
         if name is None:
             return "${"
         if _SECRET.search(name):

@@ -27,6 +27,9 @@ _OURS: Final[dict[str, str]] = {
     **dict.fromkeys(("LIST", "REPEATED"), "ARRAY<STRING>"),
     **dict.fromkeys(("STRUCT", "RECORD"), "ROW<name STRING>"),
     **dict.fromkeys(("DICT", "HSTORE"), "MAP<STRING, STRING>"),
+    **dict.fromkeys(("DATE32", "DATE64"), "DATE"),
+    **dict.fromkeys(("DATETIME64", "TIMESTAMP_NS", "TIMESTAMP_US"), "TIMESTAMP(6)"),
+    **dict.fromkeys(("SET", "TUPLE"), "ARRAY<STRING>"),
     "MAP": "MAP<STRING, STRING>",
     "ARRAY": "ARRAY<STRING>",
     "ROW": "ROW<name STRING>",
@@ -36,16 +39,64 @@ _KNOWN: Final = (
     *("CHAR", "VARCHAR", "BYTES", "BINARY", "VARBINARY", "DATE", "TIME", "TIMESTAMP"),
     *("TIMESTAMP_LTZ", "VARIANT", "ARRAY", "MAP", "ROW", "MULTISET"),
 )
+_EXAMPLES: Final = "; e.g. STRING, BIGINT NOT NULL, DECIMAL(12, 2), ARRAY<STRING>"
 _NAME: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*(?:\s+VARYING)?)", re.IGNORECASE)
+
+
+_CLAUSES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"\bPRIMARY\s+KEY\b"), "the key stands in primary_key"),
+    (re.compile(r"\bDEFAULT\b"), "write {type: …, default: …}"),
+    (re.compile(r"\bCOMMENT\b"), "write {type: …, comment: …}"),
+    (re.compile(r"\bUNIQUE\b"), "write a check with unique"),
+    (re.compile(r"\bUNSIGNED\b"), "there are no types without a sign: write the next wider one"),
+    (
+        re.compile(r"\b(AUTO_INCREMENT|IDENTITY|GENERATED)\b"),
+        "no value is made: give it in the query",
+    ),
+    (re.compile(r"\bREFERENCES\b|\bFOREIGN\s+KEY\b"), "no keys of other tables are held"),
+    (re.compile(r"\bINTERVAL\b"), "write BIGINT, as a number of units"),
+    (
+        re.compile(r"^NULLABLE\s*\("),
+        "write the type alone: NULL is allowed unless NOT NULL stands behind",
+    ),
+    (re.compile(r"^NOT\s+NULL"), "write a type before NOT NULL"),
+    (re.compile(r"\bNOT\s+(?!NULL\b)|\bNOTNULL\b|\bNOT$"), "write NOT NULL"),
+)
+"""What SQL lets stand behind a type, and where it stands here."""
+_SIZED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (
+        re.compile(r"(?:NUMBER|DECIMAL128|BIGNUMERIC|MONEY)\s*\((\d+\s*(?:,\s*\d+)?)\)"),
+        "DECIMAL({})",
+    ),
+    (re.compile(r"(?:N?VARCHAR2?|STRING|TEXT|CHARACTER\s+VARYING)\s*\((\d+)\)"), "VARCHAR({})"),
+    (re.compile(r"(?:BYTES|RAW|BLOB)\s*\((\d+)\)"), "VARBINARY({})"),
+    (re.compile(r"(?:DATETIME2?|TIMESTAMP_NTZ)\s*\((\d)\)"), "TIMESTAMP({})"),
+    (
+        re.compile(r"TIMESTAMP\s*(?:\(\d\)\s*)?WITH\s+(?:LOCAL\s+)?TIME\s+ZONE\b.*"),
+        "TIMESTAMP_LTZ(6)",
+    ),
+    (re.compile(r"(?:ARRAY|LIST|SET)\s*[(<](\w+)[)>]"), "ARRAY<{}>"),
+    (re.compile(r"(\w+)\s*\[\s*\d*\s*\]"), "ARRAY<{}>"),
+    (re.compile(r"DECIMAL\s*\((\d+)\s*[.;]\s*(\d+)\)"), "DECIMAL({}, {})"),
+    (re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|FLOAT|DOUBLE|BOOLEAN|DATE|INTEGER)\s*\(.*\)"), "{}"),
+)
 
 
 def type_hint(given: str) -> str:
     """What may have been meant by a type that is none; with a separator in front."""
+    whole = given.strip().upper()
+    for pattern, ours in _SIZED:
+        if (sized := pattern.fullmatch(whole)) is not None:
+            return f"; write {ours.format(*sized.groups())}"
+    for pattern, told in _CLAUSES:
+        if pattern.search(whole):
+            return f"; {told}"
     match = _NAME.match(given)
     if match is None:
-        return "; e.g. STRING, BIGINT NOT NULL, DECIMAL(12, 2), ARRAY<STRING>"
+        return _EXAMPLES
     name = " ".join(match[1].upper().split())
     if name in _OURS:
-        return f"; write {_OURS[name]}"
-    near = hint(name, _KNOWN)
-    return f"; {near}" if name not in _KNOWN else ""
+        return f"; write {_OURS[name]}{' NOT NULL' if whole.endswith('NOT NULL') else ''}"
+    if name in _KNOWN:
+        return "" if "<" in given else _EXAMPLES
+    return f"; {hint(name, _KNOWN)}"

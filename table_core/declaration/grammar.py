@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.difference import WORDS
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.shape import (
     AnyValue,
@@ -19,11 +18,10 @@ from table_core.declaration.shape import (
     Shape,
     Text,
 )
-from table_core.declaration.step_arguments import ACTIONS, DURATION, TEXTS
+from table_core.declaration.step_arguments import ACTIONS, DURATION, TAGS, TEXTS
+from table_core.declaration.table_record import ALLOW, EXTERNAL, MOVED, TABLE, TABLE_NAME, Options
 from table_core.declaration.verbs import NAME, STEP
 from table_core.health.verdict import Thresholds
-from table_core.options import parse
-from table_core.options.table import OPTIONS
 
 if TYPE_CHECKING:
     from table_core.declaration.located import Fault, Located
@@ -40,29 +38,6 @@ __all__ = [
 ]
 
 VERSION: Final = 1
-_FLAGS: Final = frozenset(
-    name
-    for option in OPTIONS.values()
-    if option.parse is parse.boolean
-    for name in (option.key, *option.aliases)
-)
-_TABLE_NAME: Final = r"[^./\\\s$][^./\\$]*\.[^./\\\s$][^./\\$]*"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Options(MapOf):
-    """Options: their texts, and ``yes`` where an option asks for a flag."""
-
-    def plain(self, given: Located) -> dict[str, str]:
-        """Key to text."""
-        return {key: _option_text(key, item) for key, item in given.value.items()}
-
-
-def _option_text(key: str, given: Located) -> str:
-    text = str(given.text)
-    if isinstance(given.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
-        return "true" if given.value else "false"
-    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,36 +77,7 @@ class _Version(Shape):
 
 
 _NO_NAME: Final = "no name: a name has letters, digits, - and _ only"
-_OPTIONS: Final = _Options(item=Text(), about="Table options of Paimon.")
 _PARTITION: Final = MapOf(item=Text(), least=1)
-_COLUMN: Final = OneOf(
-    about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default}.",
-    what="a type or {type, comment, default}",
-    shapes=[
-        Text(),
-        Record(
-            members={"type": Text(), "comment": Text(), "default": Text()},
-            required=["type"],
-        ),
-    ],
-    named="column",
-)
-_WORD: Final = Text(one_of=tuple(WORDS))
-_MOVED: Final = Record(members={"from": Text(), "to": Text()}, required=["from", "to"])
-_ALLOW: Final = ListOf(item=_WORD, about="What an apply may take away, by words.")
-TABLE: Final = Record(
-    named="table",
-    members={
-        "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
-        "primary_key": TEXTS,
-        "partition_by": TEXTS,
-        "options": _OPTIONS,
-        "comment": Text(),
-        "moved": ListOf(item=_MOVED, about="Columns that get another name."),
-        "allow": _ALLOW,
-    },
-    required=["columns"],
-)
 _SCHEDULE: Final = OneOf(
     about="A cron expression (H: a minute or hour by the name), or tables whose changes start it.",
     what="a cron expression or {changes: [tables]}",
@@ -155,6 +101,7 @@ _PIPELINE: Final = Record(
         "retry_delay": DURATION,
         "engine": _ENGINE,
         "max_active_tasks": Number(minimum=1),
+        "tags": TAGS,
         "drift": Text(
             about="What the first task does where tables differ from the declaration.",
             one_of=("apply", "fail", "ignore"),
@@ -183,7 +130,7 @@ _POLICY_MEMBERS: Final = {
 }
 _THRESHOLDS: Final = Record(
     about="From where on an action is due or urgent.",
-    members={field.name: Number(whole=False) for field in fields(Thresholds)},
+    members={field.name: Number(minimum=0, whole=False) for field in fields(Thresholds)},
 )
 _RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": _THRESHOLDS}, named="rules")
 _UPKEEP: Final = Record(
@@ -191,6 +138,7 @@ _UPKEEP: Final = Record(
         "schedule": Text(about="A cron expression; H: a minute or hour by the name."),
         "max_concurrent_jobs": Number(minimum=1),
         "engine": _ENGINE,
+        "tags": TAGS,
         "policy": _RULES,
         "databases": MapOf(item=_RULES, about="Patterns of database names, e.g. raw_*."),
         "tables": MapOf(item=_RULES),
@@ -236,7 +184,9 @@ _CHECK: Final = Record(
             pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
             what="a length of time with its unit, e.g. 2 h",
         ),
-        "against": Text(about="The table that `change` compares with."),
+        "against": Text(
+            about="The table that `change` compares with; of an audited table what is seen of it now."
+        ),
         "where": Text(about="Which rows are looked at."),
         "at_most": OneOf(
             about="So many rows, or 1 % of them, may break a rule.",
@@ -248,6 +198,7 @@ _CHECK: Final = Record(
         ),
         "severity": Text(about="warn: only told.", one_of=("error", "warn")),
         "gate": Flag(about="Flows that read the table wait until the check has passed."),
+        "tags": TAGS,
     },
     required=["table"],
     some_of=_CHECKED,
@@ -267,21 +218,12 @@ _TRIGGER: Final = Record(
             required=["label_column", "value_column"],
         ),
         "flows": ListOf(item=Text(), least=1),
+        "tags": TAGS,
     },
     required=["table"],
     exactly_one=("report", "flows"),
 )
-_EXTERNAL_NAME: Final = rf"{_TABLE_NAME}(\$[^./\\\s]+)?"
-_EXTERNAL: Final = Record(
-    named="external",
-    about="A table that others keep: it may be read, watched and checked, and is never changed.",
-    members={
-        "columns": MapOf(
-            item=_COLUMN, about="What must be there, and hold no more than this.", least=1
-        ),
-        "comment": Text(),
-    },
-)
+_EXTERNAL_NAME: Final = rf"{TABLE_NAME}(\$[^./\\\s]+)?"
 _OF_TARGET: Final = (
     "prefix",
     "connection",
@@ -327,15 +269,15 @@ _BASE: Final = Record(
         "include": ListOf(
             item=Text(), about="Files whose members are added; paths from the folder of this one."
         ),
-        "options": _Options(
+        "options": Options(
             item=Text(), about="Options of every table that does not set them itself."
         ),
-        "allow": _ALLOW,
-        "moved": ListOf(item=_MOVED, about="Tables that get another name."),
+        "allow": ALLOW,
+        "moved": ListOf(item=MOVED, about="Tables that get another name."),
         "definitions": MapOf(item=AnyValue(), about="Parts to refer to by YAML anchors."),
-        "tables": MapOf(item=TABLE, names=_TABLE_NAME, names_are="no database.table"),
+        "tables": MapOf(item=TABLE, names=TABLE_NAME, names_are="no database.table"),
         "external": MapOf(
-            item=_EXTERNAL,
+            item=EXTERNAL,
             names=_EXTERNAL_NAME,
             names_are="no database.table, nor one with a branch or a system table after $",
             about="Tables that are not ours.",

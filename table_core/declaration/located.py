@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from table_core.declaration.environment import replaced
+from table_core.declaration.environment import replaced, shows_password
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = ["Fault", "Located", "Place", "decoded", "place_of", "read_yaml"]
 
 Place = tuple[int, int]
 """Line and column, counted from 1."""
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE: Final = "tag:yaml.org,2002:"
 _TYPED: Final = {"bool", "int", "float"}
 _PLAIN_TAGS: Final = {"null", "bool", "int", "float", "str", "timestamp", "value"}
@@ -33,6 +32,32 @@ _LOOKED_AT: Final = 5_000
 _REPEATED_MAX: Final = 100_000
 """Values that aliases may add to those that are written down."""
 _FAULTS_MAX: Final = 1_000
+_OF_MERGES: Final = ("<<<<<<< ", ">>>>>>> ")
+
+
+_YAML: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _LOADER(_YAML):  # type: ignore[misc]  # whichever of the two there is
+    """Asks once what each text without quotes is: a file says the same few again and again."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._known: dict[tuple[str, bool], str] = {}
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag of a node."""
+        if kind is not yaml.ScalarNode:
+            return super().resolve(kind, value, implicit)
+        at = (value, bool(implicit[0]))
+        if at not in self._known:
+            self._known[at] = super().resolve(kind, value, implicit)
+        return self._known[at]
+
+
+_PASSWORD_SHOWN: Final = (
+    "an address has a password in it: secrets belong into the connection, not here"
+)
 
 
 class _LineOf(int):
@@ -161,11 +186,39 @@ def _why(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     problem = error.problem or error.context or "not understood"
     lines = text.splitlines()
     here = lines[line - 1] if line <= len(lines) else ""
+    if any(one.startswith(_OF_MERGES) for one in lines):
+        return f"{problem}; a conflict of a merge is left in the file"
+    if here.startswith("```"):
+        return f"{problem}; leave the line of Markdown out"
     if "\t" in here[: len(here) - len(here.lstrip())]:
         return f"{problem}; indent with blanks, not with tabs"
     if "${" in here or "{{" in here:
         return f"{problem}; put quotes around values with ${{…}} or {{{{ … }}}}"
-    return str(problem)
+    if "//" in here and "{" in text[:2]:
+        return f"{problem}; a comment begins with #"
+    odd = next((n for n, one in enumerate(lines[:line], 1) if one.count('"') % 2), None)
+    if odd is not None:
+        return f"{problem}; a quote is opened and not closed, perhaps in line {odd}"
+    return f"{problem}{_yaml_hint(str(problem), str(error.context or ''))}"
+
+
+def _yaml_hint(problem: str, context: str) -> str:
+    """What is likely to have gone wrong; with a separator in front."""
+    if "quoted scalar" in context:
+        return "; a quote is opened and not closed"
+    if "expected ':'" in problem:
+        return "; write name: value, with a blank after the colon"
+    if "flow" in context or "',' or" in problem:
+        return "; look for a comma or a bracket that is missing"
+    if "did not find expected key" in problem or "block" in context:
+        return "; indent this line as those of the same level"
+    if "single document" in context or "another document" in problem:
+        return "; write one document, without ---"
+    if "mapping values are not allowed" in problem:
+        return "; put quotes around a value with a colon in it"
+    if "cannot start any token" in problem:
+        return "; put quotes around what begins so"
+    return ""
 
 
 def _place_of_reader(error: yaml.YAMLError, text: str) -> Place:
@@ -282,6 +335,8 @@ class _Reader:
                 self._fault(place, one)
             if not node.style and text != node.value:
                 tag = _tag(text)
+        if shows_password(text):
+            self._fault(place, _PASSWORD_SHOWN)
         name = tag.removeprefix(_CORE)
         if name not in _PLAIN_TAGS or not tag.startswith(_CORE):
             self._tag_fault(node, place)

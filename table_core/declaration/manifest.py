@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "digest_of", "head_of", "included", "whole"]
 
-_VERSION: Final = 3
-_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved", "allow")
+_VERSION: Final = 4
+_PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved")
+_TUPLES: Final = ("allow", "include", "audited")
 
 
 def digest_of(
@@ -52,7 +53,7 @@ def included(first_line: str) -> list[str]:
 def compiled(declaration: Declaration, digest: str) -> str:
     """The manifest of ``declaration``, read from a file with that ``digest``."""
     head = {
-        "include": list(declaration.include),
+        **{name: list(getattr(declaration, name)) for name in _TUPLES},
         "version": _VERSION,
         "digest": digest,
         **{name: getattr(declaration, name) for name in _PLAIN},
@@ -106,9 +107,13 @@ def whole(text: str, digest: str | None) -> Declaration | None:
         return None
     try:
         body = json.loads(second)
-        tables = {name: _table(document) for name, document in body["tables"].items()}
+        tables = {
+            name: TableDeclaration.from_document(document)
+            for name, document in body["tables"].items()
+        }
         external = {
-            name: None if one is None else _table(one) for name, one in body["external"].items()
+            name: None if one is None else TableDeclaration.from_document(one)
+            for name, one in body["external"].items()
         }
         more = {"policies": body["policies"], "external": external}
         return Declaration(**_members(head), tables=tables, **more)
@@ -120,20 +125,9 @@ def _members(head: dict[str, Any]) -> dict[str, Any]:
     upkeep = head["upkeep"]
     return {
         **{name: head[name] for name in _PLAIN},
-        "allow": tuple(head["allow"]),
-        "include": tuple(head["include"]),
-        "steps": tuple(
-            Step.from_document({**step, "after": tuple(step["after"])}) for step in head["steps"]
-        ),
+        **{name: tuple(head[name]) for name in _TUPLES},
+        "steps": tuple(Step.from_document(step) for step in head["steps"]),
         "checks": tuple(CheckDeclaration.from_document(check) for check in head["checks"]),
-        "triggers": tuple(
-            TriggerDeclaration.from_document({**one, "flows": tuple(one["flows"])})
-            for one in head["triggers"]
-        ),
+        "triggers": tuple(TriggerDeclaration.from_document(one) for one in head["triggers"]),
         "upkeep": None if upkeep is None else UpkeepDeclaration.from_document(upkeep),
     }
-
-
-def _table(document: dict[str, Any]) -> TableDeclaration:
-    keys = {name: tuple(document[name]) for name in ("primary_key", "partition_by", "allow")}
-    return TableDeclaration.from_document(document | keys)

@@ -26,7 +26,8 @@ class _Document:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        return cls(**document)
+        lists = [f.name for f in dataclasses.fields(cls) if str(f.type).startswith("tuple")]  # type: ignore[arg-type]  # all are dataclasses
+        return cls(**{**document, **{name: tuple(document[name]) for name in lists}})
 
     def to_document(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]  # all are dataclasses
@@ -47,6 +48,9 @@ class TableDeclaration(_Document):
     """Columns that were renamed: old name to new one."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for this table."""
+    audit: bool = False
+    """Whether what flows write is seen when the checks of the table have passed, and not before."""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ class Step(_Document):
     engine: str | None = None
     events: str = "changes"
     spark_conf: Mapping[str, str] | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,7 @@ class UpkeepDeclaration(_Document):
     schedule: str | None = None
     max_concurrent_jobs: int | None = None
     engine: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +94,7 @@ class CheckDeclaration(_Document):
     """Whether flows that read the table wait for the check."""
     against: str | None = None
     """The table that ``change`` compares with."""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +107,7 @@ class TriggerDeclaration(_Document):
     """Arguments of ``watched_table``."""
     report: Mapping[str, str] | None = None
     flows: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +139,8 @@ class Declaration:
     """Tables that others keep, with the columns that must be there; None where none are said."""
     allow: tuple[str, ...] = ()
     """Words of ``difference.WORDS`` for all tables."""
+    audited: tuple[str, ...] = ()
+    """The tables that say ``audit``."""
 
     @property
     def synced(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ of what is the same name.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.located import Fault, Located, place_of
@@ -14,15 +15,27 @@ from table_core.declaration.verbs import VERBS, pending_view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["APPLY_TASK", "CHECK_PREFIX", "UPKEEP_SUFFIX", "name_faults"]
+__all__ = [
+    "APPLY_TASK",
+    "AUDIT_TASKS",
+    "CHECK_PREFIX",
+    "UPKEEP_SUFFIX",
+    "audit_group",
+    "name_faults",
+]
 
 APPLY_TASK: Final = "apply_declaration"
 """The first task of a pipeline."""
 CHECK_PREFIX: Final = "check_"
 UPKEEP_SUFFIX: Final = "upkeep"
 """The upkeep's Dag is called ``<name>_upkeep``."""
+AUDIT_TASKS: Final = ("branch", "publish", "clean_up")
+"""The tasks that an audited table has besides its writers and checks: ``audit_shop_orders_branch``."""
 _ID_MAX: Final = 250
+_GROUP_MAX: Final = 180
+"""Of a group's id, to which the names of its tasks are added."""
 _RESERVED_DATABASE: Final = "sys"
+_QUOTES: Final = "`'\""
 
 
 def name_faults(root: Located, file: str) -> list[Fault]:
@@ -64,6 +77,28 @@ def _tasks(root: Located) -> Iterator[Told]:
         task = f"{CHECK_PREFIX}{name}"
         if task in taken:
             yield ("checks", name), f"its task is called {task!r}, as is {taken[task]}"
+        taken.setdefault(task, f"the task of check {name!r}")
+    yield from _audits(root, taken)
+
+
+def audit_group(table: str) -> str:
+    """The id of the group of tasks that write an audited table, check it and publish it."""
+    return f"audit_{re.sub('[^A-Za-z0-9_-]', '_', table)}"
+
+
+def _audits(root: Located, taken: dict[str, str]) -> Iterator[Told]:
+    for name, table in _members(root, "tables").items():
+        if not isinstance(table.value, dict) or "audit" not in table.value:
+            continue
+        if table.value["audit"].value is not True:
+            continue
+        group = audit_group(name)
+        if len(group) > _GROUP_MAX:
+            yield ("tables", name), f"too long for a group of tasks: {len(group)} characters"
+        for task in (group, *(f"{group}_{one}" for one in AUDIT_TASKS)):
+            if task in taken:
+                yield ("tables", name, "audit"), f"it makes {task!r}, as does {taken[task]}"
+            taken[task] = f"the audit of {name}"
 
 
 def _dags(root: Located) -> Iterator[Told]:
@@ -86,6 +121,9 @@ def _databases(root: Located) -> Iterator[Told]:
     for name in _members(root, "tables"):
         if name.partition(".")[0] == _RESERVED_DATABASE:
             yield ("tables", name), f"database {_RESERVED_DATABASE!r} is reserved"
+        if any(quote in name for quote in _QUOTES):
+            plain = name.translate(dict.fromkeys(map(ord, _QUOTES)))
+            yield ("tables", name), f"{name} has quotes in it: write {plain}"
 
 
 def _columns(root: Located) -> Iterator[Told]:

@@ -3,6 +3,9 @@
 An action that a flow runs, such as an expiry, makes no rows: it comes after what stands before it in
 the file and touches the same table.  One that takes rows away or changes them comes before the readers
 that stand after it.
+
+What is written to an audited table is seen all at once.  So what waits for one of its writers waits for all
+of them, and what one of them waits for all wait for; an action that makes no rows comes after them.
 """
 
 from __future__ import annotations
@@ -13,11 +16,11 @@ from typing import TYPE_CHECKING
 from table_core.declaration.verbs import changes_rows, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from table_core.declaration.model import Step
 
-__all__ = ["among", "cycle", "gated", "ordered", "tables_read", "tables_written"]
+__all__ = ["among", "audited_in", "cycle", "gated", "ordered", "tables_read", "tables_written"]
 
 
 def tables_read(step: Step) -> set[str]:
@@ -31,37 +34,103 @@ def tables_written(step: Step) -> set[str]:
     return {step.table, *([pending["table"]] if pending else [])}
 
 
-def ordered(steps: Sequence[Step]) -> list[Step]:
+def audited_in(step: Step, audited: Collection[str]) -> str | None:
+    """The audited table whose rows the step changes, behind its audit; None if there is none."""
+    changes = step.table in audited and changes_rows(step.verb, step.arguments)
+    return step.table if changes else None
+
+
+def ordered(steps: Sequence[Step], audited: Collection[str] = ()) -> list[Step]:
     """The steps, each after those in its ``after``, which is complete then.
 
     Steps of a cycle come last, as they were given.
     """
+    known = {step.name: step for step in steps}
+    needs = _as_seen(steps, _needs(steps, audited), audited)
+    in_turn = dict.fromkeys(_in_turn(needs))
+    return [
+        replace(known[name], after=tuple(needs[name]))
+        for name in (*in_turn, *(one for one in needs if one not in in_turn))
+    ]
+
+
+def _needs(steps: Sequence[Step], audited: Collection[str]) -> dict[str, dict[str, None]]:
+    """For each step those that must be done first."""
     makers: dict[str, list[str]] = {}
     for step in steps:
-        if step.verb != "run":
+        if step.verb != "run" or audited_in(step, audited):
             for table in tables_written(step):
                 makers.setdefault(table, []).append(step.name)
     written: dict[str, list[str]] = {}
     changed: dict[str, list[str]] = {}
     read: dict[str, list[str]] = {}
+    tended: dict[str, list[str]] = {}
     needs: dict[str, dict[str, None]] = {}
     for step in steps:
         ours, theirs = tables_written(step), tables_read(step)
         earlier = [*_of(written, ours), *_of(changed, theirs)]
-        earlier += _of(read, ours) if step.verb == "run" else []
+        if step.verb == "run" and not audited_in(step, audited):
+            earlier += [*_of(read, ours), *_of(tended, ours), *_of(makers, ours & {*audited})]
         makes = [name for name in (*earlier, *_of(makers, theirs)) if name != step.name]
         needs[step.name] = dict.fromkeys((*step.after, *makes))
         for table in sorted(ours):
-            written.setdefault(table, []).append(step.name)
+            tends = table in audited and not changes_rows(step.verb, step.arguments)
+            (tended if tends else written).setdefault(table, []).append(step.name)
             if step.verb == "run" and changes_rows(step.verb, step.arguments):
                 changed.setdefault(table, []).append(step.name)
         for table in sorted(theirs):
             read.setdefault(table, []).append(step.name)
-    known = {step.name: step for step in steps}
-    done: list[Step] = []
-    while ready := [n for n in needs if not (set(needs[n]) & set(needs)) - {n}]:
-        done.extend(replace(known[name], after=tuple(needs.pop(name))) for name in ready)
-    return [*done, *(replace(known[name], after=tuple(found)) for name, found in needs.items())]
+    return needs
+
+
+def _as_seen(
+    steps: Sequence[Step], needs: Mapping[str, dict[str, None]], audited: Collection[str]
+) -> dict[str, dict[str, None]]:
+    """``needs``, where the writers of an audited table are one."""
+    inside: dict[str, list[str]] = {}
+    table_of = {step.name: audited_in(step, audited) for step in steps}
+    for name, table in table_of.items():
+        if table is not None:
+            inside.setdefault(table, []).append(name)
+
+    def all_of(name: str, reader: str) -> list[str]:
+        table = table_of.get(name)
+        return [name] if table is None or table == table_of[reader] else inside[table]
+
+    found = {
+        name: dict.fromkeys(one for other in given for one in all_of(other, name))
+        for name, given in needs.items()
+    }
+    for table, names in inside.items():
+        outside = [o for name in names for o in found[name] if table_of.get(o) != table]
+        for name in names:
+            found[name] = {**dict.fromkeys(outside), **found[name]}
+    return found
+
+
+def _in_turn(needs: Mapping[str, Iterable[str]]) -> list[str]:
+    """The names, each after those that it needs; without those that wait for each other.
+
+    What needs something that is not among them does not wait for it, nor does one for itself.
+    """
+    missing = {name: (set(some) & needs.keys()) - {name} for name, some in needs.items()}
+    waiting: dict[str, list[str]] = {}
+    for name, some in missing.items():
+        for other in some:
+            waiting.setdefault(other, []).append(name)
+    place = {name: number for number, name in enumerate(needs)}
+    ready = [name for name, some in missing.items() if not some]
+    done: list[str] = []
+    while ready:
+        done += ready
+        freed: list[str] = []
+        for name in ready:
+            for other in waiting.get(name, ()):
+                missing[other].discard(name)
+                if not missing[other]:
+                    freed.append(other)
+        ready = sorted(freed, key=place.__getitem__)
+    return done
 
 
 def _of(by_table: Mapping[str, Sequence[str]], tables: Iterable[str]) -> list[str]:
@@ -105,8 +174,6 @@ def gated(steps: Sequence[Step], table: str) -> list[str]:
 
 def cycle(steps: Sequence[Step]) -> list[str]:
     """Names of the steps that wait for each other; none if there is no cycle."""
-    left = {step.name: set(step.after) for step in steps}
-    while ready := [name for name, after in left.items() if not after & set(left)]:
-        for name in ready:
-            del left[name]
-    return list(left)
+    needs = {step.name: step.after for step in steps}
+    done = set(_in_turn(needs))
+    return [name for name in needs if name not in done]

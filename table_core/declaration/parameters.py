@@ -15,6 +15,27 @@ if TYPE_CHECKING:
 __all__ = ["has_default", "parameter_faults"]
 
 _ASKED: Final = re.compile(r"\bparams(?:\.(\w+)|\[\s*['\"](\w+)['\"]\s*\])")
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+"""Of JSON Schema, by which Airflow judges parameters."""
+_MEANT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("int", "long", "bigint"), "write integer"),
+    **dict.fromkeys(("str", "text", "varchar"), "write string"),
+    **dict.fromkeys(("float", "double", "decimal"), "write number"),
+    **dict.fromkeys(("bool", "flag"), "write boolean"),
+    **dict.fromkeys(("list", "tuple"), "write array"),
+    **dict.fromkeys(("dict", "map", "mapping"), "write object"),
+    "date": "write type: string, format: date",
+    "datetime": "write type: string, format: date-time",
+    "timestamp": "write type: string, format: date-time",
+}
 Told = tuple[tuple[str, ...], str]
 
 
@@ -31,6 +52,9 @@ def parameter_faults(found: Declaration) -> Iterator[Told]:
         for name in open_ones:
             told = f"parameter {name!r} needs a default: a schedule gives none"
             yield ("pipeline", "params", name), told
+    for name, given in params.items():
+        for told in _schema_problems(given):
+            yield ("pipeline", "params", name), f"parameter {name!r}: {told}"
     asked = {step.name: _asked(step.arguments) for step in found.steps}
     for step in found.steps:
         for name in sorted(asked[step.name] - set(params)):
@@ -42,6 +66,23 @@ def parameter_faults(found: Declaration) -> Iterator[Told]:
             for name in sorted(asked.get(flow, set()) & set(open_ones)):
                 told = f"{flow} asks for params.{name}: give it a default, a trigger gives none"
                 yield ("triggers", trigger.name, "flows"), told
+
+
+def _schema_problems(given: Any) -> Iterator[str]:
+    """What a mapping is not that is to be JSON Schema."""
+    if not isinstance(given, dict) or "type" not in given:
+        return
+    kinds = given["type"] if isinstance(given["type"], list) else [given["type"]]
+    wrong = next((kind for kind in kinds if kind not in _TYPES), None)
+    if wrong is not None:
+        near = _MEANT.get(str(wrong).lower()) or f"known: {', '.join(_TYPES)}"
+        yield f"there is no type {wrong!r}; {near}"
+    elif "default" in given and not any(_fits(given["default"], _TYPES[kind]) for kind in kinds):
+        yield f"the default {given['default']!r} is no {' or '.join(kinds)}"
+
+
+def _fits(value: Any, types: tuple[type, ...]) -> bool:
+    return isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
 def _asked(given: Any) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.kinds import Atomic, Root
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["canonical", "partition_problem"]
 
-_INTEGERS: Final = (Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT)
+_BITS: Final = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 _FLAGS: Final = {
     **dict.fromkeys(("true", "yes", "on"), "true"),
     **dict.fromkeys(("false", "no", "off"), "false"),
@@ -60,11 +61,23 @@ def _value(text: str, root: Root | None) -> str | None:
     """The spelling; None if ``text`` is no such value."""
     if "{{" in text:
         return text
-    if root in _INTEGERS:
+    if root in _BITS:
         try:
-            return str(int(text))
+            number = int(text)
         except ValueError:
             return None
+        least = -(2 ** (_BITS[root] - 1))
+        return str(number) if least <= number < -least else None
+    if root is Root.DATE:
+        return text if _is_date(text) else None
     if root is Root.BOOLEAN:
         return _FLAGS.get(text.lower())
     return text
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step
 
-__all__ = ["prefixed"]
+__all__ = ["prefixed", "reading"]
 
 
 def prefixed(declaration: Declaration) -> Declaration:
@@ -32,6 +32,7 @@ def prefixed(declaration: Declaration) -> Declaration:
         tables={named(name): table for name, table in declaration.tables.items()},
         policies={named(name): policy for name, policy in declaration.policies.items()},
         moved={named(old): named(new) for old, new in declaration.moved.items()},
+        audited=tuple(named(name) for name in declaration.audited),
         pipeline=_pipeline(declaration.pipeline, named),
         steps=tuple(_step(step, named) for step in declaration.steps),
         checks=tuple(
@@ -59,18 +60,27 @@ def _step(step: Step, named: Callable[[str], str]) -> Step:
         pending = arguments["pending"]
         view = pending.get("view") or str(pending["table"]).partition(".")[2]
         arguments["pending"] = {**pending, "table": named(pending["table"]), "view": view}
-    arguments = _reads(arguments, named)
     settings = (arguments.get("with") or {}).get("settings") or {}
     if isinstance(settings.get("dead_letter"), str):
         letters = {**settings, "dead_letter": named(settings["dead_letter"])}
         arguments["with"] = {**arguments["with"], "settings": letters}
+    return _reading(replace(step, table=named(step.table), arguments=arguments), named)
+
+
+def reading(step: Step, instead: Mapping[str, str]) -> Step:
+    """``step`` with other tables for some of those that its views show."""
+    return _reading(step, lambda name: instead.get(name, name))
+
+
+def _reading(step: Step, named: Callable[[str], str]) -> Step:
+    arguments = _reads(step.arguments, named)
     if step.verb == "merge":
         merge = arguments["merge"]
         source = _reads(merge["source"], named)
         if "table" in source:
             source["table"] = named(source["table"])
         arguments["merge"] = {**merge, "source": source}
-    return replace(step, table=named(step.table), arguments=arguments)
+    return replace(step, arguments=arguments)
 
 
 def _reads(given: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:

@@ -5,8 +5,15 @@ Looked at by ``validate`` only: a Dag file has no time to parse SQL.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.declaration.hints import hint
+from table_core.declaration.outputs import (
+    output_problems,
+    parameter_problems,
+    template_problems,
+)
 from table_core.declaration.verbs import pending_view, views_of_step
 
 if TYPE_CHECKING:
@@ -16,7 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["query_faults"]
 
-_TEMPLATE: Final = "{{"
+_UNRESOLVED: Final = re.compile(
+    r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"
+)
+_QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*")
+_LOOSE_COMMA: Final = re.compile(r",\s*FROM\b", re.IGNORECASE)
+"""Spark does not take it."""
 _CHARACTERS_MAX: Final = 200_000
 Told = tuple[tuple[str, ...], str]
 
@@ -47,9 +59,21 @@ def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], 
         table = found.tables.get(pending["table"])
         views[pending_view(pending)] = None if table is None else [*table.columns]
     known = ", ".join(views) or "nothing"
-    for path, sql in (("sql",), given.get("sql")), (("pending", "sql"), pending.get("sql")):
-        for told in _sql_faults(sql, views, f"reads has {known}"):
-            yield (*inner, *path), told
+    parameters = (step.arguments.get("with") or {}).get("parameters") or {}
+    for path, sql, makes in (
+        (("sql",), given.get("sql"), step.table if step.verb == "sql" else ""),
+        (("pending", "sql"), pending.get("sql"), str(pending.get("table"))),
+    ):
+        query, told = _parsed(sql)
+        if query is not None:
+            told = [*_name_faults(query, views, f"reads has {known}")]
+            told += parameter_problems(query, parameters)
+            if makes in found.tables and not told and None not in views.values():
+                fixed = given.get("overwrite")
+                fixed = fixed if isinstance(fixed, dict) else {}
+                told += output_problems(query, makes, found.tables[makes], fixed)
+        for one in told:
+            yield (*inner, *path), one
 
 
 def _columns_read(source: Any, found: Declaration) -> list[str] | None:
@@ -62,14 +86,16 @@ def _columns_read(source: Any, found: Declaration) -> list[str] | None:
     return [*table.columns, *(["_ROW_KIND"] if changes else [])]
 
 
-def _sql_faults(sql: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:
-    """What is wrong with ``sql``; with templates it is known only at run time."""
-    if not isinstance(sql, str) or _TEMPLATE in sql or "{%" in sql:
-        return []
+def _parsed(sql: Any) -> tuple[Any, list[str]]:
+    """The query, or what is wrong; neither of what is known only at run time."""
+    if not isinstance(sql, str):
+        return None, []
+    if "{{" in sql or "{%" in sql:
+        return None, template_problems(sql)
     if sql.endswith(".sql") and " " not in sql:
-        return []  # a file that Airflow reads
+        return None, []  # a file that Airflow reads
     if len(sql) > _CHARACTERS_MAX:
-        return [f"SQL of more than {_CHARACTERS_MAX:,} characters"]
+        return None, [f"SQL of more than {_CHARACTERS_MAX:,} characters"]
     from sqlglot import errors, exp, parse
 
     try:
@@ -77,15 +103,26 @@ def _sql_faults(sql: Any, views: Mapping[str, Sequence[str] | None], there: str)
     except errors.ParseError as error:
         first: Mapping[str, Any] = error.errors[0] if error.errors else {}
         where = f" at line {first['line']}, column {first['col']}" if first.get("line") else ""
-        return [f"no SQL{where}: {first.get('description', error)}"]
+        return None, [f"no SQL{where}: {first.get('description', error)}"]
     except (errors.SqlglotError, RecursionError) as error:
-        return [f"no SQL: {str(error).partition(chr(10))[0] or 'it is nested too deep'}"]
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        return ["expected one SELECT"]
-    return _name_faults(statements[0], views, there)
+        return None, [f"no SQL: {str(error).partition(chr(10))[0] or 'it is nested too deep'}"]
+    if _LOOSE_COMMA.search(_QUOTED.sub("''", sql)):
+        return None, ["no SQL: a comma stands before FROM"]
+    if len(statements) == 1 and isinstance(statements[0], exp.Query):
+        return statements[0], []
+    there = [one for one in statements if one is not None]
+    what = f"{len(there)} statements" if len(there) > 1 else there[0].key.upper() if there else ""
+    return None, [f"expected one SELECT, found {what or 'nothing'}"]
+
+
+def _sql_faults(sql: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:
+    """What is wrong with ``sql``; with templates it is known only at run time."""
+    query, told = _parsed(sql)
+    return told if query is None else _name_faults(query, views, there)
 
 
 def _name_faults(query: Any, views: Mapping[str, Sequence[str] | None], there: str) -> list[str]:
+    """Views and columns that are not there; ``query`` is qualified where all is known."""
     from sqlglot import errors, exp
     from sqlglot.optimizer.qualify import qualify
 
@@ -104,9 +141,27 @@ def _name_faults(query: Any, views: Mapping[str, Sequence[str] | None], there: s
         view: dict.fromkeys(columns or (), "STRING") for view, columns in views.items()
     }
     try:
-        qualify(query, schema=schema, dialect="spark")
+        qualify(query, schema=schema, dialect="spark", quote_identifiers=False)
     except errors.OptimizeError as error:
-        return [str(error).partition(". Line")[0]]
+        return [_column_problem(str(error).partition(". Line")[0], views)]
     except (errors.SqlglotError, RecursionError) as error:
         return [f"no SQL: {str(error).partition(chr(10))[0]}"]
     return []
+
+
+def _column_problem(told: str, views: Mapping[str, Sequence[str] | None]) -> str:
+    """What the parser says of a column, with what there is instead."""
+    match = _UNRESOLVED.match(told)
+    if match is None:
+        return told
+    name, view = match["name"], match["view"]
+    if view and view.casefold() not in {one.casefold() for one in views}:
+        return f"no view {view!r} for column {name!r}; {hint(view, views)}"
+    having = [one for one, columns in views.items() if name in (columns or ())]
+    if not view and len(having) > 1:
+        both = " or ".join(f"{one}.{name}" for one in having)
+        return f"column {name!r} is in {' and '.join(having)}: write {both}"
+    if having:
+        return f"column {name!r} is in {having[0]}, which the query does not read there"
+    known = [c for one, columns in views.items() if view in {"", None, one} for c in columns or ()]
+    return f"no column {name!r}; {hint(name, dict.fromkeys(known))}"

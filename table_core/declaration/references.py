@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
 from table_core.declaration.order import cycle, tables_read, tables_written
-from table_core.declaration.verbs import changes_rows
+from table_core.declaration.positions import position_faults
+from table_core.declaration.verbs import changes_rows, views_of_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,11 +31,16 @@ def reference_faults(found: Declaration, root: Located, file: str) -> list[Fault
         *(
             (("external", name), f"{name} is declared in tables too: it is ours or of others")
             for name in _names(root, "external")
-            if name in tables
+            if name.casefold() in {table.casefold() for table in tables}
         ),
         *_of_steps(found, root, tables, there),
         *_of_others(found, root, there),
+        *(
+            (("sources" if step in _names(root, "sources") else "flows", step, *path), told)
+            for step, path, told in position_faults(found)
+        ),
         *_of_triggers(found),
+        *_of_audits(found, root),
         *_of_upkeep(root, tables),
         *_of_moves(root, tables),
     ]
@@ -47,8 +53,12 @@ def _names(root: Located, group: str) -> Mapping[str, Located]:
 
 
 def _no_table(name: str, tables: list[str]) -> str:
-    near = hint(name, tables)
-    more = f"; {near}" if near.startswith("did") else ""
+    ends = [table for table in tables if table.partition(".")[2] == name]
+    near = f"did you mean {ends[0]!r}?" if ends else hint(name, tables)
+    if "$" in name:
+        more = "; name it under external"
+    else:
+        more = f"; {near}" if near.startswith("did") else ""
     return f"table {name!r} is not declared{more}"
 
 
@@ -82,7 +92,8 @@ def _of_steps(
                 yield (*path, "after"), f"{name} waits for itself"
     round_trip = cycle(found.steps)
     if round_trip:
-        yield ("flows",), f"these wait for each other: {', '.join(round_trip)}"
+        seen = "; what is written to an audited table is seen at once" if found.audited else ""
+        yield ("flows",), f"these wait for each other: {', '.join(round_trip)}{seen}"
 
 
 def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
@@ -95,8 +106,14 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
             yield ("checks", check.name, "against"), _no_table(check.against, tables)
         elif "change" in check.rules and check.against is None:
             yield ("checks", check.name, "change"), "say with `against` what to compare with"
+    yield from _of_starts(found, root, tables)
+
+
+def _of_starts(found: Declaration, root: Located, tables: list[str]) -> Iterator[Told]:
     names = _steps(root)
     for trigger in found.triggers:
+        for name in sorted({one for one in trigger.flows if trigger.flows.count(one) > 1}):
+            yield ("triggers", trigger.name, "flows"), f"{name!r} is there twice"
         for name in trigger.flows:
             if name not in names:
                 yield ("triggers", trigger.name, "flows"), _no_step(name, names)
@@ -104,6 +121,37 @@ def _of_others(found: Declaration, root: Located, tables: list[str]) -> Iterator
     for name in schedule["changes"] if isinstance(schedule, dict) else ():
         if name not in tables:
             yield ("pipeline", "schedule"), _no_table(name, tables)
+
+
+def _of_audits(found: Declaration, root: Located) -> Iterator[Told]:
+    """What cannot be kept back until checks have passed, and what nothing would stop."""
+    for table in found.audited:
+        if not any(_stops(check, table) for check in _names(root, "checks").values()):
+            told = "no check of severity error looks at the table: nothing would be kept back"
+            yield ("tables", table, "audit"), told
+    for step in found.steps:
+        path = ("sources" if step.name in _names(root, "sources") else "flows", step.name)
+        if step.verb == "sync" and step.table in found.audited:
+            told = (
+                f"{step.table} is audited, and a sync tells its source what it has taken before the "
+                "rows are checked: sync into a table of its own, and let a flow read that"
+            )
+            yield path, told
+        pending = (step.arguments.get("pending") or {}).get("table")
+        if pending in found.audited:
+            told = f"{pending} is audited, and the rows that wait are written past an audit"
+            yield (*path, "pending"), told
+        for view, source in views_of_step(step.verb, step.arguments).items():
+            given = source if isinstance(source, dict) else {"table": source}
+            if given.get("mode") == "changes" and given["table"] == step.table in found.audited:
+                told = f"view {view!r} reads the changes of the audited table that the step writes"
+                yield path, told
+
+
+def _stops(check: Located, table: str) -> bool:
+    given = check.value if isinstance(check.value, dict) else {}
+    looks = "table" in given and given["table"].text == table
+    return looks and not ("severity" in given and given["severity"].text == "warn")
 
 
 def _of_triggers(found: Declaration) -> Iterator[Told]:
@@ -176,10 +224,17 @@ def _of_moves(root: Located, tables: list[str]) -> Iterator[Told]:
 def _moves(here: Located, path: tuple[str, ...], known: list[str], what: str) -> Iterator[Told]:
     moved = here.value.get("moved")
     items = moved.value if moved is not None and isinstance(moved.value, list) else []
+    seen: set[tuple[str, str | None]] = set()
     for item in items:
         if not isinstance(item.value, dict) or not {"from", "to"} <= set(item.value):
             continue
         old, new = item.value["from"].text, item.value["to"].text
+        if what == "table" and (old is None or old.count(".") != 1 or "$" in old):
+            yield path, f"moved from {old!r}, which is no database.table"
+        for side, name in (("from", old), ("to", new)):
+            if (side, name) in seen:
+                yield path, f"moved {side} {name!r} is there twice"
+            seen.add((side, name))
         if old in known:
             yield path, f"moved from {old!r}, which is declared still"
         if new not in known:

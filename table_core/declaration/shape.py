@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from table_core.declaration.foreign_words import member_hint
 from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located
+from table_core.declaration.slips import glued, shown, slip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +32,6 @@ __all__ = [
     "Text",
 ]
 
-_SHOWN_MAX: Final = 60
 Defs = dict[str, Any]
 """Named parts of the schema, which others refer to."""
 
@@ -72,20 +73,8 @@ class Shape:
         return {}
 
     def _expect(self, given: Located, what: str, file: str, faults: list[Fault]) -> None:
-        faults.append(Fault(file, *given.place, f"expected {what}, found {_shown(given)}"))
-
-
-def _shown(given: Located) -> str:
-    if isinstance(given.value, dict):
-        return "a mapping"
-    if isinstance(given.value, list):
-        return "a list"
-    if given.value is None:
-        return "nothing"
-    text = given.text or ""
-    quoted = isinstance(given.value, str)
-    cut = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
-    return repr(cut) if quoted else cut
+        told = f"expected {what}, found {shown(given)}{slip(given, what)}"
+        faults.append(Fault(file, *given.place, told))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +109,7 @@ class Text(Shape):
             self._expect(given, self.what, file, faults)
         elif self.one_of and (not isinstance(given.value, str) or given.value not in self.one_of):
             known = ", ".join(self.one_of)
-            told = f"expected one of {known}, found {_shown(given)}"
+            told = f"expected one of {known}, found {shown(given)}"
             near = hint(str(given.text), self.one_of)
             more = f"; {near}" if near.startswith("did") else ""
             faults.append(Fault(file, *given.place, f"{told}{more}"))
@@ -278,7 +267,11 @@ class MapOf(Shape):
             if self.taken and name == self.taken:
                 at = (given.keys or {}).get(name, given.place)
                 faults.append(Fault(file, *at, f"{name!r} is taken: {self.taken_by}"))
+            before = len(faults)
             self.item.check(item, file, faults)
+            if len(faults) > before and (told := glued(name, item)):
+                at = (given.keys or {}).get(name, given.place)
+                faults[before:] = [Fault(file, *at, told)]
 
     def plain(self, given: Located) -> dict[str, Any]:
         """Names to values."""
@@ -356,8 +349,9 @@ class Record(Shape):
         for name, item in given.value.items():
             shape = self.members.get(name)
             if shape is None:
-                told = f"unknown member {name!r}; {hint(name, self.members)}"
-                faults.append(Fault(file, *keys[name], told))
+                inner = getattr(self.members.get("with"), "members", ())
+                near = glued(name, item) or member_hint(name, self.members, inner=inner)
+                faults.append(Fault(file, *keys[name], f"unknown member {name!r}; {near}"))
             else:
                 shape.check(item, file, faults)
         faults += [

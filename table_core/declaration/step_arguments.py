@@ -22,6 +22,8 @@ __all__ = [
     "OF_AIRFLOW",
     "SQL_ARGUMENTS",
     "SYNC_ARGUMENTS",
+    "SYNC_SETTINGS",
+    "TAGS",
     "TEXTS",
     "Action",
     "of_operator",
@@ -43,9 +45,33 @@ _RETAINED: Final = Text(
     pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
     what="a length of time with its unit, e.g. 7 d",
 )
+TAGS: Final = ListOf(
+    about="By which it is chosen: --select tag:daily.",
+    item=Text(pattern="[^,:+*?\\[\\]\\s]+", what="a word without blanks, e.g. daily"),
+)
 TEXTS: Final = ListOf(item=Text())
 _COUNT: Final = Number(minimum=1)
-_MOMENT: Final = Text(about="A point in time, e.g. 2026-01-01T00:00:00Z.")
+_NUMBER: Final = rf"[0-9]+|{_TEMPLATE}"
+_MOMENT: Final = OneOf(
+    about="A point in time, e.g. 2026-01-01T00:00:00Z.",
+    what="a point in time with its zone, e.g. 2026-01-01T00:00:00Z",
+    shapes=[
+        Text(
+            pattern=r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?"
+            rf"(Z|[+-][0-9]{{2}}:?[0-9]{{2}})|{_NUMBER}",
+            what="a point in time",
+        ),
+        Number(minimum=0),
+    ],
+)
+_SNAPSHOT: Final = OneOf(
+    what="the id of a snapshot or a template",
+    shapes=[Number(minimum=1), Text(pattern=_NUMBER, what="the id of a snapshot")],
+)
+_BUCKETS: Final = OneOf(
+    what="a number of at least 1 or a template",
+    shapes=[Number(minimum=1), Text(pattern=rf"[1-9][0-9]*|{_TEMPLATE}", what="a number")],
+)
 _PARTITIONS: Final = ListOf(item=MapOf(item=Text(), least=1), least=1)
 _PARTITION_LIST: Final = OneOf(
     what="a list of partitions or a template",
@@ -118,7 +144,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         operator="tags.PaimonCreateTagOperator",
         takes={
             "tag": Text(),
-            "snapshot": Text(),
+            "snapshot": _SNAPSHOT,
             "timestamp": _MOMENT,
             "time_retained": _RETAINED,
             "if_not_exists": Flag(),
@@ -160,7 +186,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "rescale": Action(
         operator="compact.PaimonRescaleOperator",
-        takes={"buckets": Text(), "partitions": _PARTITION_LIST, "dry_run": _DRY},
+        takes={"buckets": _BUCKETS, "partitions": _PARTITION_LIST, "dry_run": _DRY},
     ),
     "rewrite-manifests": Action(
         operator="compact.PaimonRewriteManifestsOperator", takes={"dry_run": _DRY}
@@ -187,14 +213,44 @@ SQL_ARGUMENTS: Final = with_shape(
         ),
     }
 )
+_ON_TABLE: Final = Text(one_of=("apply", "ignore", "fail"))
+SYNC_SETTINGS: Final = Record(
+    about="The other keywords of sync_table.",
+    members={
+        "options": MapOf(item=Text(), about="Of a table to be made."),
+        "metadata_columns": TEXTS,
+        "on_truncate": _ON_TABLE,
+        "on_drop": _ON_TABLE,
+        "dead_letter": Text(
+            about="The table for events that cannot be applied.",
+            pattern=rf"[^./\\\s]+\.[^./\\\s]+|{_TEMPLATE}",
+            what="database.table",
+        ),
+        "fill_defaults": Flag(about="Whether rows get the default of a column that is added."),
+        "commit_rows": _COUNT,
+        "max_columns": _COUNT,
+        "max_duration": Text(
+            pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
+            what="a length of time with its unit, e.g. 10 min",
+        ),
+        "max_rows": OneOf(
+            what="a number of rows or a template",
+            shapes=[_COUNT, Text(pattern=_TEMPLATE, what="a template")],
+        ),
+    },
+)
 SYNC_ARGUMENTS: Final = with_shape(
     {
         "primary_key": TEXTS,
         "partition_by": TEXTS,
         "computed_columns": TEXTS,
         "type_mapping": TEXTS,
-        "until": Text(),
-        "settings": MapOf(item=AnyValue()),
+        "until": Text(
+            about="now: what is there when it starts; forever: until it is stopped.",
+            pattern=rf"now|forever|{_TEMPLATE}",
+            what="now, forever or a template",
+        ),
+        "settings": SYNC_SETTINGS,
     }
 )
 

@@ -30,4 +30,4 @@ def _over(base: Located, over: Located) -> Located:
     members = dict(base.value)
     for name, item in over.value.items():
         members[name] = _over(members[name], item) if name in members else item
-    return replace(base, value=members, keys={**(over.keys or {}), **(base.keys or {})})
+    return replace(base, value=members, keys={**(base.keys or {}), **(over.keys or {})})

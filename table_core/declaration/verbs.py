@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.declaration.hints import hint
+from table_core.declaration.foreign_words import member_hint
 from table_core.declaration.located import Fault
 from table_core.declaration.shape import (
     AnyValue,
@@ -25,6 +25,7 @@ from table_core.declaration.step_arguments import (
     MERGE_ARGUMENTS,
     SQL_ARGUMENTS,
     SYNC_ARGUMENTS,
+    TAGS,
     with_shape,
 )
 
@@ -132,6 +133,7 @@ COMMON: Final[Mapping[str, Shape]] = {
         about="Which commits announce the table to other Dags.", one_of=("changes", "any", "none")
     ),
     "spark_conf": MapOf(item=Text()),
+    "tags": TAGS,
 }
 """What every source and flow may say."""
 
@@ -264,7 +266,7 @@ class _Step(Shape):
         known = [*VERBS, *(n for one in _RECORDS.values() for n in one.members)]
         for name in given.value:
             if name not in known:
-                told = f"unknown member {name!r}; {hint(name, known)}"
+                told = f"unknown member {name!r}; {member_hint(name, known)}"
                 faults.append(Fault(file, *(given.keys or {})[name], told))
 
     def plain(self, given: Located) -> dict[str, Any]:

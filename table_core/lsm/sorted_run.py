@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from table_core.ondisk.data_file import DataFile
@@ -11,7 +12,7 @@ from table_core.ondisk.data_file import DataFile
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Bounds", "Key", "SortedRun", "in_key_order"]
+__all__ = ["Bounds", "Key", "SortedRun", "in_key_order", "overlap"]
 
 Key: TypeAlias = tuple[Any, ...]
 """A primary key as Python compares it: ``binary_row.sort_key`` makes one."""
@@ -44,3 +45,9 @@ class SortedRun:
 def in_key_order(files: Iterable[DataFile], bounds: Bounds) -> list[DataFile]:
     """``files`` by smallest, then largest key; equal ranges by name, so the order is one."""
     return sorted(files, key=lambda file: (*bounds(file), file.file_name))
+
+
+def overlap(files: Iterable[DataFile], bounds: Bounds) -> bool:
+    """Whether two of ``files`` of one bucket could hold the same key."""
+    ordered = in_key_order(files, bounds)
+    return any(not bounds(a)[1] < bounds(b)[0] for a, b in pairwise(ordered))

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.merge.deduplicate import passed
-from table_core.merge.fold_value import FirstNonNull, Pick, picked, present, removed_kept
+from table_core.merge.fold_value import FirstNonNull, Pick, picked
 from table_core.merge.inserts import all_inserts, folded_inserts
-from table_core.merge.ordinal import single_chunk
+from table_core.merge.ordinal import present, single_chunk
 from table_core.merge.places import taken
+from table_core.merge.removed_rows import removed_kept
 from table_core.merge.runs import Groups, Runs, joined, spans
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.merge.fold_value import present
 from table_core.merge.lists import identities, layout
-from table_core.merge.ordinal import ordinals
+from table_core.merge.ordinal import ordinals, present
 from table_core.merge.runs import Groups, spans
 
 if TYPE_CHECKING:

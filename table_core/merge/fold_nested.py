@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.errors import DataError
-from table_core.merge.fold_value import LastNonNull, present, refuse_retracts
+from table_core.merge.fold_value import LastNonNull, refuse_retracts
 from table_core.merge.lists import Elements, gathered, identities, list_of
-from table_core.merge.ordinal import comparable, ordinals
+from table_core.merge.ordinal import comparable, ordinals, present
 from table_core.merge.places import taken
 from table_core.merge.runs import Groups
 

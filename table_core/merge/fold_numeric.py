@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from table_core.errors import DataError
 from table_core.merge.arrays import empty
-from table_core.merge.fold_value import OfColumn, present, refuse_retracts
-from table_core.merge.ordinal import ordinals, validity
+from table_core.merge.fold_value import OfColumn, refuse_retracts
+from table_core.merge.ordinal import ordinals, present, validity
 from table_core.merge.places import set_bits, taken
 
 if TYPE_CHECKING:

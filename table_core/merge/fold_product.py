@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from table_core.errors import DataError
 from table_core.merge.fold_numeric import decimal_words, decimals, overflow
-from table_core.merge.fold_value import present
-from table_core.merge.ordinal import ordinals
+from table_core.merge.ordinal import ordinals, present
 
 if TYPE_CHECKING:
     from collections.abc import Callable

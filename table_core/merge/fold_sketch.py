@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from table_core.errors import DataError, UnsupportedFeatureError
 from table_core.merge.bitmap64 import decode_bitmap64, encode_bitmap64
-from table_core.merge.fold_value import present, refuse_retracts
+from table_core.merge.fold_value import refuse_retracts
+from table_core.merge.ordinal import present
 from table_core.merge.places import taken
 from table_core.merge.theta import Theta, union_of
 from table_core.ondisk.roaring import decode32, encode32

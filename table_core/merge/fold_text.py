@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.merge.fold_value import present, refuse_retracts
+from table_core.merge.fold_value import refuse_retracts
 from table_core.merge.lists import identities
+from table_core.merge.ordinal import present
 
 if TYPE_CHECKING:
     import numpy.typing as npt

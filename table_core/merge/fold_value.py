@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.errors import DataError
-from table_core.merge.ordinal import validity
+from table_core.merge.ordinal import present, validity
 from table_core.merge.places import taken
 from table_core.merge.runs import Groups
 
@@ -33,9 +33,7 @@ __all__ = [
     "Pick",
     "Steady",
     "picked",
-    "present",
     "refuse_retracts",
-    "removed_kept",
 ]
 
 
@@ -51,12 +49,6 @@ class Fold(Protocol):
             DataError: a value cannot be taken away, or the result does not fit the type.
         """
         ...
-
-
-def present(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """Which slots hold a value, as a mask even where all do."""
-    valid = validity(column)
-    return np.ones(len(column), np.bool_) if valid is None else valid
 
 
 def picked(
@@ -212,26 +204,3 @@ class IgnoreRetract:
         lengths = np.bincount(groups.ids[adds], minlength=len(groups.starts)).astype(np.int64)
         kept = column.filter(pa.array(adds))
         return self.inner.fold(kept, Groups.of_lengths(lengths))
-
-
-def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups) -> pa.Array:
-    """``result``, but the value of a removed row as it was written where nothing came after it.
-
-    A null that follows says nothing, except to a ``Pick`` or where distinct elements are collected.
-
-    Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldAggregator#agg``.
-    """
-    if groups.removed is None or not groups.removed.any():
-        return result
-    from table_core.merge.fold_nested import Collect
-
-    inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
-    heeds_nulls = isinstance(inner, Pick) or inner == Collect(distinct=True)
-    speaks = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
-    if inner is not fold:
-        speaks &= groups.adds()
-    speaks[groups.starts[groups.removed]] = False
-    alone = groups.removed & ~groups.reduce(np.logical_or, speaks, False)
-    place = np.arange(len(result))
-    place[alone] = groups.starts[alone] + len(result)
-    return taken(pa.concat_arrays([result, values]), place)

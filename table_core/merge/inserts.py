@@ -22,10 +22,9 @@ from table_core.merge.fold_value import (
     LastValue,
     Pick,
     Steady,
-    present,
 )
 from table_core.merge.newest import Newest
-from table_core.merge.ordinal import single_chunk, validity
+from table_core.merge.ordinal import present, single_chunk, validity
 from table_core.merge.places import Places
 from table_core.merge.runs import Groups
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from table_core.merge.fold_value import present
-from table_core.merge.ordinal import comparable
+from table_core.merge.ordinal import comparable, present
 from table_core.merge.runs import spans
 
 if TYPE_CHECKING:

@@ -70,6 +70,12 @@ def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     return whole[first % 8 :].view(np.bool_)
 
 
+def present(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which slots hold a value, as a mask even where all do."""
+    valid = validity(column)
+    return np.ones(len(column), np.bool_) if valid is None else valid
+
+
 def ordinals(array: pa.Array) -> npt.NDArray[np.int64]:
     """Integers in Paimon's order of the values: equal exactly where the values are.
 

@@ -15,16 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import RowKind
-from table_core.merge.fold_value import (
-    FirstNonNull,
-    FirstValue,
-    IgnoreRetract,
-    present,
-    refuse_retracts,
-    removed_kept,
-)
-from table_core.merge.ordinal import comparable, single_chunk
+from table_core.merge.fold_value import FirstNonNull, FirstValue, IgnoreRetract, refuse_retracts
+from table_core.merge.ordinal import comparable, present, single_chunk
 from table_core.merge.places import taken
+from table_core.merge.removed_rows import removed_kept
 from table_core.merge.runs import Groups, spans
 
 if TYPE_CHECKING:

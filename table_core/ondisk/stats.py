@@ -22,8 +22,8 @@ from table_core.errors import CorruptFileError, OptionError
 from table_core.ondisk.binary_row import decode_row, encode_row, sort_key, values_of
 from table_core.ondisk.data_file import EMPTY_ROW, SimpleStats
 from table_core.options import keys_files
+from table_core.options.fits import STATS_MODE
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
-from table_core.schema.validate_files import STATS_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

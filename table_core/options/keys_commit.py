@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -37,7 +37,11 @@ __all__ = [
 ]
 
 MANIFEST_TARGET_FILE_SIZE: Final[Option[int]] = Option(
-    "manifest.target-file-size", parse.size_bytes, 8388608, "manifest rolling size"
+    "manifest.target-file-size",
+    parse.size_bytes,
+    8388608,
+    "manifest rolling size",
+    fits=fits.at_least(1),
 )
 MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE: Final[Option[int]] = Option(
     "manifest.full-compaction-threshold-size",
@@ -46,10 +50,10 @@ MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE: Final[Option[int]] = Option(
     "trigger of full manifest compaction",
 )
 MANIFEST_MERGE_MIN_COUNT: Final[Option[int]] = Option(
-    "manifest.merge-min-count", parse.integer, 30, "minor merge count"
+    "manifest.merge-min-count", parse.integer, 30, "minor merge count", fits=fits.at_least(1)
 )
 MANIFEST_COMPRESSION: Final[Option[str]] = Option(
-    "manifest.compression", parse.text, "zstd", "Avro codec"
+    "manifest.compression", parse.text, "zstd", "Avro codec", fits=fits.codec_of("avro")
 )
 MANIFEST_DELETE_FILE_DROP_STATS: Final[Option[bool]] = Option(
     "manifest.delete-file-drop-stats",
@@ -71,6 +75,7 @@ MANIFEST_SORT_PARTITION_FIELD: Final[Option[str | None]] = Option(
     parse.text,
     None,
     "the partition column to sort by first; unset: in the table's order",
+    fits=fits.name,
 )
 COMMIT_FORCE_COMPACT: Final[Option[bool]] = Option(
     "commit.force-compact",
@@ -84,7 +89,9 @@ COMMIT_FORCE_CREATE_SNAPSHOT: Final[Option[bool]] = Option(
 SNAPSHOT_IGNORE_EMPTY_COMMIT: Final[Option[bool | None]] = Option(
     "snapshot.ignore-empty-commit", parse.boolean, None, "unset: batch true, streaming false"
 )
-COMMIT_MAX_RETRIES: Final[Option[int]] = Option("commit.max-retries", parse.integer, 10, "attempts")
+COMMIT_MAX_RETRIES: Final[Option[int]] = Option(
+    "commit.max-retries", parse.integer, 10, "attempts", fits=fits.at_least(0)
+)
 COMMIT_MIN_RETRY_WAIT: Final[Option[int]] = Option(
     "commit.min-retry-wait", parse.duration_ms, 10, "first backoff"
 )
@@ -95,16 +102,17 @@ COMMIT_TIMEOUT: Final[Option[int | None]] = Option(
     "commit.timeout", parse.duration_ms, None, "overall limit"
 )
 COMMIT_USER_PREFIX: Final[Option[str | None]] = Option(
-    "commit.user-prefix", parse.text, None, "prefix of random commit user"
+    "commit.user-prefix", parse.text, None, "prefix of random commit user", fits=fits.name
 )
 COMMIT_DISCARD_DUPLICATE_FILES: Final[Option[bool]] = Option(
     "commit.discard-duplicate-files", parse.boolean, False, "drop already committed files on APPEND"
 )
 COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT: Final[Option[int | None]] = Option(
     "commit.strict-mode.last-safe-snapshot",
-    parse.integer,
+    parse.long_integer,
     None,
     "refuse to commit past OVERWRITE snapshots of others after this one",
+    fits=fits.at_least(-1),
 )
 DYNAMIC_PARTITION_OVERWRITE: Final[Option[bool]] = Option(
     "dynamic-partition-overwrite",

@@ -99,7 +99,7 @@ LOCAL_KV_DB_BLOCK_SIZE: Final[Option[int]] = Option(
     "local-kv-db.block-size", parse.size_bytes, 4096, "block of the local key-value store"
 )
 LOOKUP_CACHE_ROWS: Final[Option[int]] = Option(
-    "lookup.cache-rows", parse.integer, 10000, "rows that a lookup join keeps"
+    "lookup.cache-rows", parse.long_integer, 10000, "rows that a lookup join keeps"
 )
 LOOKUP_CONTINUOUS_DISCOVERY_INTERVAL: Final[Option[int | None]] = Option(
     "lookup.continuous.discovery-interval",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -48,40 +48,64 @@ __all__ = [
 ]
 
 FILE_FORMAT: Final[Option[str]] = Option(
-    "file.format", parse.text, "parquet", "parquet, orc or avro"
+    "file.format", parse.text, "parquet", "parquet, orc or avro", fits=fits.file_format
 )
 FILE_FORMAT_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
-    "file.format.per.level", parse.level_map, {}, "map level→format"
+    "file.format.per.level",
+    parse.level_map,
+    {},
+    "map level→format",
+    fits=fits.each_level(fits.file_format),
 )
 FILE_COMPRESSION: Final[Option[str]] = Option(
-    "file.compression", parse.text, "zstd", "codec of data files"
+    "file.compression", parse.text, "zstd", "codec of data files", fits=fits.codec
 )
 FILE_COMPRESSION_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
-    "file.compression.per.level", parse.level_map, {}, "map level→codec"
+    "file.compression.per.level",
+    parse.level_map,
+    {},
+    "map level→codec",
+    fits=fits.each_level(fits.codec),
 )
 FILE_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(
-    "file.compression.zstd-level", parse.integer, 1, "zstd level (data and manifests)"
+    "file.compression.zstd-level",
+    parse.integer,
+    1,
+    "zstd level (data and manifests)",
+    fits=fits.ZSTD_LEVEL,
 )
 FILE_BLOCK_SIZE: Final[Option[int | None]] = Option(
-    "file.block-size", parse.size_bytes, None, "row group / stripe size; none = format default"
+    "file.block-size",
+    parse.size_bytes,
+    None,
+    "row group / stripe size; none = format default",
+    fits=fits.at_least(1),
 )
 FILE_SUFFIX_INCLUDE_COMPRESSION: Final[Option[bool]] = Option(
     "file.suffix.include.compression", parse.boolean, False, "put codec into the file name"
 )
 DATA_FILE_PREFIX: Final[Option[str]] = Option(
-    "data-file.prefix", parse.text, "data-", "data file name prefix"
+    "data-file.prefix", parse.text, "data-", "data file name prefix", fits=fits.name_part
 )
 CHANGELOG_FILE_PREFIX: Final[Option[str]] = Option(
-    "changelog-file.prefix", parse.text, "changelog-", "changelog file name prefix"
+    "changelog-file.prefix",
+    parse.text,
+    "changelog-",
+    "changelog file name prefix",
+    fits=fits.name_part,
 )
 CHANGELOG_FILE_FORMAT: Final[Option[str | None]] = Option(
-    "changelog-file.format", parse.text, None, "format override for changelog files"
+    "changelog-file.format",
+    parse.text,
+    None,
+    "format override for changelog files",
+    fits=fits.file_format,
 )
 CHANGELOG_FILE_COMPRESSION: Final[Option[str | None]] = Option(
-    "changelog-file.compression", parse.text, None, "codec override"
+    "changelog-file.compression", parse.text, None, "codec override", fits=fits.codec
 )
 CHANGELOG_FILE_STATS_MODE: Final[Option[str | None]] = Option(
-    "changelog-file.stats-mode", parse.text, None, "stats override"
+    "changelog-file.stats-mode", parse.text, None, "stats override", fits=fits.stats_mode
 )
 DATA_FILE_THIN_MODE: Final[Option[bool]] = Option(
     "data-file.thin-mode", parse.boolean, False, "omit _KEY_ columns"
@@ -116,16 +140,32 @@ INDEX_FILE_IN_DATA_FILE_DIR: Final[Option[bool]] = Option(
     immutable=True,
 )
 TARGET_FILE_SIZE: Final[Option[int | None]] = Option(
-    "target-file-size", parse.size_bytes, None, "rolling size; none = 128 MB PK, 256 MB append"
+    "target-file-size",
+    parse.size_bytes,
+    None,
+    "rolling size; none = 128 MB PK, 256 MB append",
+    fits=fits.at_least(1),
 )
 TARGET_FILE_ROW_NUM: Final[Option[int]] = Option(
-    "target-file-row-num", parse.integer, 2**63 - 1, "rolling row count for non-compact writes"
+    "target-file-row-num",
+    parse.long_integer,
+    2**63 - 1,
+    "rolling row count for non-compact writes",
+    fits=fits.at_least(1),
 )
 METADATA_STATS_MODE: Final[Option[str]] = Option(
-    "metadata.stats-mode", parse.text, "truncate(16)", "none / counts / truncate(n) / full"
+    "metadata.stats-mode",
+    parse.text,
+    "truncate(16)",
+    "none / counts / truncate(n) / full",
+    fits=fits.stats_mode,
 )
 METADATA_STATS_MODE_PER_LEVEL: Final[Option[dict[int, str]]] = Option(
-    "metadata.stats-mode.per.level", parse.level_map, {}, "map level→mode"
+    "metadata.stats-mode.per.level",
+    parse.level_map,
+    {},
+    "map level→mode",
+    fits=fits.each_level(fits.stats_mode),
 )
 METADATA_STATS_DENSE_STORE: Final[Option[bool]] = Option(
     "metadata.stats-dense-store", parse.boolean, True, "drop none-mode columns from stats"
@@ -135,6 +175,7 @@ METADATA_STATS_KEEP_FIRST_N_COLUMNS: Final[Option[int]] = Option(
     parse.integer,
     -1,
     "only first n columns get stats, −1 all",
+    fits=fits.at_least(-1),
 )
 FILE_INDEX_IN_MANIFEST_THRESHOLD: Final[Option[int]] = Option(
     "file-index.in-manifest-threshold", parse.size_bytes, 500, "max embedded index size"
@@ -143,7 +184,7 @@ FILE_INDEX_READ_ENABLED: Final[Option[bool]] = Option(
     "file-index.read.enabled", parse.boolean, True, "use file indexes"
 )
 READ_BATCH_SIZE: Final[Option[int]] = Option(
-    "read.batch-size", parse.integer, 1024, "reader batch rows"
+    "read.batch-size", parse.integer, 1024, "reader batch rows", fits=fits.at_least(1)
 )
 WRITE_BATCH_SIZE: Final[Option[int]] = Option(
     "write.batch-size",
@@ -153,7 +194,11 @@ WRITE_BATCH_SIZE: Final[Option[int]] = Option(
     aliases=("orc.write.batch-size",),
 )
 PARTITION_DEFAULT_NAME: Final[Option[str]] = Option(
-    "partition.default-name", parse.text, "__DEFAULT_PARTITION__", "path name for NULL/blank"
+    "partition.default-name",
+    parse.text,
+    "__DEFAULT_PARTITION__",
+    "path name for NULL/blank",
+    fits=fits.name,
 )
 PARTITION_LEGACY_NAME: Final[Option[bool]] = Option(
     "partition.legacy-name",
@@ -166,12 +211,14 @@ READ_MEMORY_LIMIT: Final[Option[int]] = Option(
     parse.size_bytes,
     536870912,
     "memory of one merging read (an option of this library)",
+    fits=fits.at_least(1),
 )
 WRITE_MEMORY_LIMIT: Final[Option[int | None]] = Option(
     "write.memory-limit",
     parse.size_bytes,
     None,
     "an upper bound of write-buffer-size (an option of this library)",
+    fits=fits.at_least(1),
 )
 FILE_OPERATION_THREAD_NUM: Final[Option[int | None]] = Option(
     "file-operation.thread-num",
@@ -179,4 +226,5 @@ FILE_OPERATION_THREAD_NUM: Final[Option[int | None]] = Option(
     None,
     "threads for deleting and listing",
     aliases=("delete-file.thread-num",),
+    fits=fits.at_least(1),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -79,6 +79,7 @@ TYPE: Final[Option[str]] = Option(
         "table",
         "format-table",
         "object-table",
+        "lance-table",
         "materialized-table",
         "view",
         "materialized-view",
@@ -89,7 +90,11 @@ TYPE: Final[Option[str]] = Option(
     immutable=True,
 )
 DYNAMIC_BUCKET_TARGET_ROW_NUM: Final[Option[int]] = Option(
-    "dynamic-bucket.target-row-num", parse.integer, 2000000, "keys per dynamic bucket"
+    "dynamic-bucket.target-row-num",
+    parse.long_integer,
+    2000000,
+    "keys per dynamic bucket",
+    fits=fits.at_least(1),
 )
 DYNAMIC_BUCKET_INITIAL_BUCKETS: Final[Option[int | None]] = Option(
     "dynamic-bucket.initial-buckets",
@@ -97,12 +102,21 @@ DYNAMIC_BUCKET_INITIAL_BUCKETS: Final[Option[int | None]] = Option(
     None,
     "initial dynamic buckets per assigner",
     immutable=True,
+    fits=fits.at_least(1),
 )
 DYNAMIC_BUCKET_MAX_BUCKETS: Final[Option[int]] = Option(
-    "dynamic-bucket.max-buckets", parse.integer, -1, "cap per partition, −1 = none"
+    "dynamic-bucket.max-buckets",
+    parse.integer,
+    -1,
+    "cap per partition, −1 = none",
+    fits=fits.positive_or(-1),
 )
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM: Final[Option[int | None]] = Option(
-    "dynamic-bucket.assigner-parallelism", parse.integer, None, "assigner count"
+    "dynamic-bucket.assigner-parallelism",
+    parse.integer,
+    None,
+    "assigner count",
+    fits=fits.at_least(1),
 )
 CROSS_PARTITION_UPSERT_INDEX_TTL: Final[Option[int | None]] = Option(
     "cross-partition-upsert.index-ttl",
@@ -115,18 +129,21 @@ POSTPONE_DEFAULT_BUCKET_NUM: Final[Option[int | None]] = Option(
     parse.integer,
     None,
     "bucket count for first compaction of a partition",
+    fits=fits.at_least(1),
 )
 POSTPONE_TARGET_ROW_NUM_PER_BUCKET: Final[Option[int | None]] = Option(
     "postpone.target-row-num-per-bucket",
-    parse.integer,
+    parse.long_integer,
     None,
     "rows of a bucket by which a new partition gets its number of buckets",
+    fits=fits.at_least(1),
 )
 POSTPONE_TARGET_SIZE_PER_BUCKET: Final[Option[int]] = Option(
     "postpone.target-size-per-bucket",
     parse.size_bytes,
     1073741824,
     "the same by size, where rows are not given",
+    fits=fits.at_least(1),
 )
 POSTPONE_MERGE_ON_READ: Final[Option[bool]] = Option(
     "postpone.merge-on-read", parse.boolean, False, "batch reads merge postpone files"
@@ -157,7 +174,9 @@ PK_CLUSTERING_OVERRIDE: Final[Option[bool]] = Option(
     "cluster a key table by other columns",
     immutable=True,
 )
-OWNER: Final[Option[str | None]] = Option("owner", parse.text, None, "owner noted by other engines")
+OWNER: Final[Option[str | None]] = Option(
+    "owner", parse.text, None, "owner noted by other engines", fits=fits.name
+)
 AUTO_CREATE: Final[Option[bool]] = Option(
     "auto-create", parse.boolean, False, "create the table at its path when it is missing"
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -57,7 +57,12 @@ WRITE_SEQUENCE_NUMBER_INIT_MODE: Final[Option[str]] = Option(
     "accepted: existing files always say where the numbers go on",
 )
 ROWKIND_FIELD: Final[Option[str | None]] = Option(
-    "rowkind.field", parse.text, None, "column holding the row kind; immutable", immutable=True
+    "rowkind.field",
+    parse.text,
+    None,
+    "column holding the row kind; immutable",
+    immutable=True,
+    fits=fits.name,
 )
 IGNORE_DELETE: Final[Option[bool]] = Option(
     "ignore-delete",
@@ -95,11 +100,11 @@ AGGREGATION_REMOVE_RECORD_ON_DELETE: Final[Option[bool]] = Option(
     immutable=True,
 )
 FIELDS_DEFAULT_AGGREGATE_FUNCTION: Final[Option[str | None]] = Option(
-    "fields.default-aggregate-function", parse.text, None, "fallback function"
+    "fields.default-aggregate-function", parse.text, None, "fallback function", fits=fits.name
 )
 RECORD_LEVEL_EXPIRE_TIME: Final[Option[int | None]] = Option(
     "record-level.expire-time", parse.duration_ms, None, "retention of rows"
 )
 RECORD_LEVEL_TIME_FIELD: Final[Option[str | None]] = Option(
-    "record-level.time-field", parse.text, None, "time column"
+    "record-level.time-field", parse.text, None, "time column", fits=fits.name
 )

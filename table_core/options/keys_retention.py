@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -53,13 +53,17 @@ SNAPSHOT_NUM_RETAINED_MIN: Final[Option[int]] = Option(
     "snapshot.num-retained.min", parse.integer, 10, "minimum snapshots"
 )
 SNAPSHOT_NUM_RETAINED_MAX: Final[Option[int]] = Option(
-    "snapshot.num-retained.max", parse.integer, 2**31 - 1, "maximum snapshots"
+    "snapshot.num-retained.max",
+    parse.integer,
+    2**31 - 1,
+    "maximum snapshots",
+    fits=fits.at_least(1),
 )
 SNAPSHOT_TIME_RETAINED: Final[Option[int]] = Option(
     "snapshot.time-retained", parse.duration_ms, 3600000, "age"
 )
 SNAPSHOT_EXPIRE_LIMIT: Final[Option[int]] = Option(
-    "snapshot.expire.limit", parse.integer, 50, "max per run"
+    "snapshot.expire.limit", parse.integer, 50, "max per run", fits=fits.at_least(1)
 )
 SNAPSHOT_EXPIRE_EXECUTION_MODE: Final[Option[str]] = Option(
     "snapshot.expire.execution-mode", parse.choice("sync", "async"), "sync", "sync / async"
@@ -78,10 +82,18 @@ SNAPSHOT_WATERMARK_IDLE_TIMEOUT: Final[Option[int | None]] = Option(
     "tags by watermark: a commit without rows makes a snapshot after so long without one",
 )
 CHANGELOG_NUM_RETAINED_MIN: Final[Option[int | None]] = Option(
-    "changelog.num-retained.min", parse.integer, None, "default: snapshot value"
+    "changelog.num-retained.min",
+    parse.integer,
+    None,
+    "default: snapshot value",
+    fits=fits.at_least(1),
 )
 CHANGELOG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
-    "changelog.num-retained.max", parse.integer, None, "default: snapshot value"
+    "changelog.num-retained.max",
+    parse.integer,
+    None,
+    "default: snapshot value",
+    fits=fits.at_least(1),
 )
 CHANGELOG_TIME_RETAINED: Final[Option[int | None]] = Option(
     "changelog.time-retained", parse.duration_ms, None, "default: snapshot value"
@@ -93,25 +105,39 @@ PARTITION_EXPIRATION_CHECK_INTERVAL: Final[Option[int]] = Option(
     "partition.expiration-check-interval", parse.duration_ms, 3600000, "check frequency"
 )
 PARTITION_EXPIRATION_STRATEGY: Final[Option[str]] = Option(
-    "partition.expiration-strategy", parse.text, "values-time", "values-time / update-time / custom"
+    "partition.expiration-strategy",
+    parse.text,
+    "values-time",
+    "values-time / update-time / custom",
+    fits=fits.one_of("values-time", "update-time", "custom"),
 )
 PARTITION_EXPIRATION_MAX_NUM: Final[Option[int]] = Option(
-    "partition.expiration-max-num", parse.integer, 100, "per run"
+    "partition.expiration-max-num", parse.integer, 100, "per run", fits=fits.at_least(1)
 )
 PARTITION_EXPIRATION_BATCH_SIZE: Final[Option[int | None]] = Option(
-    "partition.expiration-batch-size", parse.integer, None, "per commit"
+    "partition.expiration-batch-size", parse.integer, None, "per commit", fits=fits.at_least(1)
 )
 PARTITION_TIMESTAMP_FORMATTER: Final[Option[str | None]] = Option(
-    "partition.timestamp-formatter", parse.text, None, "DateTimeFormatter pattern"
+    "partition.timestamp-formatter",
+    parse.text,
+    None,
+    "DateTimeFormatter pattern",
+    fits=fits.date_pattern,
 )
 PARTITION_TIMESTAMP_PATTERN: Final[Option[str | None]] = Option(
-    "partition.timestamp-pattern", parse.text, None, "`$col` pattern"
+    "partition.timestamp-pattern", parse.text, None, "`$col` pattern", fits=fits.name
 )
 END_INPUT_CHECK_PARTITION_EXPIRE: Final[Option[bool]] = Option(
     "end-input.check-partition-expire", parse.boolean, False, "check at end of input"
 )
 PARTITION_MARK_DONE_ACTION: Final[Option[str]] = Option(
-    "partition.mark-done-action", parse.text, "success-file", "list of actions"
+    "partition.mark-done-action",
+    parse.text,
+    "success-file",
+    "list of actions",
+    fits=fits.each(
+        fits.one_of("success-file", "done-partition", "mark-event", "http-report", "custom")
+    ),
 )
 PARTITION_END_INPUT_TO_DONE: Final[Option[bool]] = Option(
     "partition.end-input-to-done", parse.boolean, False, "mark at end of input"
@@ -129,12 +155,19 @@ TAG_CREATION_PERIOD: Final[Option[str]] = Option(
     "daily / hourly / two-hours",
 )
 TAG_CREATION_PERIOD_DURATION: Final[Option[int | None]] = Option(
-    "tag.creation-period-duration", parse.duration_ms, None, "custom period"
+    "tag.creation-period-duration", parse.duration_ms, None, "custom period", fits=fits.at_least(1)
 )
 TAG_CREATION_DELAY: Final[Option[int]] = Option("tag.creation-delay", parse.duration_ms, 0, "delay")
 TAG_PERIOD_FORMATTER: Final[Option[str]] = Option(
     "tag.period-formatter",
-    parse.choice("with-dashes", "without-dashes", "without-dashes-and-spaces"),
+    parse.Choice(
+        ("with-dashes", "without-dashes", "without-dashes-and-spaces"),
+        {
+            "with-dashes": "with_dashes",
+            "without-dashes": "without_dashes",
+            "without-dashes-and-spaces": "without_dashes_and_spaces",
+        },
+    ),
     "with-dashes",
     "with_dashes / without_dashes / without_dashes_and_spaces",
 )
@@ -143,12 +176,17 @@ SINK_PROCESS_TIME_ZONE: Final[Option[str | None]] = Option(
     parse.text,
     None,
     "tags by process time: whose days and hours; default: the zone of the process",
+    fits=fits.zone,
 )
 SINK_WATERMARK_TIME_ZONE: Final[Option[str]] = Option(
-    "sink.watermark-time-zone", parse.text, "UTC", "tags by watermark: whose days and hours"
+    "sink.watermark-time-zone",
+    parse.text,
+    "UTC",
+    "tags by watermark: whose days and hours",
+    fits=fits.zone,
 )
 TAG_NUM_RETAINED_MAX: Final[Option[int | None]] = Option(
-    "tag.num-retained-max", parse.integer, None, "max auto tags"
+    "tag.num-retained-max", parse.integer, None, "max auto tags", fits=fits.at_least(1)
 )
 TAG_DEFAULT_TIME_RETAINED: Final[Option[int | None]] = Option(
     "tag.default-time-retained", parse.duration_ms, None, "TTL"
@@ -160,7 +198,7 @@ TAG_AUTOMATIC_COMPLETION: Final[Option[bool]] = Option(
     "tag.automatic-completion", parse.boolean, False, "create missing tags"
 )
 TAG_BATCH_CUSTOMIZED_NAME: Final[Option[str | None]] = Option(
-    "tag.batch.customized-name", parse.text, None, "batch tag name"
+    "tag.batch.customized-name", parse.text, None, "batch tag name", fits=fits.name
 )
 TAG_CREATE_SUCCESS_FILE: Final[Option[bool]] = Option(
     "tag.create-success-file", parse.boolean, False, "tag success marker"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -93,33 +93,44 @@ SCAN_MODE: Final[Option[str]] = Option(
     aliases=("log.scan",),
 )
 SCAN_SNAPSHOT_ID: Final[Option[int | None]] = Option(
-    "scan.snapshot-id", parse.integer, None, "start snapshot"
+    "scan.snapshot-id", parse.long_integer, None, "start snapshot", fits=fits.at_least(0)
 )
-SCAN_TAG_NAME: Final[Option[str | None]] = Option("scan.tag-name", parse.text, None, "tag to read")
+SCAN_TAG_NAME: Final[Option[str | None]] = Option(
+    "scan.tag-name", parse.text, None, "tag to read", fits=fits.name
+)
 SCAN_TIMESTAMP: Final[Option[str | None]] = Option(
-    "scan.timestamp", parse.text, None, "timestamp text, UTC without a zone"
+    "scan.timestamp", parse.text, None, "timestamp text, UTC without a zone", fits=fits.timestamp
 )
 SCAN_TIMESTAMP_MILLIS: Final[Option[int | None]] = Option(
     "scan.timestamp-millis",
-    parse.integer,
+    parse.long_integer,
     None,
     "epoch millis",
     aliases=("log.scan.timestamp-millis",),
+    fits=fits.at_least(0),
 )
 SCAN_WATERMARK: Final[Option[int | None]] = Option(
-    "scan.watermark", parse.integer, None, "batch: first snapshot with watermark ≥"
+    "scan.watermark", parse.long_integer, None, "batch: first snapshot with watermark ≥"
 )
 SCAN_FILE_CREATION_TIME_MILLIS: Final[Option[int | None]] = Option(
-    "scan.file-creation-time-millis", parse.integer, None, "files created after"
+    "scan.file-creation-time-millis",
+    parse.long_integer,
+    None,
+    "files created after",
+    fits=fits.at_least(0),
 )
 SCAN_CREATION_TIME_MILLIS: Final[Option[int | None]] = Option(
-    "scan.creation-time-millis", parse.integer, None, "snapshot or file creation start"
+    "scan.creation-time-millis",
+    parse.long_integer,
+    None,
+    "snapshot or file creation start",
+    fits=fits.at_least(0),
 )
 SCAN_BOUNDED_WATERMARK: Final[Option[int | None]] = Option(
-    "scan.bounded.watermark", parse.integer, None, "end of bounded stream"
+    "scan.bounded.watermark", parse.long_integer, None, "end of bounded stream"
 )
 SCAN_FALLBACK_BRANCH: Final[Option[str | None]] = Option(
-    "scan.fallback-branch", parse.text, None, "branch for missing partitions"
+    "scan.fallback-branch", parse.text, None, "branch for missing partitions", fits=fits.name
 )
 SCAN_PLAN_SORT_PARTITION: Final[Option[bool]] = Option(
     "scan.plan-sort-partition", parse.boolean, False, "sort splits by partition"
@@ -131,10 +142,10 @@ SCAN_IGNORE_LOST_FILES: Final[Option[bool]] = Option(
     "scan.ignore-lost-files", parse.boolean, False, "skip missing"
 )
 INCREMENTAL_BETWEEN: Final[Option[str | None]] = Option(
-    "incremental-between", parse.text, None, "ids or tags, (start, end]"
+    "incremental-between", parse.text, None, "ids or tags, (start, end]", fits=fits.two_ends
 )
 INCREMENTAL_BETWEEN_TIMESTAMP: Final[Option[str | None]] = Option(
-    "incremental-between-timestamp", parse.text, None, "timestamps"
+    "incremental-between-timestamp", parse.text, None, "timestamps", fits=fits.two_times
 )
 INCREMENTAL_BETWEEN_SCAN_MODE: Final[Option[str]] = Option(
     "incremental-between-scan-mode",
@@ -146,7 +157,7 @@ INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT: Final[Option[bool]] = Option(
     "incremental-between-tag-to-snapshot", parse.boolean, False, "tags read as delta/changelog"
 )
 INCREMENTAL_TO_AUTO_TAG: Final[Option[str | None]] = Option(
-    "incremental-to-auto-tag", parse.text, None, "diff to previous auto tag"
+    "incremental-to-auto-tag", parse.text, None, "diff to previous auto tag", fits=fits.name
 )
 STREAMING_READ_OVERWRITE: Final[Option[bool]] = Option(
     "streaming-read-overwrite", parse.boolean, False, "emit OVERWRITE snapshots (PK)"
@@ -158,9 +169,11 @@ STREAMING_READ_SNAPSHOT_DELAY: Final[Option[int | None]] = Option(
     "streaming.read.snapshot.delay", parse.duration_ms, None, "minimum snapshot age"
 )
 CONTINUOUS_DISCOVERY_INTERVAL: Final[Option[int]] = Option(
-    "continuous.discovery-interval", parse.duration_ms, 10000, "polling"
+    "continuous.discovery-interval", parse.duration_ms, 10000, "polling", fits=fits.at_least(1)
 )
-CONSUMER_ID: Final[Option[str | None]] = Option("consumer-id", parse.text, None, "consumer name")
+CONSUMER_ID: Final[Option[str | None]] = Option(
+    "consumer-id", parse.text, None, "consumer name", fits=fits.name
+)
 CONSUMER_MODE: Final[Option[str]] = Option(
     "consumer.mode",
     parse.choice("exactly-once", "at-least-once"),
@@ -177,16 +190,24 @@ CONSUMER_CHANGELOG_ONLY: Final[Option[bool]] = Option(
     "consumer.changelog-only", parse.boolean, False, "consumers protect changelogs only"
 )
 SOURCE_SPLIT_TARGET_SIZE: Final[Option[int]] = Option(
-    "source.split.target-size", parse.size_bytes, 134217728, "split packing size"
+    "source.split.target-size",
+    parse.size_bytes,
+    134217728,
+    "split packing size",
+    fits=fits.at_least(1),
 )
 SOURCE_SPLIT_OPEN_FILE_COST: Final[Option[int]] = Option(
     "source.split.open-file-cost", parse.size_bytes, 4194304, "minimum file weight"
 )
 SCAN_VERSION: Final[Option[str | None]] = Option(
-    "scan.version", parse.text, None, "snapshot id or tag name to read"
+    "scan.version", parse.text, None, "snapshot id or tag name to read", fits=fits.name
 )
 SCAN_PARALLELISM: Final[Option[int | None]] = Option(
-    "scan.parallelism", parse.integer, None, "number of Spark tasks that read"
+    "scan.parallelism",
+    parse.integer,
+    None,
+    "number of Spark tasks that read",
+    fits=fits.at_least(1),
 )
 SCAN_INFER_PARALLELISM: Final[Option[bool]] = Option(
     "scan.infer-parallelism",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_core.options import parse
+from table_core.options import fits, parse
 from table_core.options.option import Option
 
 __all__ = [
@@ -62,24 +62,33 @@ WRITE_BUFFER_SIZE: Final[Option[int]] = Option(
     parse.size_bytes,
     268435456,
     "memory of a writer for buffering and sorting rows",
+    fits=fits.at_least(1),
 )
 WRITE_BUFFER_SPILLABLE: Final[Option[bool]] = Option(
     "write-buffer-spillable", parse.boolean, True, "a full buffer goes to the local disk"
 )
 NUM_SORTED_RUN_COMPACTION_TRIGGER: Final[Option[int]] = Option(
-    "num-sorted-run.compaction-trigger", parse.integer, 5, "runs that trigger compaction"
+    "num-sorted-run.compaction-trigger",
+    parse.integer,
+    5,
+    "runs that trigger compaction",
+    fits=fits.at_least(1),
 )
 NUM_SORTED_RUN_STOP_TRIGGER: Final[Option[int | None]] = Option(
-    "num-sorted-run.stop-trigger", parse.integer, None, "none = trigger + 3"
+    "num-sorted-run.stop-trigger", parse.integer, None, "none = trigger + 3", fits=fits.at_least(1)
 )
 NUM_LEVELS: Final[Option[int | None]] = Option(
-    "num-levels", parse.integer, None, "none = trigger + 1"
+    "num-levels", parse.integer, None, "none = trigger + 1", fits=fits.at_least(2)
 )
 COMPACTION_SIZE_RATIO: Final[Option[int]] = Option(
     "compaction.size-ratio", parse.integer, 1, "percent, size-ratio pick"
 )
 COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT: Final[Option[int]] = Option(
-    "compaction.max-size-amplification-percent", parse.integer, 200, "size-amp pick"
+    "compaction.max-size-amplification-percent",
+    parse.integer,
+    200,
+    "size-amp pick",
+    fits=fits.at_least(0),
 )
 COMPACTION_OPTIMIZATION_INTERVAL: Final[Option[int | None]] = Option(
     "compaction.optimization-interval", parse.duration_ms, None, "periodic full compaction"
@@ -107,15 +116,28 @@ COMPACTION_SMALL_FILE_RATIO: Final[Option[float]] = Option(
     parse.number,
     0.7,
     "files below ratio·target are merged instead of upgraded",
+    fits=fits.between(0, 1),
 )
 COMPACTION_MIN_FILE_NUM: Final[Option[int]] = Option(
-    "compaction.min.file-num", parse.integer, 5, "append: files needed to compact"
+    "compaction.min.file-num",
+    parse.integer,
+    5,
+    "append: files needed to compact",
+    fits=fits.at_least(1),
 )
 COMPACTION_DELETE_RATIO_THRESHOLD: Final[Option[float]] = Option(
-    "compaction.delete-ratio-threshold", parse.number, 0.2, "append+DV: rewrite above deleted ratio"
+    "compaction.delete-ratio-threshold",
+    parse.number,
+    0.2,
+    "append+DV: rewrite above deleted ratio",
+    fits=fits.between(0, 1),
 )
 FULL_COMPACTION_DELTA_COMMITS: Final[Option[int | None]] = Option(
-    "full-compaction.delta-commits", parse.integer, None, "full compaction each N commits"
+    "full-compaction.delta-commits",
+    parse.integer,
+    None,
+    "full compaction each N commits",
+    fits=fits.at_least(1),
 )
 CHANGELOG_PRODUCER_COMPACTION_INTERVAL: Final[Option[int | None]] = Option(
     "changelog-producer.compaction-interval",
@@ -125,19 +147,27 @@ CHANGELOG_PRODUCER_COMPACTION_INTERVAL: Final[Option[int | None]] = Option(
     "compaction.optimization-interval does so for every table",
 )
 COMPACTION_OFFPEAK_START_HOUR: Final[Option[int]] = Option(
-    "compaction.offpeak.start.hour", parse.integer, -1, "off-peak window start"
+    "compaction.offpeak.start.hour",
+    parse.integer,
+    -1,
+    "off-peak window start",
+    fits=fits.between(-1, 23),
 )
 COMPACTION_OFFPEAK_END_HOUR: Final[Option[int]] = Option(
-    "compaction.offpeak.end.hour", parse.integer, -1, "off-peak window end"
+    "compaction.offpeak.end.hour",
+    parse.integer,
+    -1,
+    "off-peak window end",
+    fits=fits.between(-1, 23),
 )
 COMPACTION_OFFPEAK_RATIO: Final[Option[int]] = Option(
-    "compaction.offpeak-ratio", parse.integer, 0, "extra size ratio off-peak"
+    "compaction.offpeak-ratio", parse.integer, 0, "extra size ratio off-peak", fits=fits.at_least(0)
 )
 LOOKUP_COMPACT: Final[Option[str]] = Option(
     "lookup-compact", parse.choice("radical", "gentle"), "radical", "radical / gentle"
 )
 LOOKUP_COMPACT_MAX_INTERVAL: Final[Option[int | None]] = Option(
-    "lookup-compact.max-interval", parse.integer, None, "none = trigger·2"
+    "lookup-compact.max-interval", parse.integer, None, "none = trigger·2", fits=fits.at_least(1)
 )
 LOOKUP_WAIT: Final[Option[bool]] = Option(
     "lookup-wait",
@@ -176,6 +206,7 @@ DELETION_VECTOR_INDEX_FILE_TARGET_SIZE: Final[Option[int]] = Option(
     parse.size_bytes,
     2097152,
     "rolling of DV files (append)",
+    fits=fits.at_least(1),
 )
 CLUSTERING_COLUMNS: Final[Option[tuple[str, ...]]] = Option(
     "clustering.columns",
@@ -190,6 +221,7 @@ CLUSTERING_STRATEGY: Final[Option[str]] = Option(
     "auto",
     "order, zorder or hilbert; auto goes by the number of columns",
     aliases=("sink.clustering.strategy",),
+    fits=fits.one_of("auto", "order", "zorder", "hilbert"),
 )
 LOOKUP_CACHE_MAX_MEMORY_SIZE: Final[Option[int]] = Option(
     "lookup.cache-max-memory-size", parse.size_bytes, 268435456, "memory of the lookup cache"
@@ -204,19 +236,31 @@ LOOKUP_CACHE_FILE_RETENTION: Final[Option[int]] = Option(
     "lookup.cache-file-retention", parse.duration_ms, 3600000, "how long cached lookup files live"
 )
 LOOKUP_CACHE_SPILL_COMPRESSION: Final[Option[str]] = Option(
-    "lookup.cache-spill-compression", parse.text, "zstd", "codec of cached lookup files"
+    "lookup.cache-spill-compression",
+    parse.text,
+    "zstd",
+    "codec of cached lookup files",
+    fits=fits.one_of("zstd", "lz4", "none"),
 )
 LOOKUP_CACHE_BLOOM_FILTER_ENABLED: Final[Option[bool]] = Option(
     "lookup.cache.bloom.filter.enabled", parse.boolean, True, "bloom filters in lookup files"
 )
 LOOKUP_CACHE_BLOOM_FILTER_FPP: Final[Option[float]] = Option(
-    "lookup.cache.bloom.filter.fpp", parse.number, 0.05, "their false positive rate"
+    "lookup.cache.bloom.filter.fpp",
+    parse.number,
+    0.05,
+    "their false positive rate",
+    fits=fits.ratio,
 )
 LOOKUP_HASH_LOAD_FACTOR: Final[Option[float]] = Option(
     "lookup.hash-load-factor", parse.number, 0.75, "accepted, no effect: lookup files are sorted"
 )
 SINK_PARALLELISM: Final[Option[int | None]] = Option(
-    "sink.parallelism", parse.integer, None, "number of Spark tasks that write"
+    "sink.parallelism",
+    parse.integer,
+    None,
+    "number of Spark tasks that write",
+    fits=fits.at_least(1),
 )
 WRITE_BUFFER_SPILL_MAX_DISK_SIZE: Final[Option[int | None]] = Option(
     "write-buffer-spill.max-disk-size",
@@ -229,10 +273,15 @@ SORT_SPILL_THRESHOLD: Final[Option[int | None]] = Option(
     parse.integer,
     None,
     "spilled runs of a bucket that are merged at once, none = 64",
+    fits=fits.at_least(2),
 )
 SPILL_COMPRESSION: Final[Option[str]] = Option(
-    "spill-compression", parse.text, "zstd", "codec of spilled rows: zstd, lz4 or none"
+    "spill-compression",
+    parse.text,
+    "zstd",
+    "codec of spilled rows: zstd, lz4 or none",
+    fits=fits.one_of("zstd", "lz4", "none"),
 )
 SPILL_COMPRESSION_ZSTD_LEVEL: Final[Option[int]] = Option(
-    "spill-compression.zstd-level", parse.integer, 1, "its level"
+    "spill-compression.zstd-level", parse.integer, 1, "its level", fits=fits.ZSTD_LEVEL
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,3 +28,8 @@ class Option(Generic[T_co]):
     """Old names, spec 13.1."""
     immutable: bool = False
     """Cannot change once the table has a snapshot, spec 2.4."""
+    fits: Callable[[Any], object] | None = None
+    """Raises ``ValueError`` on a value that parses and that no user can mean.
+
+    It is asked where a user gives the option; what other writers stored is read as they do.
+    """

@@ -7,12 +7,16 @@ function raises ``ValueError`` on text it does not accept.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from table_core.options.nearest import meant
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
 __all__ = [
+    "Choice",
     "boolean",
     "choice",
     "column_list",
@@ -20,19 +24,20 @@ __all__ = [
     "folder",
     "integer",
     "level_map",
+    "long_integer",
     "number",
     "size_bytes",
     "text",
 ]
 
-_MS: Final = {
-    **dict.fromkeys(("d", "day", "days"), 86_400_000.0),
-    **dict.fromkeys(("h", "hour", "hours"), 3_600_000.0),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000.0),
-    **dict.fromkeys(("s", "sec", "second", "seconds"), 1000.0),
-    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 1.0),
-    **dict.fromkeys(("µs", "us", "micro", "micros", "microsecond", "microseconds"), 1e-3),
-    **dict.fromkeys(("ns", "nano", "nanos", "nanosecond", "nanoseconds"), 1e-6),
+_NANOS: Final = {
+    **dict.fromkeys(("d", "day", "days"), 86_400 * 10**9),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600 * 10**9),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60 * 10**9),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 10**9),
+    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 10**6),
+    **dict.fromkeys(("µs", "us", "micro", "micros", "microsecond", "microseconds"), 10**3),
+    **dict.fromkeys(("ns", "nano", "nanos", "nanosecond", "nanoseconds"), 1),
 }
 _BYTES: Final = {
     **dict.fromkeys(("", "b", "bytes"), 1),
@@ -42,6 +47,7 @@ _BYTES: Final = {
     **dict.fromkeys(("t", "tb", "tebibytes"), 1 << 40),
 }
 _INTEGER: Final = re.compile(r"\s*[+-]?\d+\s*")
+_TYPE_OF_NUMBER: Final = re.compile(r"(?<=[\d.])[fFdD](?=\s*$)")
 _AMOUNT: Final = re.compile(r"^\s*(\d+)\s*([^\d\s]*)\s*$")
 
 
@@ -65,9 +71,14 @@ def integer(value: str) -> int:
     return int(value)
 
 
+def long_integer(value: str) -> int:
+    """A whole number of 64 bits."""
+    return integer(value)
+
+
 def number(value: str) -> float:
-    """A number."""
-    return float(value)
+    """A number; Java lets it end with the ``f`` or ``d`` of its type."""
+    return float(_TYPE_OF_NUMBER.sub("", value))
 
 
 def boolean(value: str) -> bool:
@@ -80,15 +91,15 @@ def boolean(value: str) -> bool:
 
 def duration_ms(value: str) -> int:
     """``"1 h"``, ``"30min"``, ``"250"`` (milliseconds) ..., as milliseconds."""
-    return int(_amount(value, _MS, "a duration such as '1 h', '30 min' or '500 ms'"))
+    return _amount(value, _NANOS, "a duration such as '1 h', '30 min' or '500 ms'") // 10**6
 
 
 def size_bytes(value: str) -> int:
     """``"128 mb"``, ``"1024"`` (bytes) ..., as bytes; units are powers of 1024."""
-    return int(_amount(value, _BYTES, "a size such as '128 mb' or '1 gb'"))
+    return _amount(value, _BYTES, "a size such as '128 mb' or '1 gb'")
 
 
-def _amount(value: str, units: dict[str, float] | dict[str, int], expected: str) -> float:
+def _amount(value: str, units: dict[str, int], expected: str) -> int:
     match = _AMOUNT.match(value)
     unit = units.get(match[2].lower()) if match else None
     if match is None or unit is None:
@@ -96,16 +107,32 @@ def _amount(value: str, units: dict[str, float] | dict[str, int], expected: str)
     return int(match[1]) * unit
 
 
-def choice(*allowed: str) -> Callable[[str], str]:
+@dataclass(frozen=True, slots=True)
+class Choice:
     """A parser of one of ``allowed``, in any case; ``_`` and ``-`` are the same."""
 
-    def parse(value: str) -> str:
+    allowed: tuple[str, ...]
+    spelled: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """How Apache Paimon writes those that it writes otherwise."""
+
+    def __call__(self, value: str) -> str:
+        """The word that ``value`` means."""
         found = value.strip().lower().replace("_", "-")
-        if found not in allowed:
-            raise ValueError(f"expected one of {', '.join(allowed)}")
+        if found not in self.allowed:
+            raise ValueError(
+                f"expected one of {', '.join(self.written)}{meant(value, self.written)}"
+            )
         return found
 
-    return parse
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The words as Apache Paimon writes them; it takes them in any case."""
+        return tuple(self.spelled.get(word, word) for word in self.allowed)
+
+
+def choice(*allowed: str) -> Choice:
+    """A parser of one of ``allowed``, in any case; ``_`` and ``-`` are the same."""
+    return Choice(allowed)
 
 
 def column_list(value: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from table_core.options.option import Option
 
-__all__ = ["OPTIONS", "TableOptions", "is_known", "refuse_unknown"]
+__all__ = ["OPTIONS", "TableOptions", "canonical_key", "is_known", "refuse_unknown"]
 
 T = TypeVar("T")
 
@@ -121,6 +121,11 @@ def _parsed(option: Option[Any], text: str) -> Any:
         raise OptionError(
             f"option {option.key!r} cannot be {text!r}: {error}", option=option.key, value=text
         ) from error
+
+
+def canonical_key(key: str) -> str:
+    """``key``, or the key that its option has today."""
+    return _ALIASES.get(key, key)
 
 
 def is_known(key: str) -> bool:

@@ -19,8 +19,8 @@ from table_core.datatypes.kinds import Atomic, Field, Root, Row, with_nullabilit
 from table_core.datatypes.text import parse_type
 from table_core.errors import OptionError, SchemaError, UnsupportedFeatureError
 from table_core.options import keys_identity
+from table_core.options.given import refuse_wrong
 from table_core.options.old_names import replacement_of
-from table_core.options.table import refuse_unknown
 from table_core.schema.change import (
     AddColumn,
     DropColumn,
@@ -76,7 +76,7 @@ def create(
         UnsupportedFeatureError: a feature that this release refuses by name.
     """
     given = dict(options or {})
-    refuse_unknown(k for k in given if k not in _NEVER_STORED)
+    refuse_wrong({k: v for k, v in given.items() if k not in _NEVER_STORED})
     problems: list[str] = []
     partition = _one_of(problems, "partition", partition_by, given.pop("partition", None))
     key = _one_of(problems, "primary-key", primary_key, given.pop("primary-key", None))
@@ -127,7 +127,7 @@ def _applied(schema: TableSchema, change: SchemaChange, *, has_snapshots: bool) 
                 old = replacement_of(key)
                 hint = f" (of an older release: {old})" if old else ""
                 raise refused(f"option {key!r} is not stored in a table{hint}")
-            refuse_unknown([key])
+            refuse_wrong({key: value})
             return check_option_change(schema, key, str(value), has_snapshots=has_snapshots)
         case RemoveOption(key):
             return check_option_change(schema, key, None, has_snapshots=has_snapshots)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import OptionError
 from table_core.options import keys_files, keys_identity, keys_merge, keys_write
 from table_core.options.table import OPTIONS, TableOptions
+from table_core.schema.validate import problems_of
 from table_core.schema.validate_fields import COLUMN_OPTION
 
 if TYPE_CHECKING:
@@ -111,7 +112,23 @@ def options_of_handle(schema: TableSchema, given: Mapping[str, str]) -> TableSch
                 option=key,
                 value=after.raw[key],
             )
-    return replace(schema, raw_options=after.raw)
+    changed = replace(schema, raw_options=after.raw)
+    _refuse_new_problems(schema, changed, given)
+    return changed
+
+
+def _refuse_new_problems(before: TableSchema, after: TableSchema, given: Mapping[str, str]) -> None:
+    """Refuse what only together is wrong, or wrong for the columns, as a stored option would be."""
+    known = set(problems_of(before)) if given else set()
+    problems = [problem for problem in problems_of(after) if given and problem not in known]
+    if problems:
+        blamed = next((key for key in given if key in problems[0]), next(iter(given)))
+        raise OptionError(
+            f"option {blamed!r} cannot be {after.raw_options[blamed]!r} on a handle: "
+            f"{'; '.join(problems)}",
+            option=blamed,
+            value=after.raw_options[blamed],
+        )
 
 
 def _meaning(key: str, before: TableOptions, after: TableOptions) -> str | None:

@@ -7,6 +7,7 @@ Source: ``org.apache.paimon.schema.SchemaValidation``; spec sections 2.2 to 2.4,
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -22,6 +23,7 @@ from table_core.options import (
     keys_retention,
     keys_scan,
     keys_write,
+    parse,
 )
 from table_core.options.refused import Act, refusal_of
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 WRITTEN_FORMATS: Final = ("parquet", "orc", "avro")
+_INDEXED: Final = re.compile(r"file-index\.[^.]+\.columns")
 _NO_KEY_ROOTS: Final = frozenset({Root.VARIANT, Root.BLOB})
 _MOD_ROOTS: Final = frozenset({Root.INT, Root.BIGINT})
 _TIME_ROOTS: Final = frozenset({Root.INT, Root.BIGINT, Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
@@ -120,7 +123,8 @@ def problems_of(schema: TableSchema) -> list[str]:
         *_deletion_vectors(schema),
         *_retention(schema),
         *_expire_field(schema),
-        *_clustering(schema),
+        *_named_columns(schema),
+        *_partition_options(schema),
         *_defaults(schema),
         *field_option_problems(schema),
         *file_option_problems(schema),
@@ -287,10 +291,35 @@ def _retention(schema: TableSchema) -> Iterator[str]:
         yield f"changelog.num-retained.max {most} is below changelog.num-retained.min {least}"
 
 
-def _clustering(schema: TableSchema) -> Iterator[str]:
-    for name in schema.options.get(keys_write.CLUSTERING_COLUMNS):
-        if name not in schema.by_name:
-            yield f"clustering.columns {name!r} does not exist"
+def _named_columns(schema: TableSchema) -> Iterator[str]:
+    for option in (
+        keys_write.CLUSTERING_COLUMNS,
+        keys_scan.CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS,
+    ):
+        for name in schema.options.get(option):
+            if name not in schema.by_name:
+                yield f"{option.key} {name!r} does not exist"
+    for key, text in schema.options.raw.items():
+        for name in parse.column_list(text) if _INDEXED.fullmatch(key) else ():
+            if name not in schema.by_name and "[" not in name:
+                yield f"{key} {name!r} does not exist"
+
+
+def _partition_options(schema: TableSchema) -> Iterator[str]:
+    """Options that name partition columns; a table without them has nothing to go by."""
+    first = schema.options.get(keys_commit.MANIFEST_SORT_PARTITION_FIELD)
+    if first is not None and first not in schema.partition_keys:
+        yield (
+            f"{keys_commit.MANIFEST_SORT_PARTITION_FIELD.key} {first!r} is no partition column: "
+            f"there are {list(schema.partition_keys)}"
+        )
+    pattern = schema.options.get(keys_retention.PARTITION_TIMESTAMP_PATTERN) or ""
+    for name in re.findall(r"\$(\w+)", pattern) if schema.partition_keys else ():
+        if not name.startswith(schema.partition_keys):  # as $h takes the beginning of $hour
+            yield (
+                f"{keys_retention.PARTITION_TIMESTAMP_PATTERN.key} names ${name}, which is no "
+                f"partition column: there are {list(schema.partition_keys)}"
+            )
 
 
 def _defaults(schema: TableSchema) -> Iterator[str]:
@@ -305,11 +334,13 @@ def _defaults(schema: TableSchema) -> Iterator[str]:
 
 def _expire_field(schema: TableSchema) -> Iterator[str]:
     options = schema.options
-    if options.get(keys_merge.RECORD_LEVEL_EXPIRE_TIME) is None:
-        return
     name = options.get(keys_merge.RECORD_LEVEL_TIME_FIELD)
     field = schema.by_name.get(name) if name is not None else None
-    if field is None:
+    if name is None and options.get(keys_merge.RECORD_LEVEL_EXPIRE_TIME) is None:
+        return
+    if field is None and options.get(keys_merge.RECORD_LEVEL_EXPIRE_TIME) is None:
+        yield f"record-level.time-field {name!r} does not exist"
+    elif field is None:
         yield f"record-level.expire-time needs record-level.time-field; {name!r} does not exist"
     elif not isinstance(field.type, Atomic) or field.type.root not in _TIME_ROOTS:
         yield f"record-level.time-field {name!r} must be INT, BIGINT or a timestamp"

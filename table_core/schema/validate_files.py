@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from table_core.options import codecs, keys_commit, keys_files, keys_write
+from table_core.options.fits import STATS_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,10 +14,8 @@ if TYPE_CHECKING:
     from table_core.options.table import TableOptions
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["STATS_MODE", "file_option_problems"]
+__all__ = ["file_option_problems"]
 
-STATS_MODE: Final = re.compile(r"(none|counts|full)|truncate\(([1-9]\d{0,8})\)")
-"""What ``metadata.stats-mode`` and its kin may say."""
 _COLUMN_MODE: Final = re.compile(r"fields\..+\.stats-mode")
 
 

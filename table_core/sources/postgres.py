@@ -16,7 +16,7 @@ from table_core.errors import (
 )
 from table_core.options.tls import default_mode
 from table_core.sources.catalog_table import CatalogColumn, CatalogTable, catalog_tables
-from table_core.sources.postgres_log import lsn_number
+from table_core.sources.lsn import lsn_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from table_core.sources.lsn import lsn_number
+
 if TYPE_CHECKING:
     from table_core.sources.postgres import PostgresConnection
 
-__all__ = ["cluster_and_timeline", "lsn_number", "slot_begin"]
-
-
-def lsn_number(text: str) -> int:
-    """The number that ``16/B374D848`` is."""
-    high, _, low = text.partition("/")
-    return (int(high, 16) << 32) + int(low, 16)
+__all__ = ["cluster_and_timeline", "slot_begin"]
 
 
 def cluster_and_timeline(connection: PostgresConnection) -> tuple[str, str]:

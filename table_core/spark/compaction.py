@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.catalog import Catalog
+    from table_core.table.committing.prepared import BucketChange, CompactChange
     from table_core.table.compacting.compact import Choice
-    from table_core.table.compacting.compactor import CompactChange
     from table_core.table.results import ResultDocument
     from table_core.table.table import Table
-    from table_core.table.writing.writer import BucketChange
 
 __all__ = ["compact", "compact_database", "compact_due"]
 
@@ -159,7 +158,7 @@ def _packed_by_tasks(
     spark: SparkSession, access: TableAccess, choice: Choice
 ) -> list[CompactChange]:
     """Append tables: what tasks share is packs of files, of one bucket too; its index is ours."""
-    head = None if choice.snapshot_id is None else access.metadata.snapshot(choice.snapshot_id)
+    head = choice.head
     vectors = AppendVectors(access, head)
     packs = [
         (bucket, pack)

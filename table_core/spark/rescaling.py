@@ -10,8 +10,8 @@ from table_core.spark.reading import frame_of
 from table_core.spark.schema_bridge import holds
 from table_core.spark.session import started
 from table_core.spark.writing import written
-from table_core.table.changing.overwriting import commit_replacing
 from table_core.table.committing.committer import parts_of
+from table_core.table.committing.replacing import commit_replacing
 from table_core.table.compacting import rescale as decided
 from table_core.table.reading.scan import Scan
 from table_core.table.reading.split_reader import SplitReader
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
+    from table_core.table.committing.prepared import WriteResult
     from table_core.table.results import Commit, ResultDocument
     from table_core.table.table import Table
-    from table_core.table.writing.writer import WriteResult
 
 __all__ = ["rescale"]
 

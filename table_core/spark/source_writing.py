@@ -17,13 +17,14 @@ from table_core.errors import UnsupportedFeatureError
 from table_core.scan.split import Split
 from table_core.spark.writing import prepared
 from table_core.table.committing.committer import parts_of
+from table_core.table.committing.prepared import WriteResult
 from table_core.table.compacting.inline_compaction import InlineCompaction
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.data_files import FileFactory
 from table_core.table.writing.uncommitted import discard
-from table_core.table.writing.writer import Numbering, WriteResult
+from table_core.table.writing.writer import Numbering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.writing.writer import BucketChange
+    from table_core.table.committing.prepared import BucketChange
 
 __all__ = ["Written", "compacted", "results_of", "take_back", "write_rows"]
 

@@ -19,12 +19,13 @@ from table_core.spark.shuffle import assigners, by_bucket
 from table_core.spark.tasks import RESULT_TYPE, packed, unpacked
 from table_core.table.changing.overwriting import overwrite_selection
 from table_core.table.committing.committer import find_commit, parts_of
+from table_core.table.committing.prepared import WriteResult
 from table_core.table.results import Commit, CommitAs
 from table_core.table.table import Table
 from table_core.table.writing.coerce import coerce
 from table_core.table.writing.uncommitted import discard, undone_by
 from table_core.table.writing.widening import widened
-from table_core.table.writing.writer import Numbering, TableWriter, WriteResult, refuse_unwritable
+from table_core.table.writing.writer import Numbering, TableWriter, refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -206,9 +207,7 @@ def prepared(
 
     ``bucket``: where all rows belong, if that is known.
     """
-    writer = TableWriter(
-        access, _never, compact=False, replaces=replaces, numbering=numbering, bucket=bucket
-    )
+    writer = TableWriter(access, _never, replaces=replaces, numbering=numbering, bucket=bucket)
     with undone_by(writer.abort):
         for batch in batches:
             writer.write(batch)

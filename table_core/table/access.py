@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from table_core.errors import NotFoundError
 from table_core.ondisk.binary_row import decode_row, sort_key
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from table_core.schema.table_schema import TableSchema
     from table_core.table.metadata import Metadata
 
-__all__ = ["Bucket", "TableAccess"]
+__all__ = ["AfterCommit", "Bucket", "Handle", "TableAccess"]
 
 Bucket = tuple[bytes, int]
 """A partition row and a bucket number."""
+AfterCommit: TypeAlias = "Callable[[TableAccess, int, frozenset[bytes]], None]"
+"""Called with the table, the new snapshot and the partitions that got rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,8 @@ class TableAccess:
     """The newest schema, with the options of this handle on top of the stored ones."""
     clock: Clock
     ids: Ids
+    after_commit: AfterCommit | None = None
+    """What follows a commit; the handle gives it, and a table without a handle has none."""
 
     @property
     def options(self) -> TableOptions:
@@ -172,3 +176,12 @@ class TableAccess:
         low = decode_row(types, file.min_key, path=file.file_name)
         high = decode_row(types, file.max_key, path=file.file_name)
         return sort_key(types, low), sort_key(types, high)
+
+
+class Handle(Protocol):
+    """What leads to a table, such as the handle that users hold."""
+
+    @property
+    def access(self) -> TableAccess:
+        """Everything that is needed to reach it."""
+        ...

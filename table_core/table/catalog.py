@@ -306,12 +306,3 @@ class Catalog(CatalogUpkeep):
                 value=name,
             )
         self.directory.check_name(what, name)
-
-
-def __getattr__(name: str) -> Any:
-    """Where ``open_catalog`` and ``open_table`` used to be."""
-    if name not in {"open_catalog", "open_table"}:
-        raise AttributeError(name)
-    from table_core.table import opening
-
-    return getattr(opening, name)

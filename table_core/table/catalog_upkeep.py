@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from table_core.table.results import CommitAs
 
 if TYPE_CHECKING:
-    from table_core.table.catalog import Catalog
+    from table_core.table.catalog_view import CatalogView
     from table_core.table.results import ResultDocument
     from table_core.table.times import PointInTime
 
@@ -20,8 +20,8 @@ class CatalogUpkeep:
     __slots__ = ()
 
     @property
-    def _catalog(self) -> Catalog:
-        return cast("Catalog", self)
+    def _catalog(self) -> CatalogView:
+        return cast("CatalogView", self)
 
     def clone_table(  # noqa: PLR0913 - what one may say of a copy
         self,
@@ -30,7 +30,7 @@ class CatalogUpkeep:
         snapshot: int | None = None,
         tag: str | None = None,
         timestamp: PointInTime | None = None,
-        to: Catalog | None = None,
+        to: CatalogView | None = None,
         dry_run: bool = False,
         commit: CommitAs | None = None,
         positions: bool = True,
@@ -67,7 +67,7 @@ class CatalogUpkeep:
         self,
         database: str,
         to_database: str,
-        to: Catalog | None = None,
+        to: CatalogView | None = None,
         including: str = ".*",
         excluding: str = "",
         parallelism: int = 1,

@@ -9,8 +9,7 @@ from table_core.ondisk.properties import Carried
 from table_core.position.decide import Diverged, GoOn, Start, TableNow, what_next
 from table_core.position.place import SnapshotPlace
 from table_core.position.source import TableId
-from table_core.table.committing.commit_effects import carried_as_of
-from table_core.table.committing.committer import position
+from table_core.table.carried import carried_as_of, position
 from table_core.table.reading.timeline import TableTimeline, find_snapshot
 from table_core.table.upkeep.consumers import position_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.ondisk import layout
 from table_core.table.access import TableAccess
 from table_core.table.metadata import Metadata
-from table_core.table.reading.scan import batch_scan
+from table_core.table.reading.batch_scan import batch_scan
 from table_core.table.results import CommitAs
 from table_core.table.upkeep.verbs import Upkeep
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.schema.table_schema import TableSchema
     from table_core.table.changing.merge_into import MergeClause
+    from table_core.table.committing.prepared import WriteResult
     from table_core.table.reading.scan import Scan
     from table_core.table.results import Commit, ResultDocument
-    from table_core.table.states.branches import Branches
-    from table_core.table.states.tags import Tags
+    from table_core.table.states.branch_verbs import Branches
+    from table_core.table.states.tag_verbs import Tags
     from table_core.table.times import PointInTime
-    from table_core.table.writing.writer import TableWriter, WriteResult
+    from table_core.table.writing.writer import TableWriter
 
 __all__ = ["Table", "open_handle"]
 
@@ -47,7 +48,7 @@ def open_handle(
         NotFoundError: there is no table or no such branch.
         OptionError: ``options`` has an unknown one, or one that is fixed for the table.
     """
-    from table_core.options.table import refuse_unknown
+    from table_core.options.given import refuse_wrong
     from table_core.schema.evolve_options import options_of_handle
 
     metadata = Metadata(storage)
@@ -58,15 +59,24 @@ def open_handle(
         schema=metadata.latest_schema(),
         clock=clock,
         ids=ids,
+        after_commit=_after_commit,
     )
     if branch not in {None, layout.MAIN}:
         from table_core.table.states.branches import branch_access
 
         access = branch_access(access, branch)
     if options:
-        refuse_unknown(options)
+        refuse_wrong(options)
         access = replace(access, schema=options_of_handle(access.schema, options))
     return Table(access)
+
+
+def _after_commit(access: TableAccess, newest: int, written: frozenset[bytes]) -> None:
+    from table_core.table.committing.after_commit import (
+        keep_up,  # slower to load than a small commit
+    )
+
+    keep_up(access, newest, written)
 
 
 class Table(Upkeep):
@@ -139,14 +149,14 @@ class Table(Upkeep):
     @property
     def tags(self) -> Tags:
         """The tags of this branch: ``list``, ``get``, ``create``, ``rename``, ``delete``."""
-        from table_core.table.states.tags import Tags
+        from table_core.table.states.tag_verbs import Tags
 
         return Tags(self.access)
 
     @property
     def branches(self) -> Branches:
         """The branches: ``list``, ``create``, ``rename``, ``delete``, ``fast_forward``."""
-        from table_core.table.states.branches import Branches
+        from table_core.table.states.branch_verbs import Branches
 
         return Branches(self.access)
 
@@ -190,7 +200,7 @@ class Table(Upkeep):
             ArgumentError: ``name`` is none that commits carry on.
             OutcomeUnknownError: a position was there and the snapshot that held it is gone.
         """
-        from table_core.table.committing.committer import position
+        from table_core.table.carried import position
 
         return position(self.access, name)
 

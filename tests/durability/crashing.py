@@ -19,7 +19,7 @@ from table_core.ports import Storage
 from table_core.storage.faults import Call, Crash, Fault, Faults, FaultyStorage
 from table_core.table.catalog import Catalog
 from table_core.table.metadata import Metadata
-from table_core.table.states.tags import Tags
+from table_core.table.states.tag_verbs import Tags
 
 KEYED = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 DATED = pa.schema([("dt", pa.string()), ("v", pa.int64())])

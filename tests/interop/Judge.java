@@ -127,6 +127,9 @@ public final class Judge {
         if (ask.get("verb").asText().equals("options")) {
             return Keys.all();
         }
+        if (ask.get("verb").asText().equals("option values")) {
+            return Keys.parsed(ask.get("values"));
+        }
         Options context = new Options();
         context.set("warehouse", ask.get("warehouse").asText());
         texts(ask.get("catalog")).forEach(context::set);

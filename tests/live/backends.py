@@ -1,8 +1,8 @@
 """Slow writes in a live Airflow, one on each backend, and what can be done to them meanwhile.
 
-All of them run beside each other, for most of the time goes by waiting.  On Spark the query leaves a
-file and sleeps for every row, so it is seen when there is something to kill; in the worker itself
-(``embedded``: ``engine="local"``) it reads a pipe that gives nothing for as long.  Whatever belongs to the house,
+All of them run beside each other.  Every row takes a while, by arithmetic: SQL of users neither calls
+Java nor reads files.  That rows are computed is seen in Spark's pages, and in the worker itself
+(``embedded``: ``engine="local"``) by the folder that its query has.  Whatever belongs to the house,
 Airflow or Spark, has its mark in the environment; that is how its processes are told from others'.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -26,21 +27,22 @@ from demo.airflow_home import AirflowHome
 from table_core.table.catalog import Catalog
 from table_core.table.opening import open_catalog
 from tests import spark_servers
-from tests.live.pipes import Pipes
 from tests.servers import ROOT, Database, free_port, postgres
 
-__all__ = ["BACKENDS", "LONG_MS", "PLANTED", "WITHOUT_UI", "House", "Write", "Writes", "house"]
+__all__ = ["BACKENDS", "LONG", "PLANTED", "WITHOUT_UI", "House", "Write", "Writes", "house"]
 
 BACKENDS = ("local", "submit", "standalone", "deferred", "connect", "embedded")
 WITHOUT_UI = ("connect", "embedded")
 """Those whose jobs have no Spark UI of their own."""
 MARK = "PAIMON_TEST_HOUSE"
 ROWS = 16
-AWHILE_MS, LONG_MS = 1_000, 8_000
-"""A row's sleep; the long one where all must still be computing when the last has begun."""
+AWHILE, LONG = 3, 20
+"""Rounds of arithmetic for a row; the long one where all must still be computing when the last has begun."""
 PATIENCE = 420
 JOB_WORDS = ("table_core.spark.entrypoint", "entrypoint.py", "pyspark.daemon", "DriverWrapper")
 """What a process of a job has on its command line, besides that of an executor."""
+TASK = re.compile("airflow worker -- [0-9a-f]{8}-")
+"""How a task calls its process."""
 PASSWORD = {
     "token": "PLANTED-store",
     "spark.hadoop.a.secret.key": "PLANTED-key",
@@ -53,22 +55,23 @@ from datetime import timedelta
 from airflow.sdk import DAG
 from paimon_provider.operators.write import PaimonWriteOperator
 
+ROUNDS = {{"rounds": "{{{{ dag_run.conf['rounds'] }}}}"}}
 SLOW = (
-    "SELECT id, concat(java_method('java.io.File', 'createTempFile', '{{{{ dag_run.conf['table'] }}}}', '.row'),"
-    " java_method('java.lang.Thread', 'sleep', {{{{ dag_run.conf['sleep_ms'] }}}}L)) slept"
+    "SELECT id, concat('x', aggregate(sequence(id, id + CAST($rounds AS BIGINT) - 1), id, (kept, _) ->"
+    " aggregate(sequence(kept, kept + 999999L), kept, (a, x) -> (a + x * 31) % 1000003))) slow"
     " FROM range(0, {rows}, 1, 2)"
 )
-LATE = (
-    "SELECT id, 'late' AS slept FROM read_csv('{folder}/tmp/{{{{ dag_run.conf['table'] }}}}.{{{{ ti.try_number }}}}',"
-    " columns={{'id': 'BIGINT'}}, header=false, auto_detect=false)"
+ALONE = (
+    "SELECT i AS id, concat('x', max((i + j * 31) % 1000003)) AS slow"
+    " FROM range({rows}) a(i), range(CAST($rounds AS BIGINT) * 5000000) b(j) GROUP BY i"
 )
 
 for name in {backends}:
     with DAG(name, schedule=None, catchup=False, max_active_runs=1):
         PaimonWriteOperator(
             task_id="write", table="d.{{{{ dag_run.conf['table'] }}}}", sources={{}},
-            sql=LATE if name == "embedded" else SLOW, engine="local" if name == "embedded" else "spark",
-            paimon_conn_id=name, deferrable=name == "deferred",
+            sql=ALONE if name == "embedded" else SLOW, engine="local" if name == "embedded" else "spark",
+            parameters=ROUNDS, paimon_conn_id=name, deferrable=name == "deferred",
             retries=3, retry_delay=timedelta(seconds=1), max_retry_delay=timedelta(seconds=2),
         )
 """
@@ -95,30 +98,36 @@ class House:
     backends: tuple[str, ...]
     pages: dict[str, str]
     """Where the Spark UI of a backend's job is."""
-    pipes: list[Pipes]
-    """What writes without Spark have read, or read now."""
 
-    def begin(self, what: str, sleep_ms: int = AWHILE_MS) -> Writes:
+    def begin(self, what: str, rounds: int = AWHILE) -> Writes:
         """Trigger the write on every backend."""
-        return Writes(self, [self._begin(backend, what, sleep_ms) for backend in self.backends])
+        return Writes(self, [self._begin(backend, what, rounds) for backend in self.backends])
 
-    def _begin(self, backend: str, what: str, sleep_ms: int) -> Write:
+    def _begin(self, backend: str, what: str, rounds: int) -> Write:
         name = f"{backend}_{what}"
-        schema = pa.schema([("id", pa.int64()), ("slept", pa.string())])
+        schema = pa.schema([("id", pa.int64()), ("slow", pa.string())])
         self.catalog.create_table(f"d.{name}", schema, options={"bucket": "-1"})
-        pipes = None
-        if backend == "embedded":
-            ids = "".join(f"{n}\n" for n in range(ROWS)).encode()
-            pipes = Pipes(self.folder / "tmp" / f"{name}.pipe", ids, sleep_ms * ROWS / 2 / 1000)
-            pipes.serve()
-            self.pipes.append(pipes)
-        conf = {"table": name, "sleep_ms": sleep_ms}
-        return Write(self, backend, name, self.airflow.trigger(backend, conf), pipes)
+        before = self.queries()
+        run = self.airflow.trigger(backend, {"table": name, "rounds": rounds})
+        return Write(self, backend, name, run, before)
+
+    def queries(self) -> frozenset[Path]:
+        """Folders of queries in the worker itself, also of those that were killed."""
+        return frozenset((self.folder / "tmp").glob("paimon-sql-*"))
+
+    def computing(self, backend: str) -> bool:
+        """Whether the Spark of ``backend`` computes rows."""
+        try:
+            base = f"{self.pages[backend]}/api/v1/applications"
+            (application,) = json.loads(_page(base))
+            stages = json.loads(_page(f"{base}/{application['id']}/stages?status=active"))
+        except (OSError, ValueError):  # not there yet, or still starting
+            return False
+        return any(stage["numActiveTasks"] for stage in stages)
 
     def left(self) -> list[str]:
-        """What a job still has: processes, applications, drivers, work of a server, files, a pipe."""
+        """What a job still has: processes, applications, drivers, work of a server, files."""
         jobs = [words for words in self.processes() if _is_of_a_job(words)]
-        jobs += [f"a reader of {path}" for pipes in self.pipes for path in pipes.read_now()]
         if self.connect is not None:
             jobs += self.connect.running_jobs()
         files = [str(path) for path in self.folder.glob("*/paimon-job-*")]
@@ -186,8 +195,8 @@ class Write:
     backend: str
     table: str
     run: str
-    pipes: Pipes | None
-    """Where its rows come from, without Spark."""
+    before: frozenset[Path]
+    """Folders of queries that were there before it."""
 
     @property
     def task(self) -> dict[str, Any]:
@@ -205,9 +214,9 @@ class Write:
 
     def begun(self) -> bool:
         """Whether its rows are being computed."""
-        if self.pipes is not None:
-            return self.pipes.met.is_set()
-        return any((self.house.folder / "tmp").glob(f"{self.table}*.row"))
+        if self.backend == "embedded":
+            return bool(self.house.queries() - self.before)
+        return self.house.computing(self.backend)
 
     def commits(self) -> int:
         """How often rows were committed; each commit must have all of them."""
@@ -286,7 +295,8 @@ def _page(url: str) -> str:
 
 
 def _is_of_a_job(words: str) -> bool:
-    return spark_servers.EXECUTOR in words or any(word in words for word in JOB_WORDS)
+    known = spark_servers.EXECUTOR in words or any(word in words for word in JOB_WORDS)
+    return known or TASK.search(words) is not None
 
 
 @contextmanager
@@ -294,9 +304,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
     """Start everything that ``backends`` need."""
     (folder / "dags").mkdir(parents=True)
     (folder / "tmp").mkdir()
-    (folder / "dags" / "writes.py").write_text(
-        DAG.format(rows=ROWS, backends=backends, folder=folder)
-    )
+    (folder / "dags" / "writes.py").write_text(DAG.format(rows=ROWS, backends=backends))
     settings = {**SETTINGS, "JDK_JAVA_OPTIONS": f"{JAVA} -Djava.io.tmpdir={folder / 'tmp'}"}
     before = {name: os.environ.get(name) for name in (MARK, *settings)}
     os.environ.update({MARK: str(folder), "JDK_JAVA_OPTIONS": settings["JDK_JAVA_OPTIONS"]})
@@ -324,9 +332,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
                 pages = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
                 if server is not None:
                     pages["connect"] = server.ui
-                yield House(
-                    airflow, database, cluster, server, catalog, folder, backends, pages, []
-                )
+                yield House(airflow, database, cluster, server, catalog, folder, backends, pages)
             finally:
                 airflow.components.stop()
     finally:
@@ -366,7 +372,7 @@ def _connections(
         "standalone": by_rest,
         "deferred": by_rest,
         "connect": {"spark_backend": "connect", "spark_master": server.url if server else ""},
-        "embedded": {},
+        "embedded": {"sql_limits": {"threads": "1"}},
     }
     return {
         f"AIRFLOW_CONN_{name.upper()}": json.dumps(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.live.backends import LONG_MS, House, Write
+from tests.live.backends import LONG, House, Write
 
 __all__ = ["KILLS"]
 
@@ -18,7 +18,7 @@ def worker_killed(house: House) -> None:
 
 
 def triggerer_killed(house: House) -> None:
-    writes = house.begin("triggerer", LONG_MS)
+    writes = house.begin("triggerer", LONG)
     writes.each_when_computing(lambda _: None)
     house.airflow.restart("triggerer")
     writes.end("success")
@@ -27,7 +27,7 @@ def triggerer_killed(house: House) -> None:
 
 
 def scheduler_killed(house: House) -> None:
-    writes = house.begin("scheduler", LONG_MS)
+    writes = house.begin("scheduler", LONG)
     writes.each_when_computing(lambda _: None)
     house.airflow.restart("scheduler")
     writes.end("success")

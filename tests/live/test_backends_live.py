@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.backends import LONG_MS, PLANTED, WITHOUT_UI, House, Write, house
+from tests.live.backends import LONG, PLANTED, WITHOUT_UI, House, Write, house
 from tests.live.kills import KILLS
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1500)]
@@ -37,7 +37,7 @@ def test_running_jobs_have_buttons_and_show_no_secret(everything: House) -> None
         everything.wait("the button", lambda: write.backend in WITHOUT_UI or write.spark_ui())
         buttons[write.backend] = write.spark_ui()
 
-    writes = everything.begin("shown", LONG_MS)
+    writes = everything.begin("shown", LONG)
     writes.each_when_computing(look)
     writes.end("success")
     for backend in set(everything.backends) - set(WITHOUT_UI):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, Asset
+from airflow.sdk import DAG, Asset, TaskGroup
 
 from paimon_provider._compat import BaseOperator
 from paimon_provider.assets import TableIdentity, require_named_so, watched_table
@@ -18,6 +18,8 @@ from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.message_queue import PaimonMessageQueue
 from paimon_provider.operators.check import PaimonCheckOperator
 from paimon_provider.operators.declared import PaimonApplyOperator, PaimonUpkeepOperator
+from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
+from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from table_core.errors import ArgumentError
 from table_core.table.catalog import Catalog
@@ -58,6 +60,34 @@ def test_mapped_tasks_have_the_retry_policy_and_the_outlet() -> None:
         assert uris(mapped) == []
     done = upkeep.unmap({"table": "shop.orders", "policy": {}})
     assert isinstance(done.retry_policy, TableRetryPolicy)
+
+
+def test_default_args_name_the_assets_of_mapped_and_of_own_tasks() -> None:
+    mine = {"paimon_conn_id": "lake", "catalog": "demo"}
+    with DAG("d", default_args=mine):
+        some = PaimonWriteOperator.partial(task_id="w", table="shop.orders").expand(sql=["a", "b"])
+        named = PaimonWriteOperator.partial(task_id="n", table="shop.orders", catalog="own").expand(
+            sql=["a"]
+        )
+        relay = PaimonRelayPartitionsOperator.partial(task_id="r").expand(table=["shop.orders"])
+        report = PaimonChangeReportOperator.partial(
+            task_id="p", label_column="a", value_column="b"
+        ).expand(table=["shop.orders"])
+        with TaskGroup("g", default_args={"catalog": "group"}):
+            inside = PaimonWriteOperator.partial(task_id="w", table="shop.orders").expand(sql=["a"])
+
+        @paimon_task(writes=["shop.orders"])
+        def own() -> None:
+            """Nothing."""
+
+        task = own().operator
+    for found in (some, unmapped(some), relay, task):
+        assert uris(found) == ["paimon://demo/shop/orders"]
+    assert [inlet.uri for inlet in report.inlets] == ["paimon://demo/shop/orders"]
+    for found in (named, unmapped(named)):
+        assert uris(found) == ["paimon://own/shop/orders"]
+    for found in (inside, unmapped(inside)):
+        assert uris(found) == ["paimon://group/shop/orders"]
 
 
 def test_default_args_come_before_our_defaults() -> None:

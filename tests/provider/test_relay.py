@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
 from table_core.errors import ArgumentError
-from table_core.table.catalog import Catalog, open_catalog
+from table_core.table.catalog import Catalog
+from table_core.table.opening import open_catalog
 from table_core.table.table import Table
 
 SCHEMA = pa.schema([("dt", pa.string()), ("n", pa.int64())])

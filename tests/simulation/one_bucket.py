@@ -21,9 +21,10 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.scan.split import hides_level0
 from table_core.table.changing.overwriting import overwrite_selection
 from table_core.table.committing.committer import commit_parts, compact_part, parts_of
+from table_core.table.committing.prepared import WriteResult
 from table_core.table.compacting.compact import _compact_buckets, choose
 from table_core.table.table import Table
-from table_core.table.writing.writer import TableWriter, WriteResult
+from table_core.table.writing.writer import TableWriter
 
 SCHEMA = pa.schema(
     [

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from table_core.commit.basis import AsOf, Basis, Hashed, Merged, Numbered
-from table_core.commit.effects import Head, Live, Touched
+from table_core.commit.effects import Head, Touched
+from table_core.commit.live import Live
 from table_core.commit.numbering import GAP, shifted, shifts, stale
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import DELETION_VECTORS, HASH, CommitPart

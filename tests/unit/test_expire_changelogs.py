@@ -16,8 +16,9 @@ import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.faults import Call, Faults, FaultyStorage
 from table_core.table.metadata import Metadata
-from table_core.table.states.branches import Branches, branch_access
-from table_core.table.states.tags import Tags
+from table_core.table.states.branch_verbs import Branches
+from table_core.table.states.branches import branch_access
+from table_core.table.states.tag_verbs import Tags
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {

@@ -16,7 +16,7 @@ from paimon_provider.argument_checks import (
     text,
     with_checks,
 )
-from paimon_provider.assets import TableIdentity, is_template, require_named_so, table_asset
+from paimon_provider.assets import table_asset
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.commit_events import (
     event_of_commits,
@@ -29,6 +29,7 @@ from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
 from paimon_provider.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.run_identity import RunIdentity, commit_user
+from paimon_provider.table_identity import TableIdentity, is_template, require_named_so
 from table_core.errors import ArgumentError
 from table_core.options.spark_settings import chooses_code, require_settings
 

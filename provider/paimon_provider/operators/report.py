@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
 from paimon_provider.argument_checks import ChecksArguments, require_early
-from paimon_provider.assets import is_template, table_asset
+from paimon_provider.assets import table_asset
 from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
@@ -17,6 +17,7 @@ from paimon_provider.places import Seen, since
 from paimon_provider.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
 from paimon_provider.reports_folder import clear_reports, report_name, write_report
 from paimon_provider.run_positions import RunPosition
+from paimon_provider.table_identity import is_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

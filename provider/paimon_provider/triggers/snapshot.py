@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
 from paimon_provider.argument_checks import require_table, seconds
-from paimon_provider.assets import require_named_so
 from paimon_provider.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.events import Gathered, gathered
 from paimon_provider.places import Seen, since
+from paimon_provider.table_identity import require_named_so
 from paimon_provider.triggers.asking import Asking, Pause
 from paimon_provider.triggers.marks import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of

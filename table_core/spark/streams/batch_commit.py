@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
-from table_core.table.committing.committer import position
+from table_core.table.carried import position
 from table_core.table.results import CommitAs
 
 if TYPE_CHECKING:

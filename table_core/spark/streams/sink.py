@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from table_core.spark.source_options import SourceOptions
+    from table_core.table.committing.prepared import WriteResult
     from table_core.table.results import Commit
     from table_core.table.table import Table
-    from table_core.table.writing.writer import WriteResult
 
 __all__ = ["StreamWriter", "write_batch"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.bad import refuse
 from table_core.cdc.envelope import bad_line
+from table_core.cdc.record import shortened
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from table_core.table.cdc.run import SyncRun
 
 __all__ = ["Doors"]
+
+_NAME_BYTES: Final = 200
+"""A folder of a file system has room for a name of 255; no source has tables with more than 128."""
 
 
 @dataclass(slots=True)
@@ -68,6 +72,8 @@ class Doors:
         return why is None
 
     def _why_not(self, table: SourceTable, name: str) -> str | None:
+        if len(name.encode()) > _NAME_BYTES:
+            return f"source table {shortened(str(table))!r} has a name of more than {_NAME_BYTES} bytes"
         try:
             self.run.catalog.split(name)
         except ArgumentError as error:

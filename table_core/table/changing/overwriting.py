@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from table_core.commit.basis import AsOf, Basis
@@ -16,30 +17,29 @@ from table_core.errors import (
     TableError,
     UnsupportedFeatureError,
 )
-from table_core.lsm.triggers import needs_lookup, number_of_levels
+from table_core.lsm.triggers import needs_lookup
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.snapshot import CommitKind
 from table_core.options import keys_commit
 from table_core.scan.split import hides_level0
 from table_core.table.committing.committer import commit_parts, commit_writes, find_commit
-from table_core.table.compacting.inline_compaction import overlap
+from table_core.table.committing.prepared import WriteResult
+from table_core.table.committing.replacing import commit_replacing
+from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.describing import committed, foretold
 from table_core.table.partition_spec import partition_matcher
-from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.writing.assigning import crosses_partitions
-from table_core.table.writing.writer import TableWriter, WriteResult
+from table_core.table.writing.writer import TableWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.ondisk.data_file import DataFile
     from table_core.ondisk.snapshot import Snapshot
-    from table_core.table.access import Bucket, TableAccess
-    from table_core.table.results import Commit
-    from table_core.table.writing.writer import BucketChange
+    from table_core.table.access import TableAccess
+    from table_core.table.results import Commit, CommitAs, ResultDocument
 
 __all__ = [
     "Reads",
-    "commit_replacing",
     "commit_results",
     "drop_partitions",
     "open_writer",
@@ -92,6 +92,7 @@ def open_writer(
         lambda result: _compacted(
             access, commit_results(access, (result,), commit, overwrite, statement), result
         ),
+        compaction=partial(InlineCompaction, access, replaces=overwrite is not None),
         replaces=overwrite is not None,
         landed=lambda: _landed(access, commit),
     )
@@ -123,20 +124,11 @@ def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commi
 
 def _compact_now(access: TableAccess, rows: frozenset[bytes] | None) -> None:
     """Compact what level 0 of ``rows`` (None: all partitions) keeps back, unless others do all the time."""
-    from table_core.table.compacting.compact import compact
+    from table_core.table.compacting.compact import compact_rows
 
     for _ in range(0 if access.options.get(keys_commit.WRITE_ONLY) else _TRIES):
         with suppress(CommitConflictError):  # another writer compacts
-            compact(
-                access,
-                strategy="minor",
-                partitions=None,
-                where=None,
-                order_by=None,
-                dry_run=False,
-                commit=CommitAs(),
-                rows=rows,
-            )
+            compact_rows(access, rows)
             return
 
 
@@ -162,36 +154,6 @@ def commit_results(
         read = WriteResult(basis=Basis(rows=frozenset({statement.as_of})))
         return commit_writes(access, (*results, read), commit, operation=statement.operation)
     return commit_replacing(access, results, commit, selection)
-
-
-def commit_replacing(
-    access: TableAccess, results: tuple[WriteResult, ...], commit: CommitAs, selection: Selection
-) -> Commit:
-    """Commit what writers prepared in place of what ``selection`` takes out."""
-    return commit_writes(access, _upgraded(access, results), commit, overwrite=selection)
-
-
-def _upgraded(access: TableAccess, results: tuple[WriteResult, ...]) -> tuple[WriteResult, ...]:
-    """``results`` with new files at the top level, in buckets where no two of them overlap.
-
-    Nothing older is left below an overwrite (spec 10.5, ``overwrite-upgrade``).
-    """
-    if not access.schema.is_key_table or not access.options.get(keys_commit.OVERWRITE_UPGRADE):
-        return results
-    top = number_of_levels(access.options) - 1
-    files: dict[Bucket, list[DataFile]] = {}
-    for change in (change for result in results for change in result.changes):
-        files.setdefault((change.partition, change.bucket), []).extend(change.added)
-    alone = {bucket for bucket, those in files.items() if not overlap(access, those)}
-
-    def upgraded(change: BucketChange) -> BucketChange:
-        if (change.partition, change.bucket) not in alone or change.bucket < 0:
-            return change
-        return replace(change, added=tuple(file.upgraded(top) for file in change.added))
-
-    return tuple(
-        replace(result, changes=tuple(map(upgraded, result.changes))) for result in results
-    )
 
 
 def overwrite_selection(
@@ -267,20 +229,7 @@ def _take_out(
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
         if gone and not dry_run:
             done = commit_parts(access, commit, append=part, operation=TRUNCATE)
-    size = sum(file.file_size for file in gone)
-    total = sum(entry.file.file_size for entry in live)
-    return ResultDocument(
-        action=action,
-        table=access.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
-        files_before=len(live),
-        files_after=len(live) - len(gone),
-        bytes_before=total,
-        bytes_after=total - size,
-        files_deleted=len(gone),
-        bytes_deleted=size,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={**details, "replayed": bool(done and done.replayed)},
-    )
+    if dry_run and done is None:
+        sizes, told = [file.file_size for file in gone], {**details, "replayed": False}
+        return foretold(access, action, head, sizes, told, started_ms=started_ms, instead=False)
+    return committed(access, action, done, head, details, started_ms=started_ms)

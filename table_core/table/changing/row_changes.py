@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from table_core.predicate.bound import Bound
     from table_core.scan.split import Split
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.writing.writer import WriteResult
+    from table_core.table.committing.prepared import WriteResult
 
 __all__ = ["PreparedChange", "RowChanges", "change_part", "entries_of", "marks_rows", "take_back"]
 
@@ -78,7 +78,7 @@ class RowChanges:
         refuse_unwritable(self.access)
         self._positions = defaultdict(list)
         access = self.access
-        self._new = TableWriter(access, _never, compact=False)
+        self._new = TableWriter(access, _never)
         self._factory = FileFactory(access.storage, access.schema, access.clock, access.ids)
         self._vectors = AppendVectors(access, self.head)
 

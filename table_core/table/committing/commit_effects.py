@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial, singledispatchmethod
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
 from table_core.commit.basis import Opened
+from table_core.commit.live import Live
 from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import encode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
-from table_core.ondisk.properties import Carried, carried
 from table_core.ondisk.snapshot import Snapshot
+from table_core.table.carried import carried_as_of, history, remembered
 from table_core.table.committing.manifest_writer import ManifestWriter
 from table_core.table.committing.renumbering import renumbered
 
@@ -24,50 +25,10 @@ if TYPE_CHECKING:
 
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.properties import Carried
     from table_core.table.access import TableAccess
 
-__all__ = ["Performer", "carried_as_of", "snapshots_backwards"]
-
-
-_HISTORY_MAX: Final = 10_000
-
-
-def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterator[Snapshot]:
-    """Snapshots from ``newest`` down to ``oldest`` or the first gap."""
-    known = _history(access, newest)
-    for id in range(newest, oldest - 1, -1):
-        found = _remembered(access, known, id)
-        if found is None:
-            return
-        yield found
-
-
-def carried_as_of(access: TableAccess, id: int) -> Carried:
-    """The carried properties as of the snapshot ``id``, the newest."""
-    return carried(snapshots_backwards(access, id, 1), access.metadata.floor)
-
-
-def _history(access: TableAccess, newest: int) -> dict[int, Snapshot]:
-    """What this handle has read before: a stream of commits reads each snapshot once."""
-    known = access.metadata.history
-    if known and max(known) > newest:
-        known.clear()  # rolled back: the numbers are used again
-    return known
-
-
-def _remembered(access: TableAccess, known: dict[int, Snapshot], id: int) -> Snapshot | None:
-    """The snapshot ``id``, which is ``known`` from now on; None if it is not there."""
-    found = known.get(id)
-    if found is None:
-        try:
-            body = access.metadata.snapshot_body(id)
-        except NotFoundError:
-            return None
-        found = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
-        known[id] = found
-        if len(known) > _HISTORY_MAX:
-            del known[min(known)]
-    return found
+__all__ = ["Performer"]
 
 
 @dataclass(slots=True)
@@ -122,8 +83,8 @@ class Performer:
 
     @perform.register(fx.FindMine)
     def _find_mine(self, effect: fx.FindMine) -> fx.Search:
-        known = _history(self.access, effect.newest)
-        return search(effect, partial(_remembered, self.access, known), at_hand=known)
+        known = history(self.access, effect.newest)
+        return search(effect, partial(remembered, self.access, known), at_hand=known)
 
     @perform.register(fx.ReadFloor)
     def _read_floor(self, _: fx.ReadFloor) -> int:
@@ -134,7 +95,7 @@ class Performer:
         return carried_as_of(self.access, effect.newest)
 
     @perform.register(fx.ReadLive)
-    def _read_live(self, effect: fx.ReadLive) -> fx.Live:
+    def _read_live(self, effect: fx.ReadLive) -> Live:
         wanted = effect.partitions
 
         def keep(entry: ManifestEntry) -> bool:
@@ -145,7 +106,7 @@ class Performer:
         entries: list[ManifestEntry] = []
         if effect.files:
             entries = self.access.live_entries(effect.snapshot, keep=keep)
-        return fx.Live(entries=tuple(entries), index=self._index(effect.snapshot))
+        return Live(entries=tuple(entries), index=self._index(effect.snapshot))
 
     def _index(self, snapshot: Snapshot) -> tuple[Any, ...]:
         name = snapshot.index_manifest

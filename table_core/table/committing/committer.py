@@ -15,21 +15,17 @@ from table_core.commit import protocol
 from table_core.commit.basis import Basis, Opened
 from table_core.commit.readback import committed_identifiers
 from table_core.commit.request import CommitLimits, CommitPart, CommitRequest
-from table_core.errors import OutcomeUnknownError, TableError
+from table_core.errors import TableError
 from table_core.ondisk.data_file import EntryKind, ManifestEntry
 from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
-from table_core.position.reader import require_position_name
-from table_core.table.committing.commit_effects import (
-    Performer,
-    carried_as_of,
-    snapshots_backwards,
-)
+from table_core.table.carried import carried_as_of, snapshots_backwards
+from table_core.table.committing.commit_effects import Performer
 from table_core.table.deliveries import tell
 from table_core.table.refusing import refuse_commits
-from table_core.table.results import Commit, CommitAs
+from table_core.table.results import Commit, CommitAs, FilesMoved
 from table_core.table.writing.uncommitted import discard, is_certain
 
 if TYPE_CHECKING:
@@ -38,8 +34,7 @@ if TYPE_CHECKING:
     from table_core.commit.outcome import Landed, Outcome
     from table_core.commit.overwrite import Selection
     from table_core.table.access import TableAccess
-    from table_core.table.compacting.compactor import CompactChange
-    from table_core.table.writing.writer import WriteResult
+    from table_core.table.committing.prepared import CompactChange, WriteResult
 
 __all__ = [
     "commit_parts",
@@ -48,7 +43,6 @@ __all__ = [
     "filter_committed",
     "find_commit",
     "parts_of",
-    "position",
 ]
 
 WRITER_VERSION: Final = f"{WRITER_PREFIX}0.1.0"
@@ -166,11 +160,11 @@ def commit_parts(
     if outcome.compact_error is not None and is_certain(outcome.compact_error):
         discard(access, (compact,))
     commit_done = _described(access, outcome)
-    if upkeep and outcome.snapshot_ids and _keeps_itself(access):
-        from table_core.table.committing.after_commit import keep_up
-
+    if upkeep and access.after_commit and outcome.snapshot_ids and _keeps_itself(access):
         written = append.entries if append is not None and not commit_done.replayed else ()
-        keep_up(access, commit_done.snapshot_ids[-1], frozenset(e.partition for e in written))
+        access.after_commit(
+            access, commit_done.snapshot_ids[-1], frozenset(e.partition for e in written)
+        )
     return commit_done
 
 
@@ -264,6 +258,39 @@ def _described(access: TableAccess, outcome: Outcome) -> Commit:
         bytes_added=sum(file.file_size for file in added),
         replayed=outcome.replayed,
         compact_conflicts=() if error is None else (str(error),),
+        moved=_moved(append, compact, compact if outcome.append is None else append),
+    )
+
+
+def _moved(
+    append: Sequence[ManifestEntry],
+    compact: Sequence[ManifestEntry],
+    asked: Sequence[ManifestEntry],
+) -> FilesMoved:
+    """What both halves did together, in the order in which they did it; ``asked`` is what was written."""
+    came: dict[object, int] = {}
+    gone: dict[object, int] = {}
+    for entry in (*append, *compact):
+        key = (entry.partition, entry.bucket, entry.file.file_name)
+        here, there = (came, gone) if entry.kind is EntryKind.DELETE else (gone, came)
+        if here.pop(key, None) is None:
+            there[key] = entry.file.file_size
+    return FilesMoved(
+        files_gone=len(gone),
+        bytes_gone=sum(gone.values()),
+        rows_written=_rows_of_new(asked),
+    )
+
+
+def _rows_of_new(entries: Sequence[ManifestEntry]) -> int:
+    """Rows of files that ``entries`` bring, those aside that they take from another level."""
+    taken = {
+        (e.partition, e.bucket, e.file.file_name) for e in entries if e.kind is EntryKind.DELETE
+    }
+    return sum(
+        e.file.row_count
+        for e in entries
+        if e.kind is EntryKind.ADD and (e.partition, e.bucket, e.file.file_name) not in taken
     )
 
 
@@ -301,25 +328,6 @@ def filter_committed(access: TableAccess, user: str, identifiers: Iterable[int])
     floor = access.metadata.floor
     landed = committed_identifiers(history, user=user, identifiers=left, floor=floor)
     return [id for id in left if id not in landed]
-
-
-def position(access: TableAccess, name: str) -> str | None:
-    """See ``Table.position``."""
-    require_position_name("name", name)
-    head = access.metadata.head()
-    if head is None:
-        return None
-    found = carried_as_of(access, head.id)
-    if name not in found.properties and not found.complete:
-        raise OutcomeUnknownError(
-            f"{access.name}: nobody can say whether property {name!r} was ever set, because "
-            "snapshots that could hold it are expired; set it with a commit of your own before "
-            "going on from it",
-            user=None,
-            id=head.id,
-            floor=access.metadata.floor(),
-        )
-    return found.properties.get(name)
 
 
 def _random_user(access: TableAccess) -> str:

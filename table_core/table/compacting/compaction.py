@@ -21,8 +21,9 @@ from table_core.ondisk.stats import covered_fields, decode_stats
 from table_core.options import keys_identity, keys_merge, keys_write
 from table_core.storage.data_format import format_name
 from table_core.table.changing.append_vectors import AppendVectors
+from table_core.table.committing.prepared import CompactChange
 from table_core.table.compacting.bucket_vectors import BucketVectors
-from table_core.table.compacting.compactor import BucketCompactor, CompactChange
+from table_core.table.compacting.compactor import BucketCompactor
 from table_core.table.reading.file_reader import FileReader
 
 if TYPE_CHECKING:

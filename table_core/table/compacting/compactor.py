@@ -25,45 +25,26 @@ from table_core.merge.lookup import LookupMerge, LowestLevel
 from table_core.merge.record_expiry import RecordExpiry
 from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_scan
+from table_core.table.committing.prepared import CompactChange
 from table_core.table.compacting.old_values import OldValues
 from table_core.table.reading.file_reader import FileReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from table_core.commit.basis import Numbered
     from table_core.lsm.levels import Levels
     from table_core.lsm.rewrite import Step
     from table_core.merge.engine import MergeEngine
     from table_core.merge.runs import Runs
     from table_core.merge.sort import KeyOrder
     from table_core.ondisk.data_file import DataFile
-    from table_core.ondisk.index_manifest import IndexEntry
     from table_core.table.access import TableAccess
     from table_core.table.compacting.bucket_vectors import BucketVectors
     from table_core.table.writing.data_files import FileFactory, RollingWriter
 
-__all__ = ["BucketCompactor", "CompactChange"]
+__all__ = ["BucketCompactor"]
 
 _ADDS: Final = pa.array([0, 2], pa.int8())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactChange:
-    """What a compaction of one bucket takes out and brings in."""
-
-    partition: bytes
-    bucket: int
-    total_buckets: int
-    before: tuple[DataFile, ...] = ()
-    after: tuple[DataFile, ...] = ()
-    changelog: tuple[DataFile, ...] = ()
-    index_added: tuple[IndexEntry, ...] = ()
-    index_deleted: tuple[IndexEntry, ...] = ()
-    merged: Merged | None = None
-    """What must be so when it is committed, in a key table."""
-    numbered: Numbered | None = None
-    """What the numbers of rows that are new in the bucket go on from."""
 
 
 @dataclass(slots=True, kw_only=True)

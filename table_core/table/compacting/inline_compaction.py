@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from table_core.lsm.sorted_run import in_key_order
+from table_core.lsm.sorted_run import overlap
 from table_core.options import keys_commit
 
 if TYPE_CHECKING:
@@ -15,11 +14,10 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.compacting.compactor import CompactChange
+    from table_core.table.committing.prepared import BucketChange, CompactChange
     from table_core.table.writing.data_files import FileFactory
-    from table_core.table.writing.writer import BucketChange
 
-__all__ = ["InlineCompaction", "overlap"]
+__all__ = ["InlineCompaction"]
 
 _THREADS = 2
 
@@ -70,7 +68,9 @@ class InlineCompaction:
         if not touched:
             return {}, False
         if self.replaces:
-            return {bucket: own for bucket, own in touched.items() if overlap(access, own)}, False
+            return {
+                bucket: own for bucket, own in touched.items() if overlap(own, access.bounds)
+            }, False
         from table_core.table.compacting.compaction import wants_full
 
         full = wants_full(access)
@@ -81,9 +81,3 @@ class InlineCompaction:
         for bucket, entries in live.items():
             touched.setdefault(bucket, []).extend(entry.file for entry in entries)
         return touched, full
-
-
-def overlap(access: TableAccess, files: Sequence[DataFile]) -> bool:
-    """Whether two of ``files`` of one bucket could hold the same key."""
-    ordered = in_key_order(files, access.bounds)
-    return any(not access.bounds(a)[1] < access.bounds(b)[0] for a, b in pairwise(ordered))

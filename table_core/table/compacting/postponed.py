@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ import pyarrow as pa
 from table_core.datatypes.row_kind import KIND_COLUMN, KIND_TEXTS, ROW_KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.ondisk import layout
 from table_core.options import keys_identity
-from table_core.table.compacting.compactor import CompactChange
+from table_core.table.committing.prepared import CompactChange
+from table_core.table.compacting.inline_compaction import InlineCompaction
 from table_core.table.reading.file_reader import FileReader
 from table_core.table.writing.writer import TableWriter
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import DataFile
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.writing.writer import WriteResult
+    from table_core.table.committing.prepared import WriteResult
 
 __all__ = ["spread_postponed"]
 
@@ -81,7 +83,7 @@ def _written(
         fields=access.schema.fields,
         system=True,
     )
-    with TableWriter(fixed, _never) as writer:
+    with TableWriter(fixed, _never, compaction=partial(InlineCompaction, fixed)) as writer:
         for file in sorted(files, key=_age):
             for batch in reader.read(file):
                 rows = pa.Table.from_batches([batch]).drop_columns([SEQUENCE_COLUMN])

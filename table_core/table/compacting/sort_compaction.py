@@ -18,8 +18,8 @@ from table_core.ondisk.data_file import FileSource
 from table_core.options import keys_identity, keys_write
 from table_core.storage.spill import Spill
 from table_core.table.changing.append_vectors import AppendVectors
+from table_core.table.committing.prepared import CompactChange
 from table_core.table.compacting.compaction import with_index
-from table_core.table.compacting.compactor import CompactChange
 from table_core.table.reading.file_reader import FileReader
 from table_core.table.writing.buffering import BufferLimits
 

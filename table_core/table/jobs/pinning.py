@@ -3,6 +3,9 @@
 Positions are compared with their sources before anything is computed: see ``position.decide``.  What the
 run needs, and the next one, is held by consumers first.  A consumer is only ever put back by a run, and
 put forward by the run whose commit moved the position: so it never stands behind what nobody committed.
+
+A run that writes to a branch which main is to take over reads for main.  Its commit moves no consumer: if
+nobody publishes it, main reads the same again.  The next run puts the consumer to where main stands by then.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError, PositionDivergedError
 from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.layout import MAIN
 from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
 from table_core.ondisk.snapshot import CommitKind
 from table_core.position.decide import Diverged, another_reader
@@ -21,8 +25,10 @@ from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
 from table_core.position.source import TableId
 from table_core.table.jobs.flow_name import PREFIX, FlowName, refuse_one_name, view_of_pending
+from table_core.table.metadata import Metadata
 from table_core.table.positions import came_to, positions_of, standing, table_now
 from table_core.table.reading.timeline import find_snapshot
+from table_core.table.states.branches import is_to_be_published
 from table_core.table.upkeep.consumers import delete_consumer, next_snapshot_of, set_consumer
 
 if TYPE_CHECKING:
@@ -66,6 +72,15 @@ class _Consumer:
     """What earlier releases called it."""
     takes_over: bool = False
     """Whether the position was one of an earlier release."""
+    main: Kept | None = None
+    """What main holds, where a branch is written that main is to take over."""
+
+    def hold_for_main(self, reader: Reader, source: TableId, key: str, id: int) -> None:
+        """Keep what main, which stands at ``id`` at most, reads next if it does not take the branch over."""
+        said = None if self.main is None else self.main.find(reader, source, key)
+        place = None if said is None else said.place
+        if isinstance(place, SnapshotPlace) and 0 < place.id <= id:
+            set_consumer(self.table.access, self.name, place.id)
 
     def hold(self, id: int) -> None:
         """Keep expiry from snapshot ``id`` on, wherever it stood."""
@@ -75,6 +90,8 @@ class _Consumer:
 
     def advance(self, id: int) -> None:
         """What is read next begins at ``id``: the commit that says so is made."""
+        if self.main is not None:
+            return
         if id:
             set_consumer(self.table.access, self.name, id)
         if self.takes_over:
@@ -94,6 +111,8 @@ class Pinned:
     """Whether no run before this one has kept a position."""
     moved: bool = False
     """Whether a source is not where the last run left it."""
+    main: Kept | None = None
+    """What main holds, where a branch is written that main is to take over."""
 
     @property
     def runs(self) -> bool:
@@ -142,7 +161,13 @@ def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
     waiting = None if pending is None else view_of_pending(pending)
     refuse_one_name([*sources, *([] if waiting is None else [waiting])])
     kept = positions_of(table.access)
-    pinned = Pinned(flow=flow, views={}, kept=Kept(kept.properties), consumers={})
+    pinned = Pinned(
+        flow=flow,
+        views={},
+        kept=Kept(kept.properties),
+        consumers={},
+        main=_kept_by_main(table) if is_to_be_published(table.access) else None,
+    )
     heads: dict[str, Snapshot | None] = {}
     for name, source in sources.items():
         handle = catalog.table(source["table"])
@@ -232,8 +257,9 @@ class _Source:
             place = came_to(stored, now)
         newest = SnapshotPlace.of(self.head)
         after = place.id if place is not None else 0
-        consumer = _consumer(self.target, self.table, key, self.view)
+        consumer = _consumer(self.pinned, self.target, self.table, key, self.view)
         consumer.hold(after or (access.metadata.floor() if self.head else 1))
+        consumer.hold_for_main(reader, source, key, after)
         if after:
             self._refuse_overwritten(reader, source, after, newest.id)
         self.pinned.consumers[self.view] = consumer
@@ -325,19 +351,26 @@ def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None
                 found=str(found and found.id),
                 ways_out=["put the rows back", "table-core position reset"],
             )
-    consumer = _consumer(target, table, key, view)
+    consumer = _consumer(pinned, target, table, key, view)
     consumer.hold(place.id if place is not None and place.id else access.metadata.floor())
+    consumer.hold_for_main(reader, here, key, place.id if place is not None else 0)
     pinned.consumers[view] = consumer
     pinned.views[view] = View(table=table, snapshot=place.id or None if place else None)
     pinned.moved |= not pinned.views[view].is_empty
 
 
-def _consumer(target: Table, table: Table, key: str, view: str) -> _Consumer:
+def _kept_by_main(table: Table) -> Kept:
+    main = replace(table.access, metadata=Metadata(table.access.storage))
+    return Kept(positions_of(main).properties)
+
+
+def _consumer(pinned: Pinned, target: Table, table: Table, key: str, view: str) -> _Consumer:
     """Told apart by the target itself, not by its name, which may change and be another's."""
-    birth, branch = target.birth, target.access.branch
+    birth, branch = target.birth, target.access.branch if pinned.main is None else MAIN
     label = "".join(c if c.isalnum() or c in "._-" else "_" for c in key.removeprefix(PREFIX))
     return _Consumer(
         table=table,
         name=f"flow-{label[:60]}-{digest_of(birth, branch, key, view)}",
         old=f"flow-{target.name}-{view}",
+        main=pinned.main,
     )

@@ -14,27 +14,21 @@ from typing import TYPE_CHECKING, Final, Protocol
 import pyarrow as pa
 
 from table_core.errors import ArgumentError, PredicateError
-from table_core.options import keys_scan
 from table_core.predicate.bind import bind
 from table_core.predicate.expression import Condition, Expression
 from table_core.scan.prune import Explain
-from table_core.scan.time_travel import resolve
 from table_core.table.reading.row_form import RowForm
 from table_core.table.reading.split_reader import CORES, PartReader, SplitReader
 from table_core.table.reading.state_plan import (
     StatePlanner,
     fallback_of,
     plan_with_fallback,
-    refuse_unreadable,
 )
-from table_core.table.reading.timeline import TableTimeline
-from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.datatypes.kinds import Field
-    from table_core.options.table import TableOptions
     from table_core.predicate.bound import Bound
     from table_core.scan.plan import ScanPlan
     from table_core.scan.split import Split
@@ -46,7 +40,6 @@ __all__ = [
     "MemoryScan",
     "RowReader",
     "Scan",
-    "batch_scan",
     "bound_where",
     "refuse_negative",
     "selected_fields",
@@ -248,58 +241,6 @@ def _read_parts(parts: Sequence[PartReader], at_once: int) -> list[pa.Table]:
 def _of_splits(reader: RowReader) -> SplitReader:
     assert isinstance(reader, SplitReader), "states are read by split readers"
     return reader
-
-
-def batch_scan(
-    access: TableAccess,
-    *,
-    columns: Sequence[str] | None = None,
-    where: str | Expression | None = None,
-    limit: int | None = None,
-    snapshot: int | None = None,
-    tag: str | None = None,
-    timestamp: PointInTime | None = None,
-    watermark: int | None = None,
-) -> Scan:
-    """See ``Table.read``.
-
-    Raises:
-        NotFoundError: no such snapshot, tag or column.
-        PredicateError: ``where`` does not parse or does not fit.
-        UnsupportedFeatureError: the table needs what this release cannot read.
-    """
-    refuse_negative(limit)
-    refuse_unreadable(access)
-    timeline = TableTimeline(access)
-    named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
-    if not named and _asks_for_range(access.options):
-        from table_core.table.reading.changes import asked_range, range_scan
-
-        asked = asked_range(access)
-        if asked is not None:
-            return range_scan(access, asked, columns=columns, where=where, limit=limit)
-    found = resolve(
-        access.options,
-        timeline,
-        snapshot=snapshot,
-        tag=tag,
-        timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
-        watermark=watermark,
-    )
-    if found.explicit and found.snapshot is not None:
-        access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
-    return state_scan(access, found, columns, where, limit)
-
-
-def _asks_for_range(options: TableOptions) -> bool:
-    return any(
-        options.is_set(option)
-        for option in (
-            keys_scan.INCREMENTAL_BETWEEN,
-            keys_scan.INCREMENTAL_BETWEEN_TIMESTAMP,
-            keys_scan.INCREMENTAL_TO_AUTO_TAG,
-        )
-    )
 
 
 def state_scan(

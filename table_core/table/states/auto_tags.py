@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
+from table_core.datatypes.time_zone import zone_of
 from table_core.errors import OptionError
 from table_core.expire.auto_tags import AutoTags, batch_tag_name, is_batch_tag
 from table_core.options import keys_retention
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from table_core.table.access import TableAccess
 
 __all__ = ["make_batch_tag", "make_due_tags"]
-
-_UTC: Final = {"Z", "UTC", "GMT", "UT"}
-_OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
 
 def make_due_tags(access: TableAccess) -> list[str]:
@@ -109,16 +105,10 @@ def _zone(option: str, text: str) -> tzinfo:
     Raises:
         OptionError: there is no such zone.
     """
-    if text in _UTC:
-        return UTC
-    match = _OFFSET.fullmatch(text)
     try:
-        if match is None:
-            return ZoneInfo(text)
-        away = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
-        return timezone(-away if match[1] == "-" else away)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+        return zone_of(text)
+    except ValueError as error:
         raise OptionError(
-            f"{option}={text!r}: no such time zone; write one as Europe/Berlin or +02:00",
+            f"{option}={text!r}: {error}",
             option=option,
         ) from error

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
 from table_core.table.deliveries import tell_of
-from table_core.table.results import unchanged
+from table_core.table.describing import unchanged
+from table_core.table.states.branches import branch_access
 from table_core.table.states.fast_forward import FastForward
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         snapshot=snapshot,
         if_not_exists=args.get("if_not_exists", True),
         dry_run=bool(args.get("dry_run")),
+        to_publish=bool(args.get("to_publish")),
     )
 
 
@@ -82,13 +84,18 @@ def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
 def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     """``branch``, ``force``, ``dry_run``; ``state``: nothing but this state of the branch.
 
+    Where neither main nor the branch has a snapshot, there is nothing to do.
+
     Raises:
-        NotFoundError: no such branch, or it has no snapshot.
+        NotFoundError: no such branch, or it has no snapshot and main has one.
         ArgumentError: main has gone on since the branch began, and ``force`` is off; or nobody can tell
             whether the branch follows a tag of main; or the branch is not at ``state``.
     """
-    found = FastForward.of(table.access, args["branch"])
     state = args.get("state")
+    if not state and _has_nothing(table, args["branch"]):
+        told = {"branch": args["branch"], "snapshots": [], "lost": [], "tags_lost": []}
+        return unchanged(table.access, "fast-forward", {**told, "replayed": False})
+    found = FastForward.of(table.access, args["branch"])
     if state is not None and found.state != state:
         raise ArgumentError(
             f"branch {args['branch']!r} of {table.name} is at {found.state}, not at {state}, which was "
@@ -113,6 +120,13 @@ def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         found.perform()
         tell_of(found.main, found.brought(ids))
     return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
+
+
+def _has_nothing(table: Table, branch: str) -> bool:
+    """Whether nobody has written anything to the table, on main or on the branch."""
+    if table.latest_snapshot() is not None:
+        return False
+    return branch_access(table.access, branch).metadata.head_id() is None
 
 
 def rollback(table: Table, args: Mapping[str, Any], commit: CommitAs) -> ResultDocument:

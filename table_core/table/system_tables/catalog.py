@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from table_core.table.access import TableAccess
-    from table_core.table.catalog import Catalog
+    from table_core.table.catalog_view import CatalogView
     from table_core.table.reading.scan import Scan
     from table_core.table.table import Table
 
@@ -27,7 +27,7 @@ _TEXT: Final = pa.string()
 _LONG: Final = pa.int64()
 
 
-def global_scan(catalog: Catalog, name: str) -> Scan:
+def global_scan(catalog: CatalogView, name: str) -> Scan:
     """The global system table ``name``, with or without ``sys.``.
 
     Raises:
@@ -43,13 +43,13 @@ def global_scan(catalog: Catalog, name: str) -> Scan:
     return MemoryScan(_TABLES[plain](catalog))
 
 
-def _all(catalog: Catalog) -> Iterator[tuple[str, str, Table]]:
+def _all(catalog: CatalogView) -> Iterator[tuple[str, str, Table]]:
     for database in catalog.databases():
         for table in catalog.tables(database):
             yield database, table, catalog.table(f"{database}.{table}")
 
 
-def _all_table_options(catalog: Catalog) -> pa.Table:
+def _all_table_options(catalog: CatalogView) -> pa.Table:
     columns = [(n, _TEXT, False) for n in ("database_name", "table_name", "key", "value")]
     return rows_table(
         columns,
@@ -61,12 +61,12 @@ def _all_table_options(catalog: Catalog) -> pa.Table:
     )
 
 
-def _catalog_options(catalog: Catalog) -> pa.Table:
+def _catalog_options(catalog: CatalogView) -> pa.Table:
     columns = [("key", _TEXT, False), ("value", _TEXT, False)]
     return rows_table(columns, [("warehouse", catalog.warehouse)])
 
 
-def _tables(catalog: Catalog) -> pa.Table:
+def _tables(catalog: CatalogView) -> pa.Table:
     columns = [
         ("database_name", _TEXT, False),
         ("table_name", _TEXT, False),
@@ -99,7 +99,7 @@ def _tables(catalog: Catalog) -> pa.Table:
     return rows_table(columns, rows)
 
 
-def _partitions(catalog: Catalog) -> pa.Table:
+def _partitions(catalog: CatalogView) -> pa.Table:
     columns = [
         ("database_name", _TEXT, False),
         ("table_name", _TEXT, False),
@@ -142,7 +142,7 @@ def _instant(table: Table, local_ms: int) -> int:
     return local_ms - table.access.clock.local_offset_ms(local_ms)
 
 
-_TABLES: Final[Mapping[str, Callable[[Catalog], pa.Table]]] = {
+_TABLES: Final[Mapping[str, Callable[[CatalogView], pa.Table]]] = {
     "all_table_options": _all_table_options,
     "catalog_options": _catalog_options,
     "tables": _tables,

@@ -17,10 +17,11 @@ from table_core.options import keys_commit, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.time_travel import resolve
 from table_core.schema.table_schema import TRACKING_FIELDS
+from table_core.table.reading.batch_scan import batch_scan
 from table_core.table.reading.changes import asked_range, changes_of_range
 from table_core.table.reading.following import follow
 from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.scan import Scan, batch_scan
+from table_core.table.reading.scan import Scan
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import StatePlanner, refuse_unreadable
 from table_core.table.reading.timeline import TableTimeline

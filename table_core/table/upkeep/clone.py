@@ -34,8 +34,9 @@ from table_core.options import keys_files
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
 from table_core.schema.document import schema_from_json, schema_to_json
-from table_core.table.committing.commit_effects import snapshots_backwards
+from table_core.table.carried import snapshots_backwards
 from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.describing import committed
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.refusing import refuse_commits
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.ports import Storage
     from table_core.table.access import TableAccess
-    from table_core.table.catalog import Catalog
+    from table_core.table.catalog_view import CatalogView
     from table_core.table.results import Commit
     from table_core.table.times import PointInTime
     from table_core.table.upkeep.sharing import Share
@@ -66,13 +67,13 @@ _THREADS_MAX: Final = min(8, 2 * (os.cpu_count() or 1))
 
 
 def clone_table(  # noqa: PLR0913 - as the verb on a catalog
-    catalog: Catalog,
+    catalog: CatalogView,
     name: str,
     to_name: str,
     snapshot: int | None = None,
     tag: str | None = None,
     timestamp: PointInTime | None = None,
-    to: Catalog | None = None,
+    to: CatalogView | None = None,
     dry_run: bool = False,
     commit: CommitAs | None = None,
     positions: bool = True,
@@ -152,22 +153,26 @@ def _cloned(
                 body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
             target.create(layout.schema_path(id), body)
         done = _commit(access, target, name, plan, commit)
+    details = {
+        "source": access.name,
+        "source_snapshot": state.id if state else None,
+        "files_copied": len(plan.files),
+        "schemas": list(plan.schemas),
+        "positions": sorted(k for k in commit.properties if k.startswith(CARRIED_PREFIX)),
+        "replayed": bool(done and done.replayed),
+    }
+    if done is not None:
+        copy = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
+        return committed(copy.access, "clone", done, None, details, started_ms=started_ms)
     return ResultDocument(
         action="clone",
         table=name,
-        snapshot_after=done.snapshot_id if done else None,
         files_after=len(plan.entries),
         bytes_after=sum(entry.file.file_size for entry in plan.entries),
+        rows_written=sum(entry.file.row_count for entry in plan.entries),
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         dry_run=share is None,
-        details={
-            "source": access.name,
-            "source_snapshot": state.id if state else None,
-            "files_copied": len(plan.files),
-            "schemas": list(plan.schemas),
-            "positions": sorted(k for k in commit.properties if k.startswith(CARRIED_PREFIX)),
-            "replayed": bool(done and done.replayed),
-        },
+        details=details,
     )
 
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 from table_core.errors import ArgumentError, TableError
 from table_core.options.parse import duration_ms
 from table_core.table.compacting.compact import compact as compact_table
+from table_core.table.describing import summed
 from table_core.table.results import ResultDocument
+from table_core.table.upkeep.clone import clone_table
 from table_core.table.upkeep.expire_partitions import partitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from table_core.table.access import TableAccess
-    from table_core.table.catalog import Catalog
-    from table_core.table.results import CommitAs
+    from table_core.table.catalog_view import CatalogView
+    from table_core.table.results import CommitAs, ResultDocument
     from table_core.table.table import Table
 
 __all__ = ["Choice", "chosen_tables", "clone_database", "compact_database"]
@@ -44,7 +46,7 @@ class Choice:
             )
 
 
-def chosen_tables(catalog: Catalog, choice: Choice) -> list[str]:
+def chosen_tables(catalog: CatalogView, choice: Choice) -> list[str]:
     """Names of the tables of ``choice``, sorted.
 
     Raises:
@@ -65,7 +67,7 @@ def chosen_tables(catalog: Catalog, choice: Choice) -> list[str]:
 
 
 def compact_database(
-    catalog: Catalog,
+    catalog: CatalogView,
     choice: Choice,
     *,
     strategy: str,
@@ -103,11 +105,11 @@ def _compact_here(table: Table, **args: Any) -> ResultDocument:
 
 
 def clone_database(
-    catalog: Catalog,
+    catalog: CatalogView,
     choice: Choice,
     target: str,
     *,
-    to: Catalog,
+    to: CatalogView,
     dry_run: bool,
     commit: CommitAs,
     positions: bool,
@@ -121,7 +123,8 @@ def clone_database(
         to.create_database(target, if_not_exists=True)
 
     def one(name: str) -> ResultDocument:
-        return catalog.clone_table(
+        return clone_table(
+            catalog,
             f"{choice.database}.{name}",
             f"{target}.{name}",
             to=to,
@@ -134,7 +137,7 @@ def clone_database(
 
 
 def _all(
-    catalog: Catalog,
+    catalog: CatalogView,
     action: str,
     choice: Choice,
     one: Callable[[str], ResultDocument],
@@ -156,25 +159,13 @@ def _all(
         first = next(iter(failed.values()))
         first.add_note(f"{action} {database}: failed for {list(failed)}, done for {list(done)}")
         raise first
-    summed: dict[str, Any] = {
-        member: sum(getattr(result, member) for result in done.values())
-        for member in (
-            "files_before",
-            "files_after",
-            "bytes_before",
-            "bytes_after",
-            "files_deleted",
-            "bytes_deleted",
-            "rows_written",
-        )
-    }
-    return ResultDocument(
-        action=action,
-        table=database,
+    return summed(
+        action,
+        database,
+        done.values(),
+        {"tables": {name: result.to_document() for name, result in done.items()}},
         seconds=(catalog.clock.now_ms() - started_ms) / 1000,
         dry_run=dry_run,
-        details={"tables": {name: result.to_document() for name, result in done.items()}},
-        **summed,
     )
 
 

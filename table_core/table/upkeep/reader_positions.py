@@ -17,13 +17,13 @@ from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import TableId
 from table_core.table.committing.committer import commit_parts
+from table_core.table.describing import committed, unchanged
 from table_core.table.positions import place_at, positions_of, table_id
-from table_core.table.results import CommitAs, ResultDocument, unchanged
+from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.upkeep.consumers import consumers, position_of
 
 if TYPE_CHECKING:
-    from table_core.table.access import TableAccess
-    from table_core.table.table import Table
+    from table_core.table.access import Handle, TableAccess
 
 __all__ = ["ReaderPositions"]
 
@@ -69,7 +69,7 @@ class ReaderPositions:
         self,
         name: str,
         snapshot: int | None = None,
-        source: Table | None = None,
+        source: Handle | None = None,
         reader: str | None = None,
         text: str | None = None,
         commit: CommitAs | None = None,
@@ -97,7 +97,7 @@ class ReaderPositions:
         if source is not None:
             place = place_at(source.access, snapshot)
             if snapshot and not place.mark:
-                source.snapshot(snapshot)  # says which there are
+                source.access.metadata.snapshot(snapshot)  # says which there are
         if found is None:
             if source is None:
                 raise ArgumentError(
@@ -117,7 +117,7 @@ class ReaderPositions:
     def reset(
         self,
         name: str,
-        source: Table | None = None,
+        source: Handle | None = None,
         reader: str | None = None,
         commit: CommitAs | None = None,
         dry_run: bool = False,
@@ -156,11 +156,11 @@ class ReaderPositions:
         return known[name]
 
     def _meant(
-        self, name: str, held: Positions, source: Table | None, reader: str | None, *, needed: bool
+        self, name: str, held: Positions, source: Handle | None, reader: str | None, *, needed: bool
     ) -> Position | None:
         fits = [one for one in held if reader is None or one.reader.name == reader]
         if source is not None:
-            here = TableId(location=source.uri, branch=source.access.branch)
+            here = TableId(location=source.access.storage.uri, branch=source.access.branch)
             fits = [one for one in fits if here.in_place_of(one.source)]
         if len(fits) > 1 or (not fits and needed):
             readers = [f"{one.reader} in {one.source}" for one in held]
@@ -181,6 +181,7 @@ class ReaderPositions:
         *,
         dry_run: bool,
     ) -> ResultDocument:
+        started_ms = self.access.clock.now_ms()
         details = {"position": name, "before": before, "after": after}
         if dry_run:
             return unchanged(self.access, action, details, dry_run=True)
@@ -190,16 +191,9 @@ class ReaderPositions:
             properties={**given.properties, name: after},
             expect={name: before, **given.expect},
         )
-        head = self.access.metadata.head_id()
         nothing = CommitPart(kind=CommitKind.APPEND)
         done = commit_parts(self.access, as_, append=nothing, force=True)
-        return ResultDocument(
-            action=action,
-            table=self.access.name,
-            snapshot_before=head,
-            snapshot_after=done.snapshot_id,
-            details={**details, "replayed": done.replayed},
-        )
+        return committed(self.access, action, done, None, details, started_ms=started_ms)
 
 
 def _record(name: str, position: Position | None, place: str) -> dict[str, Any]:

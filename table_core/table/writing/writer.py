@@ -11,8 +11,7 @@ writer away.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from table_core.merge.engine import counted
 from table_core.merge.versions import Versions
 from table_core.ondisk.data_file import EMPTY_ROW, DataFile
 from table_core.options import keys_commit
-from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.committing.prepared import BucketChange, WriteResult
 from table_core.table.refusing import refuse_commits
 from table_core.table.writing.assigning import assigner_for
 from table_core.table.writing.bucket_writer import BucketWriter, Numbering
@@ -35,39 +34,15 @@ from table_core.table.writing.uncommitted import undone_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from table_core.ondisk.index_manifest import IndexEntry
     from table_core.table.access import Bucket, TableAccess
-    from table_core.table.compacting.compactor import CompactChange
+    from table_core.table.committing.prepared import CompactChange
     from table_core.table.results import Commit
     from table_core.table.writing.data_files import RollingWriter
 
-__all__ = ["BucketChange", "Numbering", "TableWriter", "WriteResult", "refuse_unwritable"]
+__all__ = ["Compaction", "Numbering", "TableWriter", "refuse_unwritable"]
 
 _Stored: TypeAlias = "tuple[Bucket, list[DataFile], list[DataFile]]"
 """A bucket with new data and changelog files."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BucketChange:
-    """New files of one bucket."""
-
-    partition: bytes
-    bucket: int
-    total_buckets: int
-    added: tuple[DataFile, ...]
-    changelog: tuple[DataFile, ...] = ()
-    index_added: tuple[IndexEntry, ...] = ()
-    index_deleted: tuple[IndexEntry, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteResult:
-    """What a writer, maybe one of many in other processes, hands to the commit.  Picklable."""
-
-    changes: tuple[BucketChange, ...] = ()
-    compactions: tuple[CompactChange, ...] = ()
-    basis: Basis = field(default_factory=Basis)
-    """What was read to make ``changes``, and must be so when they are committed."""
 
 
 def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
@@ -84,10 +59,19 @@ def refuse_unwritable(access: TableAccess, *, adds_only: bool = False) -> None:
         )
 
 
+class Compaction(Protocol):
+    """What compacts along with a write."""
+
+    def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
+        """Compact what ``changes`` bring together with what is there."""
+        ...
+
+
 class TableWriter:
     """Writes rows and commits them once.  Use it as a context manager.
 
     ``commit`` is what ``Table.write`` binds: it turns a ``WriteResult`` into a commit.
+    ``compaction`` is what compacts along; None: nothing does.
     ``replaces``: it takes out what is there (overwrite).  ``bucket``: where all rows belong.
     """
 
@@ -96,7 +80,7 @@ class TableWriter:
         access: TableAccess,
         commit: Callable[[WriteResult], Commit],
         *,
-        compact: bool = True,
+        compaction: Callable[[FileFactory], Compaction] | None = None,
         replaces: bool = False,
         landed: Callable[[], Commit | None] = lambda: None,
         numbering: Numbering | None = None,
@@ -118,8 +102,7 @@ class TableWriter:
         self._versions = Versions(access.schema) if access.schema.is_key_table else None
         self._spilled: SpilledRuns | None = None
         self._direct: RollingWriter | None = None
-        inline = InlineCompaction(access, self._factory, replaces=replaces)
-        self._compaction = inline if compact else None
+        self._compaction = compaction and compaction(self._factory)
         self._looked = False
         self._done = False
 

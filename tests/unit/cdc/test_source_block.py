@@ -11,6 +11,7 @@ from table_core.cdc.by_line import decode_by_line
 from table_core.cdc.debezium import DebeziumDecoder
 from table_core.cdc.record import LineBlock, SourceTable
 from table_core.cdc.source_block import CutSource, cut_source
+from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,11 +130,9 @@ TWICE = event(1).replace(',"op"', ',"source":' + text({**MYSQL, "table": "others
         event(1, table="others"),
         event(1).replace("of 1", '\\",\\"source\\":{\\"before\\":null,'),
         event(1, "u").replace("of 1", '\\"before\\":null,'),
-        event(1).replace('"before":null', '"before":null,"before":null'),
         text({"ts_ms": 5}),
         text({"status": "BEGIN", "id": "1", "source": {**MYSQL, "table": None}}),
         "null",
-        TWICE,
     ],
 )
 @pytest.mark.parametrize("windows", [1, 2])
@@ -143,6 +142,23 @@ def test_events_are_what_they_are_line_by_line(middle: str, windows: int) -> Non
     for _ in range(windows - 1):
         assert told(decoder.decode(block([event(0), event(5)])))
     assert told(decoder.decode(lines)) == told(decode_by_line(lines, lambda table: True))
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        event(1).replace('"before":null', '"before":null,"before":null'),
+        event(1).replace('"op":"c"', '"op":"c","op":"d"'),
+        TWICE,
+    ],
+)
+@pytest.mark.parametrize("windows", [1, 2])
+def test_an_event_with_a_member_twice_is_refused(middle: str, windows: int) -> None:
+    decoder = DebeziumDecoder(lambda _: None, lambda table: True)
+    for _ in range(windows - 1):
+        assert told(decoder.decode(block([event(0), event(5)])))
+    with pytest.raises(EventError, match=r"line 2: no JSON: member '.*' occurs twice"):
+        decoder.decode(block([event(0), middle, event(2)]))
 
 
 def test_inserts_alone_are_what_they_are_line_by_line() -> None:

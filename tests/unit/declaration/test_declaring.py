@@ -167,10 +167,10 @@ def told(text: str) -> list[str]:
             "    on: [id], when: [{action: matched-delete}]}}\n",
             [
                 "f:9:46: no SQL at line 1, column ",
-                "f:10:46: Column 'key' could not be resolved",
+                "f:10:46: no column 'key'; known: id, amount",
                 "f:11:46: no view x; reads has o",
                 "f:12:24: expected one SELECT",
-                "f:16:63: Column 'y' could not be resolved",
+                "f:16:63: no column 'y'",
             ],
             id="SQL",
         ),

@@ -14,8 +14,8 @@ import pytest
 import table_core as tc
 from table_core.errors import CommitConflictError
 from table_core.ports import Clock
+from table_core.table.committing.prepared import WriteResult
 from table_core.table.table import Table
-from table_core.table.writing.writer import WriteResult
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int64(), nullable=False), ("v", pa.int64()), ("w", pa.int64())]

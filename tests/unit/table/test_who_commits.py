@@ -40,7 +40,7 @@ def table(catalog: tc.Catalog) -> tc.Table:
         SCHEMA,
         primary_key=("p", "k"),
         partition_by=("p",),
-        options={"bucket": "1", "partition.timestamp-formatter": "yyyy"},
+        options={"bucket": "1", "partition.timestamp-formatter": "yyyy-MM-dd"},
     )
     put(made, ("a", 1), ("b", 2), ("c", 3))
     return made

@@ -1,0 +1,86 @@
+"""Addresses in a declaration, and secrets that stand in it: a file is read by many."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.declaration.environment import looks_secret
+from table_core.declaration.hints import hint
+from table_core.declaration.located import Fault
+from table_core.options.table import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from table_core.declaration.located import Located, Place
+
+__all__ = ["address_faults"]
+
+_SCHEMES: Final = ("file", "memory", "s3", "s3a", "gs", "abfs", "abfss")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+_FOREIGN: Final = re.compile(r"\$\((\w+)\)|(?:^|/)\$([A-Za-z_]\w*)|(?:^|/)%([A-Za-z_]\w*)%(?:/|$)")
+"""Variables as other tools write them."""
+_SETTINGS: Final = ("options", "spark_conf", "java_options", "registry_options")
+_BESIDE: Final = "secrets belong into the connection, not here"
+Told = tuple["Place", str]
+
+
+def address_faults(root: Located, file: str) -> list[Fault]:
+    """Warehouses and connections that cannot be, and settings that hold a secret; in targets too."""
+    told: list[Told] = []
+    for top in (root, *_members(root, "targets").values()):
+        given = _members(top)
+        told += _of_warehouse(given.get("warehouse"))
+        told += _of_connection(given.get("connection"))
+        told += _secrets(top)
+    for group in ("tables", "sources", "flows"):
+        for entry in _members(root, group).values():
+            told += _secrets(entry)
+            if "sync" in _members(entry):
+                told += _secrets(_members(entry)["sync"])
+    return [Fault(file, *place, message) for place, message in told]
+
+
+def _members(here: Located, name: str = "") -> Mapping[str, Any]:
+    found: Any = here
+    if name:
+        found = here.value.get(name) if isinstance(here.value, dict) else None
+    return found.value if found is not None and isinstance(found.value, dict) else {}
+
+
+def _of_warehouse(given: Located | None) -> Iterator[Told]:
+    if given is None or given.text is None:
+        return
+    text = given.text
+    foreign = _FOREIGN.search(text)
+    scheme = _SCHEME.match(text)
+    if not text.strip():
+        yield given.place, "warehouse is empty: write a folder or a URI, or leave it out"
+    elif "{{" in text or "{%" in text:
+        yield given.place, f"warehouse {text!r}: templates are not known here, write ${{NAME}}"
+    elif foreign is not None:
+        name = next(filter(None, foreign.groups()))
+        yield given.place, f"warehouse {text!r}: write ${{{name}}} for the variable"
+    elif scheme is not None and (meant := _scheme_hint(scheme[1].lower())):
+        yield given.place, f"warehouse {text!r}: {scheme[1]}: is no kind of store; {meant}"
+
+
+def _scheme_hint(scheme: str) -> str:
+    near = "" if scheme in _SCHEMES else hint(scheme, _SCHEMES)
+    return near if near.startswith("did") else ""
+
+
+def _of_connection(given: Located | None) -> Iterator[Told]:
+    if given is None or given.text is None:
+        return
+    if "://" in given.text or not given.text.strip():
+        told = f"connection {given.text!r}: write the name (conn_id) of an Airflow connection"
+        yield given.place, told
+
+
+def _secrets(entry: Located) -> Iterator[Told]:
+    for member in _SETTINGS:
+        for name, item in _members(entry, member).items():
+            if name not in OPTIONS and looks_secret(name) and item.text:
+                yield item.place, f"{name} looks like a secret: {_BESIDE}"

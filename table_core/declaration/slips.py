@@ -1,0 +1,55 @@
+"""What stands where something else should, and what somebody is likely to have done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from table_core.declaration.located import Located
+
+__all__ = ["glued", "shown", "slip"]
+
+_SHOWN_MAX: Final = 60
+_FLAGS: Final = ("true", "false", "yes", "no", "on", "off")
+
+
+def slip(given: Located, what: str) -> str:
+    """What is likely to have gone wrong; with a separator in front."""
+    value = given.value
+    if what.startswith("a mapping") and isinstance(value, list):
+        return ": write name: value, without dashes or square brackets"
+    if what.startswith("a list") and isinstance(value, str) and value:
+        parts = ", ".join(part.strip() for part in value.split(","))
+        return f": write [{parts}]" if len(parts) <= _SHOWN_MAX else ""
+    if what.startswith("a list") and isinstance(value, dict):
+        return ": write [ … ] around it, or a dash before it"
+    if what == "a number" and isinstance(value, str) and value.strip().isdigit():
+        return ": write it without quotes"
+    if what == "true or false" and isinstance(value, str) and value.lower() in _FLAGS:
+        return ": write it without quotes"
+    return ""
+
+
+def glued(name: str, given: Located) -> str:
+    """What a name that has no value is likely to be; '' if nothing is."""
+    if given.value is not None:
+        return ""
+    if ":" in name:
+        return f"{name!r} has no value: write a blank after the colon"
+    if name.count(")") > name.count("("):
+        return f'{name!r} has no value: put quotes around what has a comma, e.g. "DECIMAL(12, 2)"'
+    return ""
+
+
+def shown(given: Located) -> str:
+    """What stands there, in few characters."""
+    if isinstance(given.value, dict):
+        return "a mapping"
+    if isinstance(given.value, list):
+        return "a list"
+    if given.value is None:
+        return "nothing"
+    text = given.text or ""
+    quoted = isinstance(given.value, str)
+    cut = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+    return repr(cut) if quoted else cut

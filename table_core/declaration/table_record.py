@@ -1,0 +1,86 @@
+"""What may be said of a table: its columns, keys and options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.declaration.difference import WORDS
+from table_core.declaration.shape import Flag, ListOf, MapOf, OneOf, Record, Text
+from table_core.declaration.step_arguments import TAGS, TEXTS
+from table_core.options import parse
+from table_core.options.table import OPTIONS
+
+if TYPE_CHECKING:
+    from table_core.declaration.located import Located
+
+__all__ = ["ALLOW", "EXTERNAL", "MOVED", "OPTIONS_GIVEN", "TABLE", "TABLE_NAME", "Options"]
+
+_FLAGS: Final = frozenset(
+    name
+    for option in OPTIONS.values()
+    if option.parse is parse.boolean
+    for name in (option.key, *option.aliases)
+)
+TABLE_NAME: Final = r"[^./\\\s$][^./\\$]*\.[^./\\\s$][^./\\$]*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(MapOf):
+    """Options: their texts, and ``yes`` where an option asks for a flag."""
+
+    def plain(self, given: Located) -> dict[str, str]:
+        """Key to text."""
+        return {key: _option_text(key, item) for key, item in given.value.items()}
+
+
+def _option_text(key: str, given: Located) -> str:
+    text = str(given.text)
+    if isinstance(given.value, bool) and (key in _FLAGS or text.lower() in {"true", "false"}):
+        return "true" if given.value else "false"
+    return text
+
+
+OPTIONS_GIVEN: Final = Options(item=Text(), about="Table options of Paimon.")
+_COLUMN: Final = OneOf(
+    about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default}.",
+    what="a type or {type, comment, default}",
+    shapes=[
+        Text(),
+        Record(
+            members={"type": Text(), "comment": Text(), "default": Text()},
+            required=["type"],
+        ),
+    ],
+    named="column",
+)
+_WORD: Final = Text(one_of=tuple(WORDS))
+MOVED: Final = Record(members={"from": Text(), "to": Text()}, required=["from", "to"])
+ALLOW: Final = ListOf(item=_WORD, about="What an apply may take away, by words.")
+TABLE: Final = Record(
+    named="table",
+    members={
+        "columns": MapOf(item=_COLUMN, about="Name to type, in order.", least=1),
+        "primary_key": TEXTS,
+        "partition_by": TEXTS,
+        "options": OPTIONS_GIVEN,
+        "comment": Text(),
+        "moved": ListOf(item=MOVED, about="Columns that get another name."),
+        "allow": ALLOW,
+        "audit": Flag(
+            about="What a run writes is seen when the checks of the table have passed, all at once."
+        ),
+        "tags": TAGS,
+    },
+    required=["columns"],
+)
+EXTERNAL: Final = Record(
+    named="external",
+    about="A table that others keep: it may be read, watched and checked, and is never changed.",
+    members={
+        "columns": MapOf(
+            item=_COLUMN, about="What must be there, and hold no more than this.", least=1
+        ),
+        "comment": Text(),
+    },
+)
