@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
+from table_core.problems import UNFORESEEN
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading import read_splits, shown_fields
 from table_core.spark.schema_bridge import spark_schema
@@ -93,13 +94,15 @@ def _stored(text: str | None) -> tuple[int, StreamOffset | None]:
     """The number of the next batch, and where it begins."""
     if text is None:
         return 0, None
-    document = json.loads(text)
-    batch = document.pop("batch", None)
-    if not isinstance(batch, int):
+    try:
+        document = json.loads(text)
+        return int(document.pop("batch")) + 1, StreamOffset.from_document(document)
+    except UNFORESEEN as error:
         raise ArgumentError(
-            f"{text!r} is no position of a drain; take another name", argument="name", value=text
-        )
-    return batch + 1, StreamOffset.from_document(document)
+            f"{text!r:.200} is no position of a drain; take another name",
+            argument="name",
+            value=text,
+        ) from error
 
 
 def _changes(
