@@ -121,7 +121,7 @@ def _connection_type() -> dict[str, Any]:
             "sql_limits": {
                 "label": "Limits of SQL in the worker",
                 "description": 'JSON object, e.g. {"memory-limit": "1 gb", "disk-limit": "16 gb", '
-                '"threads": "4"}',
+                '"time-limit": "10 min", "threads": "4"}',
                 "schema": _JSON,
             },
         },

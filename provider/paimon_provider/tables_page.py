@@ -94,7 +94,8 @@ def _result(result: Mapping[str, Any]) -> str:
     if not result:
         return ""
     before, after, rows = (
-        number_text(result.get(name, 0)) for name in ("files_before", "files_after", "rows_written")
+        number_text(result[name]) if name in result else "?"  # nobody can know
+        for name in ("files_before", "files_after", "rows_written")
     )
     return f"{rows} rows, files {before} → {after}, {cell_text(result.get('seconds', 0))} s"
 

@@ -50,7 +50,7 @@ _EXTRAS: Final = (
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 _PORTS: Final = 1 << 16
-_SQL_LIMITS: Final = ("memory-limit", "disk-limit", "threads")
+_SQL_LIMITS: Final = ("memory-limit", "disk-limit", "time-limit", "threads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class Warehouse:
     """Values that must not be shown anywhere."""
     spark: SparkSettings = field(default_factory=SparkSettings)
     sql_limits: Mapping[str, str] = field(default_factory=dict)
-    """``memory-limit``, ``disk-limit`` and ``threads`` of a query in the worker."""
+    """``memory-limit``, ``disk-limit``, ``time-limit`` and ``threads`` of a query in the worker."""
 
     @classmethod
     def of(

@@ -1,7 +1,7 @@
 """What snapshot expiry is asked, what it finds, what it did; and the effects between.
 
-A performer carries an effect out and sends the reply.  Errors are thrown into the generator and end
-the run: whatever was done stays done, and the next run finishes it.
+A performer carries an effect out and sends the reply.  Errors thrown into the generator end the run: what
+was done stays done, and the next run finishes it.
 """
 
 from __future__ import annotations
@@ -366,9 +366,10 @@ class Expired:
     """The oldest snapshot that is promised from now on."""
     snapshots: tuple[int, ...] = ()
     files_deleted: int = 0
-    """Data and changelog files, with their extra files."""
+    """Data and changelog files, with their extra files, whose length nobody wrote down."""
     bytes_deleted: int = 0
     metadata_deleted: int = 0
+    metadata_bytes: int = 0
     held_by: HeldBy | None = None
     unreadable: tuple[int, ...] = ()
     """Snapshots whose manifests could not be read: their data files stay for orphan removal."""

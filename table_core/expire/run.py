@@ -36,6 +36,7 @@ class Run:
     unreadable: list[int] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
+    metadata_bytes: int = 0
     buckets: set[fx.BucketKey] = field(default_factory=set)
     """Where files went, if empty folders are to go."""
     gone: set[str] = field(default_factory=set)
@@ -98,7 +99,7 @@ class Run:
         going = {path: size for path, size in going.items() if path not in self.kept}
         fresh = going.keys() - self.gone
         self.gone |= fresh
-        self.bytes += sum(going[path] for path in fresh)
+        self.metadata_bytes += sum(going[path] for path in fresh)
         if going and not self.retention.dry_run:
             yield fx.Delete(paths=tuple(going))
 
@@ -110,6 +111,7 @@ class Run:
             files_deleted=self.files,
             bytes_deleted=self.bytes,
             metadata_deleted=len(self.gone),
+            metadata_bytes=self.metadata_bytes,
             held_by=held,
             unreadable=tuple(self.unreadable),
         )

@@ -36,6 +36,7 @@ class Forgotten:
     files: int = 0
     bytes: int = 0
     metadata: int = 0
+    metadata_bytes: int = 0
     gone: set[str] = field(default_factory=set)
     """Metadata paths that were counted."""
 
@@ -136,6 +137,6 @@ def _delete_metadata(
     fresh = going.keys() - done.gone
     done.gone |= fresh
     done.metadata += len(fresh)
-    done.bytes += sum(going[path] for path in fresh)
+    done.metadata_bytes += sum(going[path] for path in fresh)
     if going and not retention.dry_run:
         yield fx.Delete(paths=tuple(going))

@@ -158,7 +158,7 @@ def _packed_by_tasks(
     spark: SparkSession, access: TableAccess, choice: Choice
 ) -> list[CompactChange]:
     """Append tables: what tasks share is packs of files, of one bucket too; its index is ours."""
-    head = None if choice.snapshot_id is None else access.metadata.snapshot(choice.snapshot_id)
+    head = choice.head
     vectors = AppendVectors(access, head)
     packs = [
         (bucket, pack)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from table_core.commit.asked import asked
 from table_core.errors import ArgumentError
@@ -15,9 +15,7 @@ from table_core.position.reader import require_position_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.table.access import TableAccess
-
-__all__ = ["Commit", "CommitAs", "ResultDocument", "unchanged"]
+__all__ = ["Commit", "CommitAs", "FilesMoved", "ResultDocument"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +91,19 @@ class CommitAs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilesMoved:
+    """What one commit, both halves taken together, did to the files of the table.
+
+    A file that only came to another level has not gone; one that came and went has not been there.
+    """
+
+    files_gone: int = 0
+    bytes_gone: int = 0
+    rows_written: int = 0
+    """Rows of new files.  Of a write those of its rows, without what was compacted along with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """What one commit did."""
 
@@ -107,6 +118,7 @@ class Commit:
     """Whether the commit was found instead of made."""
     compact_conflicts: tuple[str, ...] = ()
     """Why the compaction that went along was dropped; the rows are in."""
+    moved: FilesMoved = field(default=FilesMoved(), repr=False)
 
     @property
     def snapshot_id(self) -> int | None:
@@ -116,39 +128,43 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultDocument:
-    """What every maintenance call returns; ``to_document`` is its JSON form."""
+    """What every maintenance call returns; ``to_document`` is its JSON form.
+
+    None is what nobody can know: what a commit did whose snapshot is expired, or what a compaction would
+    write.  See ``table.describing``, which makes it from what was done.
+    """
 
     action: str
     table: str
     snapshot_before: int | None = None
+    """The newest snapshot before; None: the table had none, or it is a database, or nobody can know."""
     snapshot_after: int | None = None
-    files_before: int = 0
-    files_after: int = 0
-    bytes_before: int = 0
-    bytes_after: int = 0
-    files_deleted: int = 0
-    bytes_deleted: int = 0
-    rows_written: int = 0
+    files_before: int | None = 0
+    """Data files of the state ``snapshot_before``.  Where files of all kinds are counted, the verb says so."""
+    files_after: int | None = 0
+    bytes_before: int | None = 0
+    bytes_after: int | None = 0
+    files_deleted: int | None = 0
+    """Files of the state before that the verb took out; of a verb that expires, deleted from the store."""
+    bytes_deleted: int | None = 0
+    rows_written: int | None = 0
+    """Rows of the files that came in."""
     seconds: float = 0.0
     dry_run: bool = False
     details: Mapping[str, object] = field(default_factory=dict)
 
     def to_document(self) -> dict[str, object]:
-        """JSON-safe members, under the same names."""
+        """JSON-safe members, under the same names; numbers that nobody can know are absent."""
         document = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return document | {"details": dict(self.details)}
+        absent = {name for name in _NUMBERS if document[name] is None}
+        known = {name: value for name, value in document.items() if name not in absent}
+        return known | {"details": dict(self.details)}
+
+    def having(self, **members: Any) -> ResultDocument:
+        """The same with other ``members``."""
+        return replace(self, **members)
 
 
-def unchanged(
-    access: TableAccess, action: str, details: Mapping[str, object], *, dry_run: bool = False
-) -> ResultDocument:
-    """The result of a verb that makes no snapshot and takes no data file."""
-    head = access.metadata.head_id()
-    return ResultDocument(
-        action=action,
-        table=access.name,
-        snapshot_before=head,
-        snapshot_after=head,
-        dry_run=dry_run,
-        details=details,
-    )
+_NUMBERS: Final = frozenset(
+    f"{what}_{when}" for what in ("files", "bytes") for when in ("before", "after", "deleted")
+) | {"rows_written"}

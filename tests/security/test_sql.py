@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -17,6 +22,7 @@ from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.table.jobs.job_spec import JobSpec
 from table_core.table.jobs.run import run_embedded
 
+ROOT = str(Path(__file__).parents[2])
 ORDERS = pa.table({"id": [1, 2], "country": ["NL", "o'x"]})
 
 
@@ -118,6 +124,86 @@ def test_rows_that_a_query_finds_are_bounded_too(sql: str) -> None:
     with pytest.raises(ArgumentError, match=r"sql\.memory-limit") as told:
         engine.query_tables(sql, {"orders": ORDERS})
     assert told.value.facts["argument"] == "sql"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT repeat('x', 1500000000) AS v",
+        "SELECT len(list(repeat('x', 10000000))) FROM range(1000)",
+        "SELECT len(lpad('x', 900000000, 'y') || rpad('x', 900000000, 'y'))",
+    ],
+)
+def test_one_huge_value_is_bounded_as_rows_are(sql: str) -> None:
+    """DuckDB counts blocks, not the texts that a function makes: the process that runs it is bounded."""
+    engine = EmbeddedEngine(limits=SqlLimits(memory="64 mb", disk="16 mb", threads=1))
+    before = peak_of_children()
+    with pytest.raises(ArgumentError, match=r"sql\.memory-limit") as told:
+        engine.query_tables(sql, {})
+    assert told.value.kind == "invalid"
+    assert peak_of_children() < max(before, 600 << 20)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(100000000000) a, range(100000) b WHERE a.range + b.range = 3",
+        "SELECT levenshtein(repeat('ab', 500000), repeat('ba', 500000))",
+    ],
+)
+def test_a_query_that_never_ends_is_ended_and_nothing_stays(sql: str) -> None:
+    """The second one is a single call: DuckDB looks for interrupts only between calls."""
+    engine = EmbeddedEngine(limits=SqlLimits(time="3 s", threads=1))
+    begun = time.monotonic()
+    with pytest.raises(ArgumentError, match=r"longer than 3 s.*sql\.time-limit"):
+        engine.query_tables(sql, {"orders": ORDERS})
+    assert time.monotonic() - begun < 60
+    assert not [p for p in psutil.Process().children() if "sql_child" in " ".join(p.cmdline())]
+
+
+def test_the_process_of_a_query_ends_with_the_one_that_asked() -> None:
+    program = (
+        "import pyarrow as pa\n"
+        "from table_core.table.jobs.embedded import EmbeddedEngine\n"
+        "EmbeddedEngine().query_tables('SELECT count(*) FROM range(100000000000) a, range(9999)', {})\n"
+    )
+    asker = subprocess.Popen([sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": ROOT})
+    children: list[psutil.Process] = []
+    while not children:
+        assert asker.poll() is None
+        children = psutil.Process(asker.pid).children()
+        time.sleep(0.05)
+    asker.kill()
+    asker.wait()
+    gone, alive = psutil.wait_procs(children, timeout=60)
+    assert (len(gone), alive) == (1, [])
+
+
+def test_a_query_sees_nothing_of_the_process_that_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "planted")
+    seen = []
+    popen = subprocess.Popen
+
+    def watched(*args: Any, **more: Any) -> Any:
+        seen.append(more["env"])
+        return popen(*args, **more)
+
+    monkeypatch.setattr(subprocess, "Popen", watched)
+    EmbeddedEngine().query_tables("SELECT 1", {})
+    assert "planted" not in str(seen)
+    assert len(seen) == 1
+
+
+def test_limits_that_are_none_are_refused_by_name() -> None:
+    for key in ("memory-limit", "disk-limit", "time-limit", "threads"):
+        for wrong in ("", "0", "-1", "soon", "1 fortnight", "∞"):
+            with pytest.raises(ArgumentError, match=f"sql.{key}"):
+                SqlLimits.of({f"sql.{key}": wrong})
+    assert SqlLimits.of({"sql.time-limit": "3 s"}).time == "3 s"
+
+
+def peak_of_children() -> int:
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
 
 
 @pytest.mark.parametrize("at", [0, 700_000])

@@ -19,6 +19,7 @@ from table_core.spark.streams.source import ChangeReader
 from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
 from table_core.table.carried import position
+from table_core.table.describing import committed
 from table_core.table.positions import place_at, read_by
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from table_core.table.results import Commit
     from table_core.table.table import Table
 
 __all__ = ["drain"]
@@ -69,7 +71,8 @@ def drain(
     birth = access.metadata.birth()
     planner.hold(at.snapshot, place_at(access, at.snapshot - 1), birth)
     until = StreamOffset(snapshot=(access.metadata.head_id() or 0) + 1)
-    started_ms, head, first, rows = access.clock.now_ms(), into.latest_snapshot(), batch, 0
+    started_ms, head, first = access.clock.now_ms(), into.latest_snapshot(), batch
+    commits: list[Commit] = []
     while (end := planner.reached(at, limit, until)) != at:
         frame = _changes(spark, planner, (at, end), nanoseconds)
         document = json.dumps({"batch": batch, **end.to_document()})
@@ -80,20 +83,11 @@ def drain(
             properties={key: document},
             expect={key: stored},
         )
-        done = write_frame(transform(frame) if transform else frame, into, commit, None)
-        rows += done.rows_added
+        commits.append(write_frame(transform(frame) if transform else frame, into, commit, None))
         planner.hold(end.snapshot, place_at(access, end.snapshot - 1), birth)
         batch, at, stored = batch + 1, end, document
-    after = into.latest_snapshot()
-    return ResultDocument(
-        action="drain",
-        table=into.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=after.id if after else None,
-        rows_written=rows,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        details={"position": at.to_document(), "batches": batch - first},
-    )
+    details = {"position": at.to_document(), "batches": batch - first}
+    return committed(into.access, "drain", commits, head, details, started_ms=started_ms)
 
 
 def _stored(text: str | None) -> tuple[int, StreamOffset | None]:

@@ -20,6 +20,7 @@ from table_core.table.cdc.progress import SyncProgress
 from table_core.table.cdc.readers import open_reader, plain_of, source_from_spec
 from table_core.table.cdc.run import Limits, SyncRun
 from table_core.table.cdc.settings import NewTable, apply_settings, length_ms, one_of
+from table_core.table.describing import committed, summed
 from table_core.table.jobs.embedded import quiet
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from table_core.cdc.record import SourceTable
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.table.catalog import Catalog
     from table_core.table.cdc.options import DatabaseSyncOptions, SyncOptions
     from table_core.table.cdc.readers import Source
@@ -113,15 +115,24 @@ def _table_result(run: SyncRun, source: Source, name: str, until: str) -> Result
     before = target.table.latest_snapshot() if target.table else None
     if not target.finished:
         run.run(open_reader(source, run, until), [name])
-    return ResultDocument(
-        action="sync-table",
-        table=name,
-        snapshot_before=before.id if before else None,
-        snapshot_after=_snapshot_after(target),
-        rows_written=sum(commit.rows_added for commit in target.done),
-        seconds=(catalog.clock.now_ms() - started_ms) / 1000,
-        details={**_details(target), **feed.counts, **_of_run(run)},
-    )
+    details = {**_details(target), **feed.counts, **_of_run(run)}
+    return _told(target, name, before, details, started_ms, catalog.clock.now_ms())
+
+
+def _told(
+    target: SyncTarget,
+    name: str,
+    before: Snapshot | None,
+    details: dict[str, object],
+    started_ms: int,
+    now_ms: int,
+) -> ResultDocument:
+    """What was committed to the table of ``target``; it had ``before``, if nothing was."""
+    if target.table is None:  # no event has told what its columns are
+        seconds = (now_ms - started_ms) / 1000
+        return ResultDocument(action="sync-table", table=name, seconds=seconds, details=details)
+    access, done = target.table.access, target.done
+    return committed(access, "sync-table", done, before, details, started_ms=started_ms)
 
 
 def sync_database(  # noqa: PLR0913 - the public signature
@@ -246,13 +257,8 @@ def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultD
         found = part.details["tables"]
         assert isinstance(found, dict)
         tables |= found
-    return ResultDocument(
-        action="sync-database",
-        table=database,
-        rows_written=sum(part.rows_written for part in parts),
-        seconds=sum(part.seconds for part in parts),
-        details={"tables": tables},
-    )
+    seconds = sum(part.seconds for part in parts)
+    return summed("sync-database", database, parts, {"tables": tables}, seconds=seconds)
 
 
 def _only(route: Any, wanted: str) -> Any:
@@ -265,30 +271,36 @@ def _database_result(run: SyncRun, source: Source, database: str, until: str) ->
     there = [f"{database}.{name}" for name in catalog.tables(database)]
     mine = [name for name in there if run.is_fed(name)]
     run.run(open_reader(source, run, until), mine)
-    tables: dict[str, object] = {}
-    for name, feed in sorted(run.feeds.items()):
-        if feed.target.table is None:
-            continue
-        rows = sum(commit.rows_added for commit in feed.target.done)
-        tables[name.partition(".")[2]] = {
-            **_details(feed.target),
-            **feed.counts,
-            "rows_written": rows,
-            "snapshot_after": _snapshot_after(feed.target),
-        }
-    return ResultDocument(
-        action="sync-database",
-        table=database,
-        rows_written=sum(c.rows_added for f in run.feeds.values() for c in f.target.done),
-        seconds=(catalog.clock.now_ms() - started_ms) / 1000,
-        details={
-            "tables": tables,
-            "position": None if run.reached is None else run.shown(run.reached),
-            "events": run.events,
-            "skipped": sorted(run.skipped),
-            **_of_run(run),
-        },
-    )
+    now_ms = catalog.clock.now_ms()
+    parts = {
+        name.partition(".")[2]: _told(
+            feed.target,
+            name,
+            feed.target.table.latest_snapshot(),
+            {**_details(feed.target), **feed.counts},
+            started_ms,
+            now_ms,
+        )
+        for name, feed in sorted(run.feeds.items())
+        if feed.target.table is not None
+    }
+    details = {
+        "tables": {name: _of_table(part) for name, part in parts.items()},
+        "position": None if run.reached is None else run.shown(run.reached),
+        "events": run.events,
+        "skipped": sorted(run.skipped),
+        **_of_run(run),
+    }
+    seconds = (now_ms - started_ms) / 1000
+    return summed("sync-database", database, parts.values(), details, seconds=seconds)
+
+
+def _of_table(part: ResultDocument) -> dict[str, object]:
+    """One table of many, as a part of their details."""
+    said = part.to_document()
+    for name in ("action", "table", "seconds", "dry_run", "details"):
+        del said[name]
+    return {**part.details, **said}
 
 
 def _of(given: Any, table: str) -> Sequence[str]:
@@ -322,13 +334,6 @@ def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: in
         stop_at_ms=None if length is None else catalog.clock.now_ms() + length,
         commit_every_ms=_COMMIT_EVERY_MS if until == "forever" else None,
     )
-
-
-def _snapshot_after(target: SyncTarget) -> int | None:
-    if target.done:
-        return target.done[-1].snapshot_id
-    head = target.table.latest_snapshot() if target.table else None
-    return head.id if head else None
 
 
 def _details(target: SyncTarget) -> dict[str, object]:

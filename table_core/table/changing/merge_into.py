@@ -37,11 +37,11 @@ from table_core.table.changing.overwriting import Reads, open_writer
 from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
-from table_core.table.changing.waiting import in_buckets
+from table_core.table.changing.waiting import in_buckets, spreads_first
 from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.describing import committed
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.statement_scan import refuse_fallback_rows
-from table_core.table.results import ResultDocument
 from table_core.table.writing.coerce import batches_of, cast_column
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
-    from table_core.table.results import Commit, CommitAs
+    from table_core.table.results import Commit, CommitAs, ResultDocument
 
 __all__ = [
     "MERGE",
@@ -182,14 +182,14 @@ def described(
     started_ms: int,
 ) -> ResultDocument:
     """What a merge did; ``counts`` are rows by clause."""
-    return ResultDocument(
-        action="merge-into",
-        table=access.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
-        rows_written=sum(counts.values()),
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        details={"rows_by_clause": dict(counts), "replayed": bool(done and done.replayed)},
+    return committed(
+        access,
+        "merge-into",
+        done,
+        head,
+        {"rows_by_clause": dict(counts)},
+        started_ms=started_ms,
+        since=head if spreads_first(access) else None,
     )
 
 

@@ -26,8 +26,8 @@ from table_core.table.committing.committer import commit_parts, commit_writes, f
 from table_core.table.committing.prepared import WriteResult
 from table_core.table.committing.replacing import commit_replacing
 from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.describing import committed, foretold
 from table_core.table.partition_spec import partition_matcher
-from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.writing.assigning import crosses_partitions
 from table_core.table.writing.writer import TableWriter
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
-    from table_core.table.results import Commit
+    from table_core.table.results import Commit, CommitAs, ResultDocument
 
 __all__ = [
     "Reads",
@@ -124,20 +124,11 @@ def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commi
 
 def _compact_now(access: TableAccess, rows: frozenset[bytes] | None) -> None:
     """Compact what level 0 of ``rows`` (None: all partitions) keeps back, unless others do all the time."""
-    from table_core.table.compacting.compact import compact
+    from table_core.table.compacting.compact import compact_rows
 
     for _ in range(0 if access.options.get(keys_commit.WRITE_ONLY) else _TRIES):
         with suppress(CommitConflictError):  # another writer compacts
-            compact(
-                access,
-                strategy="minor",
-                partitions=None,
-                where=None,
-                order_by=None,
-                dry_run=False,
-                commit=CommitAs(),
-                rows=rows,
-            )
+            compact_rows(access, rows)
             return
 
 
@@ -238,20 +229,7 @@ def _take_out(
         part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
         if gone and not dry_run:
             done = commit_parts(access, commit, append=part, operation=TRUNCATE)
-    size = sum(file.file_size for file in gone)
-    total = sum(entry.file.file_size for entry in live)
-    return ResultDocument(
-        action=action,
-        table=access.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=(done.snapshot_id if done else None) or (head.id if head else None),
-        files_before=len(live),
-        files_after=len(live) - len(gone),
-        bytes_before=total,
-        bytes_after=total - size,
-        files_deleted=len(gone),
-        bytes_deleted=size,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={**details, "replayed": bool(done and done.replayed)},
-    )
+    if dry_run and done is None:
+        sizes, told = [file.file_size for file in gone], {**details, "replayed": False}
+        return foretold(access, action, head, sizes, told, started_ms=started_ms, instead=False)
+    return committed(access, action, done, head, details, started_ms=started_ms)

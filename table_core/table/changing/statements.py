@@ -17,12 +17,12 @@ from table_core.table.changing.overwriting import Reads, open_writer
 from table_core.table.changing.redoing import done_again
 from table_core.table.changing.row_changes import RowChanges
 from table_core.table.changing.row_deletes import refuse_deletes
-from table_core.table.changing.waiting import in_buckets
+from table_core.table.changing.waiting import in_buckets, spreads_first
 from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.describing import committed
 from table_core.table.reading.file_reader import POSITION_COLUMN
 from table_core.table.reading.scan import bound_where
 from table_core.table.reading.statement_scan import refuse_fallback_rows, statement_scan
-from table_core.table.results import Commit, ResultDocument
 from table_core.table.writing.coerce import cast_column
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
-    from table_core.table.results import CommitAs
+    from table_core.table.results import Commit, CommitAs, ResultDocument
 
 __all__ = ["Statement", "delete", "deletion", "described", "run", "update", "updating"]
 
@@ -200,14 +200,13 @@ def described(
     statement: Statement, head: Snapshot | None, done: Commit | None, rows: int, started_ms: int
 ) -> ResultDocument:
     """What ``statement`` did to ``rows`` rows as of ``head``."""
-    access, before = statement.access, head.id if head else None
-    return ResultDocument(
-        action=statement.action,
-        table=access.name,
-        snapshot_before=before,
-        snapshot_after=(done.snapshot_id if done else None) or before,
-        files_deleted=done.files_deleted if done else 0,
-        rows_written=done.rows_added if done else 0,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        details={"rows": rows, "replayed": bool(done and done.replayed)},
+    access = statement.access
+    return committed(
+        access,
+        statement.action,
+        done,
+        head,
+        {"rows": rows},
+        started_ms=started_ms,
+        since=head if spreads_first(access) else None,
     )

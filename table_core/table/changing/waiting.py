@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import CommitConflictError
 from table_core.ondisk.layout import POSTPONE_BUCKET
-from table_core.table.results import CommitAs
 
 if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
 
-__all__ = ["in_buckets"]
+__all__ = ["in_buckets", "spreads_first"]
 
 _TRIES: Final = 10
+
+
+def spreads_first(access: TableAccess) -> bool:
+    """Whether ``in_buckets`` may commit before a statement does."""
+    return access.schema.is_key_table and access.schema.bucket == POSTPONE_BUCKET
 
 
 def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
@@ -26,14 +30,16 @@ def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
     Raises:
         CommitConflictError: other writers and compactions were first every time.
     """
-    if not access.schema.is_key_table or access.schema.bucket != POSTPONE_BUCKET:
+    if not spreads_first(access):
         return head
+    from table_core.table.compacting.compact import compact_rows
+
     for _ in range(_TRIES):
         waiting = _waiting(access, head)
         if not waiting:
             return head
         with suppress(CommitConflictError):  # another compaction
-            _spread(access, waiting)
+            compact_rows(access, waiting)
         head = access.metadata.head()
     raise CommitConflictError(
         f"{access.name}: rows wait for their bucket, and each time they got it others had come; do the "
@@ -47,18 +53,3 @@ def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
 def _waiting(access: TableAccess, head: Snapshot | None) -> frozenset[bytes]:
     live = access.files_by_bucket(head, keep=lambda entry: entry.bucket == POSTPONE_BUCKET)
     return frozenset(partition for partition, _ in live)
-
-
-def _spread(access: TableAccess, partitions: frozenset[bytes]) -> None:
-    from table_core.table.compacting.compact import compact
-
-    compact(
-        access,
-        strategy="minor",
-        partitions=None,
-        where=None,
-        order_by=None,
-        dry_run=False,
-        commit=CommitAs(),
-        rows=partitions,
-    )

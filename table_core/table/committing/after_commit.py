@@ -25,12 +25,12 @@ from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.options import keys_commit, keys_retention, keys_scan
 from table_core.table.states.auto_tags import make_batch_tag, make_due_tags
-from table_core.table.states.expire_tags import expire_tags, next_tag_expiry_ms
-from table_core.table.upkeep.consumers import Consumers
+from table_core.table.states.expire_tags import expired_tags, next_tag_expiry_ms
+from table_core.table.states.tag_deletion import forget_tags
+from table_core.table.upkeep.consumers import Consumers, idle_consumers
 from table_core.table.upkeep.expire_effects import Performer
 from table_core.table.upkeep.expirer import changelog_retention, snapshot_retention
-from table_core.table.upkeep.idle_partitions import named_partition
-from table_core.table.upkeep.mark_done import mark_done
+from table_core.table.upkeep.mark_done import marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +109,7 @@ def _try(access: TableAccess, what: str, step: Callable[[TableAccess], object]) 
 def _mark_done(access: TableAccess, rows: frozenset[bytes]) -> None:
     """A batch write is the end of its input (``partition.end-input-to-done``)."""
     if access.schema.partition_keys:
-        mark_done(access, [named_partition(access, row) for row in sorted(rows)], known=True)
+        marked(access, sorted(rows), dry_run=False)
 
 
 def _expire_tags(access: TableAccess) -> None:
@@ -120,7 +120,7 @@ def _expire_tags(access: TableAccess) -> None:
     seen, due_ms = _TAGS_DUE.get(key, (frozenset(), None))
     if listed == seen and (due_ms is None or access.clock.now_ms() < due_ms):
         return
-    expire_tags(access, older_than=None, dry_run=False)
+    forget_tags(access, expired_tags(access))
     _TAGS_DUE[key] = (_listed_tags(access), next_tag_expiry_ms(access))
     while len(_TAGS_DUE) > _CHECKED_MAX:
         del _TAGS_DUE[next(iter(_TAGS_DUE))]
@@ -134,7 +134,8 @@ def _listed_tags(access: TableAccess) -> frozenset[tuple[str, int, int]]:
 def _expire_consumers(access: TableAccess) -> None:
     age_ms = access.options.get(keys_scan.CONSUMER_EXPIRATION_TIME)
     if age_ms is not None:
-        Consumers(access).expire(access.clock.now_ms() - age_ms)
+        older_than_ms = access.clock.now_ms() - age_ms
+        Consumers(access).forget(idle_consumers(access, older_than_ms=older_than_ms))
 
 
 def _expire_snapshots(access: TableAccess, newest: int) -> None:

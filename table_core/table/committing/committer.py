@@ -25,7 +25,7 @@ from table_core.table.carried import carried_as_of, snapshots_backwards
 from table_core.table.committing.commit_effects import Performer
 from table_core.table.deliveries import tell
 from table_core.table.refusing import refuse_commits
-from table_core.table.results import Commit, CommitAs
+from table_core.table.results import Commit, CommitAs, FilesMoved
 from table_core.table.writing.uncommitted import discard, is_certain
 
 if TYPE_CHECKING:
@@ -258,6 +258,39 @@ def _described(access: TableAccess, outcome: Outcome) -> Commit:
         bytes_added=sum(file.file_size for file in added),
         replayed=outcome.replayed,
         compact_conflicts=() if error is None else (str(error),),
+        moved=_moved(append, compact, compact if outcome.append is None else append),
+    )
+
+
+def _moved(
+    append: Sequence[ManifestEntry],
+    compact: Sequence[ManifestEntry],
+    asked: Sequence[ManifestEntry],
+) -> FilesMoved:
+    """What both halves did together, in the order in which they did it; ``asked`` is what was written."""
+    came: dict[object, int] = {}
+    gone: dict[object, int] = {}
+    for entry in (*append, *compact):
+        key = (entry.partition, entry.bucket, entry.file.file_name)
+        here, there = (came, gone) if entry.kind is EntryKind.DELETE else (gone, came)
+        if here.pop(key, None) is None:
+            there[key] = entry.file.file_size
+    return FilesMoved(
+        files_gone=len(gone),
+        bytes_gone=sum(gone.values()),
+        rows_written=_rows_of_new(asked),
+    )
+
+
+def _rows_of_new(entries: Sequence[ManifestEntry]) -> int:
+    """Rows of files that ``entries`` bring, those aside that they take from another level."""
+    taken = {
+        (e.partition, e.bucket, e.file.file_name) for e in entries if e.kind is EntryKind.DELETE
+    }
+    return sum(
+        e.file.row_count
+        for e in entries
+        if e.kind is EntryKind.ADD and (e.partition, e.bucket, e.file.file_name) not in taken
     )
 
 

@@ -21,9 +21,10 @@ from table_core.table.compacting.compaction import (
 )
 from table_core.table.compacting.postponed import spread_postponed
 from table_core.table.compacting.sort_compaction import refuse_unsortable, sort_bucket
+from table_core.table.describing import committed, foretold
 from table_core.table.partition_spec import partition_matcher
 from table_core.table.reading.state_plan import deletions_of
-from table_core.table.results import ResultDocument
+from table_core.table.results import CommitAs
 from table_core.table.writing.data_files import FileFactory
 from table_core.table.writing.uncommitted import undone_by
 from table_core.table.writing.writer import refuse_unwritable
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
     from table_core.predicate.expression import Expression
     from table_core.table.access import Bucket, TableAccess
     from table_core.table.committing.prepared import CompactChange
-    from table_core.table.results import CommitAs
+    from table_core.table.results import ResultDocument
 
 __all__ = [
     "Choice",
@@ -54,14 +56,12 @@ _THREADS: Final = 2
 class Choice:
     """The buckets that a compaction covers, as of one snapshot."""
 
-    snapshot_id: int | None
+    head: Snapshot | None
     full: bool
     buckets: Mapping[Bucket, tuple[DataFile, ...]]
     """Live files of each bucket with work to do."""
     totals: Mapping[Bucket, int]
     """Of how many buckets each is one: an old partition may have others than new ones."""
-    files_before: int
-    bytes_before: int
 
 
 def compact(
@@ -95,6 +95,20 @@ def compact(
     if landed is None:
         changes = _compact_buckets(access, choice, clustering)
     return commit_compaction(access, choice, changes, commit, started_ms=started_ms)
+
+
+def compact_rows(access: TableAccess, rows: frozenset[bytes] | None) -> None:
+    """A minor compaction on nobody's order, of the serialized partitions ``rows``; None: of all."""
+    compact(
+        access,
+        strategy="minor",
+        partitions=None,
+        where=None,
+        order_by=None,
+        dry_run=False,
+        commit=CommitAs(),
+        rows=rows,
+    )
 
 
 def asking(
@@ -134,21 +148,14 @@ def _foretold(
     access: TableAccess, choice: Choice, seen: Sequence[Sequence[DataFile]], *, started_ms: int
 ) -> ResultDocument:
     """What goes is known; what comes instead depends on the rows."""
-    anew = [file for files in seen for file in files]
-    return ResultDocument(
-        action="compact",
-        table=access.name,
-        snapshot_before=choice.snapshot_id,
-        snapshot_after=choice.snapshot_id,
-        files_before=choice.files_before,
-        files_after=choice.files_before,
-        bytes_before=choice.bytes_before,
-        bytes_after=choice.bytes_before,
-        files_deleted=len(anew),
-        bytes_deleted=sum(file.file_size for file in anew),
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=True,
-        details={"strategy": "full" if choice.full else "minor", "buckets": len(seen)},
+    return foretold(
+        access,
+        "compact",
+        choice.head,
+        [file.file_size for files in seen for file in files],
+        {"strategy": "full" if choice.full else "minor", "buckets": len(seen)},
+        started_ms=started_ms,
+        instead=True,
     )
 
 
@@ -234,12 +241,10 @@ def choose(
         or not _is_compact(access, those, masked)
     }
     return Choice(
-        snapshot_id=head.id if head else None,
+        head=head,
         full=full,
         buckets=due,
         totals={bucket: entries[0].total_buckets for bucket, entries in live.items()},
-        files_before=sum(len(f) for f in files.values()),
-        bytes_before=sum(file.file_size for f in files.values() for file in f),
     )
 
 
@@ -292,28 +297,15 @@ def commit_compaction(
     part = compact_part(changes)
     landed = find_commit(access, commit) if part is None else None
     done = landed if part is None else commit_parts(access, commit, compact=part)
-    before = [file for change in changes for file in change.before]
-    after = [file for change in changes for file in change.after]
-    renamed = {file.file_name for file in after}
-    gone = [file for file in before if file.file_name not in renamed]
-    bytes_gone = sum(f.file_size for f in before)
-    return ResultDocument(
-        action="compact",
-        table=access.name,
-        snapshot_before=choice.snapshot_id,
-        snapshot_after=(done.snapshot_id if done else None) or choice.snapshot_id,
-        files_before=choice.files_before,
-        files_after=choice.files_before - len(before) + len(after),
-        bytes_before=choice.bytes_before,
-        bytes_after=choice.bytes_before - bytes_gone + sum(f.file_size for f in after),
-        files_deleted=len(gone),
-        bytes_deleted=sum(f.file_size for f in gone),
-        rows_written=sum(f.row_count for f in after if f not in before),
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        details={
+    return committed(
+        access,
+        "compact",
+        done,
+        choice.head,
+        {
             "strategy": "full" if choice.full else "minor",
             "buckets": len({(c.partition, c.bucket) for c in changes}),
             "changelog_rows": sum(f.row_count for c in changes for f in c.changelog),
-            "replayed": bool(done and done.replayed),
         },
+        started_ms=started_ms,
     )

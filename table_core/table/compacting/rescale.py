@@ -19,6 +19,7 @@ from table_core.table.committing.committer import find_commit
 from table_core.table.committing.replacing import commit_replacing
 from table_core.table.compacting.compact import compact
 from table_core.table.compacting.inline_compaction import InlineCompaction
+from table_core.table.describing import committed, foretold
 from table_core.table.partition_spec import partition_matcher, partition_row
 from table_core.table.reading.split_reader import SplitReader
 from table_core.table.reading.state_plan import StatePlanner
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
     from table_core.table.committing.prepared import WriteResult
@@ -70,51 +70,22 @@ def rescale(
         {"bucket": str(wanted)}
     )
     head = access.head()
-    live = access.metadata.live_files(head)
     old = {} if done is not None else _with_another_count(access, partitions)
-    gone = live.of_partitions(old.__contains__)
+    since = None
     if old and not dry_run:
         if hides_level0(access.schema, access.options):
             _show_all(access, old)
+            since = head
         now = access.head()
         kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
         given = replace(commit, properties=kept)
         done = (rewrite or _written_anew)(access, now, frozenset(old), given)
-    result = _told(access, head, live, gone, done if old else None)
-    return replace(
-        result,
-        snapshot_after=(done.snapshot_id if done else None) or result.snapshot_before,
-        rows_written=done.rows_added if done else 0,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "buckets": wanted,
-            "partitions": len(old),
-            "replayed": bool(done and done.replayed),
-        },
-    )
-
-
-def _told(
-    access: TableAccess,
-    head: Snapshot | None,
-    live: FileColumns,
-    gone: FileColumns,
-    done: Commit | None,
-) -> ResultDocument:
-    """Which files go, and with ``done`` which came: that depends on the rows."""
-    size, size_gone = int(live.size.sum()), int(gone.size.sum())
-    return ResultDocument(
-        action="rescale",
-        table=access.name,
-        snapshot_before=head.id if head else None,
-        files_before=len(live),
-        files_after=len(live) + (done.files_added - len(gone) if done else 0),
-        bytes_before=size,
-        bytes_after=size + (done.bytes_added - size_gone if done else 0),
-        files_deleted=len(gone),
-        bytes_deleted=size_gone,
-    )
+    details = {"buckets": wanted, "partitions": len(old)}
+    if dry_run and done is None:
+        gone = access.metadata.live_files(head).of_partitions(old.__contains__).size.tolist()
+        told = {**details, "replayed": False}
+        return foretold(access, "rescale", head, gone, told, started_ms=started_ms, instead=True)
+    return committed(access, "rescale", done, head, details, started_ms=started_ms, since=since)
 
 
 def _with_another_count(

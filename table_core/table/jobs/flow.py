@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.options import keys_commit
 from table_core.table.committing.committer import find_commit
+from table_core.table.describing import committed
 from table_core.table.jobs.flow_name import view_of_pending
 from table_core.table.jobs.pinning import View, pin
 from table_core.table.results import CommitAs, ResultDocument
@@ -97,8 +98,7 @@ def run_flow(
         PositionDivergedError: a source is not what the flow has read, or nobody can tell.
         OutcomeUnknownError: a position was stored once and the snapshot that held it is gone.
     """
-    clock = table.access.clock
-    started_ms = clock.now_ms()
+    started_ms = table.access.clock.now_ms()
     before = table.latest_snapshot()
     asked = {name: args.get(name) for name in _ASKED}
     commit = commit.asking("write", table.access.branch, **asked)
@@ -110,15 +110,8 @@ def run_flow(
         details["positions"] = pinned.kept.properties
         if pinned.runs:
             done = _compute(catalog, table, args, commit, engine, pinned, details)
-    return ResultDocument(
-        action="write",
-        table=table.name,
-        snapshot_before=before.id if before else None,
-        snapshot_after=(done.snapshot_id if done else None) or (before.id if before else None),
-        rows_written=done.rows_added if done else 0,
-        seconds=(clock.now_ms() - started_ms) / 1000,
-        details={**details, "replayed": landed is not None},
-    )
+    told = {**details, "replayed": landed is not None}
+    return committed(table.access, "write", done, before, told, started_ms=started_ms)
 
 
 def _compute(

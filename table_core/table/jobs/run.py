@@ -11,10 +11,11 @@ from table_core.errors import ArgumentError
 from table_core.schema import change as changes
 from table_core.table.changing import merge_into as clauses
 from table_core.table.deliveries import told
+from table_core.table.describing import unchanged
 from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits, quiet
 from table_core.table.jobs.flow import run_flow, views_of
 from table_core.table.opening import open_catalog, open_table
-from table_core.table.results import CommitAs, unchanged
+from table_core.table.results import CommitAs
 from table_core.table.states import state_jobs
 from table_core.table.writing.file_rows import append_files
 

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
 from table_core.ondisk.snapshot import CommitKind
+from table_core.table.describing import FilesOf, between
 from table_core.table.reading.check_rules import RULES, allowed_rows, sound_rules
-from table_core.table.results import ResultDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from table_core.table.results import ResultDocument
     from table_core.table.table import Table
 
 __all__ = ["RULES", "check"]
@@ -97,19 +98,14 @@ def check(
             value=None,
             checks=told,
         )
-    return ResultDocument(
-        action="check",
-        table=table.name,
-        snapshot_before=head.id if head else None,
-        snapshot_after=head.id if head else None,
-        seconds=(table.access.clock.now_ms() - started_ms) / 1000,
-        details={
-            "checks": told,
-            "failed": len(broken),
-            "rows": count,
-            "state": head.state if head else None,
-        },
-    )
+    looked_at = FilesOf.of(table.access, head)
+    details = {
+        "checks": told,
+        "failed": len(broken),
+        "rows": count,
+        "state": head.state if head else None,
+    }
+    return between(table.access, "check", looked_at, looked_at, details, started_ms=started_ms)
 
 
 def _findings(

@@ -10,8 +10,8 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.spark_settings import require_printable
+from table_core.table.describing import unchanged
 from table_core.table.metadata import Metadata
-from table_core.table.results import unchanged
 from table_core.table.states.branches import base_of, branch_access, branch_names, publish_note
 from table_core.table.states.fast_forward import FastForward
 from table_core.table.states.tag_deletion import delete_tags

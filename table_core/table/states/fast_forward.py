@@ -19,9 +19,9 @@ from table_core.errors import ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.ondisk.snapshot import FIRST_ID
+from table_core.table.describing import FilesOf, between
 from table_core.table.metadata import Metadata
 from table_core.table.refusing import refuse_commits
-from table_core.table.results import ResultDocument
 from table_core.table.states.branches import branch_access
 from table_core.table.states.tags import tag_names, tagged
 from table_core.table.upkeep.consumers import held
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = ["FastForward"]
 
@@ -55,6 +56,8 @@ class FastForward:
     """The newest snapshot of main before."""
     floor: int
     """The oldest snapshot that main has from then on."""
+    before: FilesOf
+    """The files of main before."""
 
     @classmethod
     def of(cls, access: TableAccess, name: str) -> FastForward:
@@ -100,6 +103,7 @@ class FastForward:
             lost_tags=[tag for tag, state in tags.items() if state.id > began],
             head_id=main.metadata.head_id(),
             floor=min(id for id in (*kept, *ids) if id >= min(floor, ids[0])),
+            before=FilesOf.of(main, main.metadata.head()),
         )
 
     @property
@@ -130,19 +134,16 @@ class FastForward:
 
     def result(self, *, dry_run: bool, **details: object) -> ResultDocument:
         """What it does, or did; ``details`` come on top."""
-        return ResultDocument(
-            action="fast-forward",
-            table=self.main.name,
-            snapshot_before=self.head_id,
-            snapshot_after=self.head_id if dry_run else self.ids[-1],
-            dry_run=dry_run,
-            details={
-                "branch": self.branch.branch,
-                "snapshots": [id for id in self.ids if id not in self.kept],
-                "lost": self.lost,
-                "tags_lost": sorted(self.lost_tags),
-                **details,
-            },
+        told = {
+            "branch": self.branch.branch,
+            "snapshots": [id for id in self.ids if id not in self.kept],
+            "lost": self.lost,
+            "tags_lost": sorted(self.lost_tags),
+            **details,
+        }
+        after = FilesOf.of(self.branch, self.branch.metadata.snapshot(self.ids[-1]))
+        return between(
+            self.main, "fast-forward", self.before, after, told, started_ms=None, dry_run=dry_run
         )
 
     def perform(self) -> None:

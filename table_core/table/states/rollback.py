@@ -20,9 +20,10 @@ from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
 from table_core.options.table import TableOptions
 from table_core.scan.time_travel import resolve
+from table_core.table.describing import FilesOf, between, unchanged
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.refusing import refuse_commits
-from table_core.table.results import CommitAs, ResultDocument, unchanged
+from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.states.rollback_note import RollbackNote
 from table_core.table.states.tags import state_of, tag_names, tagged
 from table_core.table.times import epoch_ms
@@ -66,27 +67,21 @@ def rollback_to(
     if found is not None:
         return found
     target = _target(access, head, snapshot=snapshot, tag=tag, timestamp=timestamp)
-    before, removed = head.id if head else None, _later(access, target)
+    removed = _later(access, target)
+    files = FilesOf.of(access, head), FilesOf.of(access, target)
     if not dry_run:
         RollbackNote.write(access, commit, target.id, _snapshots_after(access, target.id))
         with held(access, target.id):
             _remove(access, target, removed, is_tagged=tag is not None)
         access.metadata.seen = ()
         access.metadata.history.clear()
-    return ResultDocument(
-        action="rollback",
-        table=access.name,
-        snapshot_before=before,
-        snapshot_after=before if dry_run else target.id,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "snapshots_removed": removed.snapshots,
-            "changelogs_removed": removed.changelogs,
-            "tags_removed": removed.tags,
-            "replayed": False,
-        },
-    )
+    details = {
+        "snapshots_removed": removed.snapshots,
+        "changelogs_removed": removed.changelogs,
+        "tags_removed": removed.tags,
+        "replayed": False,
+    }
+    return between(access, "rollback", *files, details, started_ms=started_ms, dry_run=dry_run)
 
 
 def _target(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
 from table_core.table.deliveries import tell_of
-from table_core.table.results import unchanged
+from table_core.table.describing import unchanged
 from table_core.table.states.branches import branch_access
 from table_core.table.states.fast_forward import FastForward
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.commit.protocol import drive
 from table_core.expire.plan import Pins
 from table_core.expire.tags import Forgotten, forget_tag
-from table_core.table.results import unchanged
+from table_core.table.describing import unchanged
 from table_core.table.states.other_branches import tag_documents
 from table_core.table.states.tags import tag_names, tagged
 from table_core.table.upkeep.expire_effects import Performer
@@ -33,6 +33,19 @@ def delete_tags(
         NotFoundError: one is not there; nothing is deleted then.
     """
     started_ms = access.clock.now_ms()
+    done, left = forget_tags(access, names, dry_run=dry_run)
+    details = {"tags": sorted(done.tags), "tags_kept": left}
+    return _told(access, action, done, details, started_ms=started_ms, dry_run=dry_run)
+
+
+def forget_tags(
+    access: TableAccess, names: Sequence[str], *, dry_run: bool = False
+) -> tuple[Forgotten, int]:
+    """Delete the tags ``names``, oldest first; what went, and how many tags are left.
+
+    Raises:
+        NotFoundError: one is not there; nothing is deleted then.
+    """
     left = {name: tagged(access, name).snapshot for name in tag_names(access)}
     for name in names:
         if name not in left:
@@ -41,8 +54,7 @@ def delete_tags(
     for name in sorted(names, key=lambda name: (left[name].id, name)):
         state = left.pop(name)
         _forget(access, done, name, state, left.values(), dry_run=dry_run)
-    details = {"tags": sorted(done.tags), "tags_kept": len(left)}
-    return _told(access, action, done, details, started_ms=started_ms, dry_run=dry_run)
+    return done, len(left)
 
 
 def forget_state(
@@ -68,14 +80,13 @@ def _told(
     started_ms: int,
     dry_run: bool,
 ) -> ResultDocument:
-    return replace(
-        unchanged(
-            access, action, {**details, "metadata_files_deleted": done.metadata}, dry_run=dry_run
-        ),
-        files_deleted=done.files,
-        bytes_deleted=done.bytes,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-    )
+    told = {
+        **details,
+        "metadata_files_deleted": done.metadata,
+        "metadata_bytes_deleted": done.metadata_bytes,
+    }
+    same = unchanged(access, action, told, dry_run=dry_run, started_ms=started_ms)
+    return same.having(files_deleted=done.files, bytes_deleted=done.bytes)
 
 
 def _forget(

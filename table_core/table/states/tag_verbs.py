@@ -9,9 +9,9 @@ from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.ondisk import layout
 from table_core.options import parse
 from table_core.scan.time_travel import resolve
+from table_core.table.describing import unchanged
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.refusing import refuse_commits, refuse_tags
-from table_core.table.results import unchanged
 from table_core.table.states.tag_deletion import delete_tags, forget_state
 from table_core.table.states.tags import (
     check_tag_name,

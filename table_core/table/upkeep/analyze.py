@@ -19,9 +19,9 @@ from table_core.ondisk.snapshot import CommitKind
 from table_core.ondisk.stats import StatsBuilder, decode_stats, parse_mode
 from table_core.ondisk.table_statistics import ColumnStatistics, TableStatistics
 from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.describing import committed
 from table_core.table.reading.batch_scan import batch_scan
 from table_core.table.refusing import refuse_commits
-from table_core.table.results import ResultDocument
 from table_core.table.upkeep.sharing import alone
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from table_core.scan.split import Split
     from table_core.table.access import TableAccess
     from table_core.table.reading.scan import RowReader
-    from table_core.table.results import Commit, CommitAs
+    from table_core.table.results import Commit, CommitAs, ResultDocument
     from table_core.table.upkeep.sharing import Share
 
 __all__ = ["analyze"]
@@ -82,26 +82,12 @@ def analyze(
     if done is None and head is not None:
         found = _statistics(access, head, _chosen(access, columns), share)
         done = None if dry_run else _commit(access, found, commit)
-    live = access.live_entries(head)
-    size = sum(entry.file.file_size for entry in live)
-    before = head.id if head else None
-    return ResultDocument(
-        action="analyze",
-        table=access.name,
-        snapshot_before=before,
-        snapshot_after=(done.snapshot_id if done else None) or before,
-        files_before=len(live),
-        files_after=len(live),
-        bytes_before=size,
-        bytes_after=size,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "rows": found.merged_record_count if found else None,
-            "columns": {n: c.to_document() for n, c in found.columns.items()} if found else {},
-            "replayed": bool(done and done.replayed),
-        },
-    )
+    details = {
+        "rows": found.merged_record_count if found else None,
+        "columns": {n: c.to_document() for n, c in found.columns.items()} if found else {},
+    }
+    result = committed(access, "analyze", done, head, details, started_ms=started_ms)
+    return result.having(dry_run=dry_run)
 
 
 def _chosen(access: TableAccess, columns: Sequence[str] | None) -> list[Field]:

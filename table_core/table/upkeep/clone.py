@@ -36,6 +36,7 @@ from table_core.scan.time_travel import resolve
 from table_core.schema.document import schema_from_json, schema_to_json
 from table_core.table.carried import snapshots_backwards
 from table_core.table.committing.committer import commit_parts, find_commit
+from table_core.table.describing import committed
 from table_core.table.metadata import Metadata
 from table_core.table.reading.timeline import TableTimeline
 from table_core.table.refusing import refuse_commits
@@ -152,22 +153,26 @@ def _cloned(
                 body = _born_anew(body, layout.schema_path(id), access.clock.now_ms())
             target.create(layout.schema_path(id), body)
         done = _commit(access, target, name, plan, commit)
+    details = {
+        "source": access.name,
+        "source_snapshot": state.id if state else None,
+        "files_copied": len(plan.files),
+        "schemas": list(plan.schemas),
+        "positions": sorted(k for k in commit.properties if k.startswith(CARRIED_PREFIX)),
+        "replayed": bool(done and done.replayed),
+    }
+    if done is not None:
+        copy = open_handle(name, target, access.clock, access.ids, branch=None, options=None)
+        return committed(copy.access, "clone", done, None, details, started_ms=started_ms)
     return ResultDocument(
         action="clone",
         table=name,
-        snapshot_after=done.snapshot_id if done else None,
         files_after=len(plan.entries),
         bytes_after=sum(entry.file.file_size for entry in plan.entries),
+        rows_written=sum(entry.file.row_count for entry in plan.entries),
         seconds=(access.clock.now_ms() - started_ms) / 1000,
         dry_run=share is None,
-        details={
-            "source": access.name,
-            "source_snapshot": state.id if state else None,
-            "files_copied": len(plan.files),
-            "schemas": list(plan.schemas),
-            "positions": sorted(k for k in commit.properties if k.startswith(CARRIED_PREFIX)),
-            "replayed": bool(done and done.replayed),
-        },
+        details=details,
     )
 
 

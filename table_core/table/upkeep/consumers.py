@@ -15,8 +15,8 @@ from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
 from table_core.position.source import TableId
+from table_core.table.describing import unchanged
 from table_core.table.reading.timeline import find_snapshot
-from table_core.table.results import unchanged
 from table_core.table.times import PointInTime, epoch_ms
 
 if TYPE_CHECKING:
@@ -136,9 +136,13 @@ class Consumers:
         names = idle_consumers(self.access, older_than_ms=epoch_ms("older_than", older_than))
         return self._forget(names, "expire-consumers", dry_run=dry_run)
 
-    def _forget(self, names: Names, action: str, *, dry_run: bool) -> ResultDocument:
-        for id in names if not dry_run else ():
+    def forget(self, names: Names) -> None:
+        """Forget the consumers ``names``, whoever is among them."""
+        for id in names:
             delete_consumer(self.access, id)
+
+    def _forget(self, names: Names, action: str, *, dry_run: bool) -> ResultDocument:
+        self.forget([] if dry_run else names)
         return unchanged(self.access, action, {"consumers": names}, dry_run=dry_run)
 
 

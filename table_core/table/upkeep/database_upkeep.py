@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from table_core.errors import ArgumentError, TableError
 from table_core.options.parse import duration_ms
 from table_core.table.compacting.compact import compact as compact_table
+from table_core.table.describing import summed
 from table_core.table.results import ResultDocument
 from table_core.table.upkeep.clone import clone_table
 from table_core.table.upkeep.expire_partitions import partitions_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from table_core.table.access import TableAccess
     from table_core.table.catalog_view import CatalogView
-    from table_core.table.results import CommitAs
+    from table_core.table.results import CommitAs, ResultDocument
     from table_core.table.table import Table
 
 __all__ = ["Choice", "chosen_tables", "clone_database", "compact_database"]
@@ -158,25 +159,13 @@ def _all(
         first = next(iter(failed.values()))
         first.add_note(f"{action} {database}: failed for {list(failed)}, done for {list(done)}")
         raise first
-    summed: dict[str, Any] = {
-        member: sum(getattr(result, member) for result in done.values())
-        for member in (
-            "files_before",
-            "files_after",
-            "bytes_before",
-            "bytes_after",
-            "files_deleted",
-            "bytes_deleted",
-            "rows_written",
-        )
-    }
-    return ResultDocument(
-        action=action,
-        table=database,
+    return summed(
+        action,
+        database,
+        done.values(),
+        {"tables": {name: result.to_document() for name, result in done.items()}},
         seconds=(catalog.clock.now_ms() - started_ms) / 1000,
         dry_run=dry_run,
-        details={"tables": {name: result.to_document() for name, result in done.items()}},
-        **summed,
     )
 
 

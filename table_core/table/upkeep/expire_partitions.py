@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,16 +19,18 @@ from table_core.options.parse import duration_ms
 from table_core.table.changing.overwriting import TRUNCATE
 from table_core.table.changing.redoing import done_again
 from table_core.table.committing.committer import commit_parts, find_commit
-from table_core.table.results import CommitAs, ResultDocument
+from table_core.table.describing import committed, foretold
 
 if TYPE_CHECKING:
     from table_core.expire.partitions import PartitionPlan
     from table_core.ondisk.file_columns import FileColumns
     from table_core.ondisk.snapshot import Snapshot
     from table_core.table.access import TableAccess
-    from table_core.table.results import Commit
+    from table_core.table.results import Commit, CommitAs, ResultDocument
 
 __all__ = ["expire_partitions", "partitions_of"]
+
+_ACTION: Final = "expire-partitions"
 
 
 def expire_partitions(
@@ -51,7 +53,7 @@ def expire_partitions(
         )
     head = access.head()
     live = access.metadata.live_files(head)
-    commit = commit.asking("expire-partitions", access.branch, expiration_time=expiration_time)
+    commit = commit.asking(_ACTION, access.branch, expiration_time=expiration_time)
     run = _Run(access, expiry, commit)
     if dry_run:
         run.plan(head, live)
@@ -59,31 +61,17 @@ def expire_partitions(
         done_again(access, run.once)
     plan, done = run.planned, run.done
     expired = [*run.dropped, *(p for p in plan.expired if p not in run.dropped)]
-    rows = {partition.row for partition in expired}
-    gone = live.of_partitions(rows.__contains__)
-    bytes_before, bytes_gone = int(live.size.sum()), int(gone.size.sum())
-    before = head.id if head else None
-    ids = [id for one in done for id in one.snapshot_ids]
-    return ResultDocument(
-        action="expire-partitions",
-        table=access.name,
-        snapshot_before=before,
-        snapshot_after=ids[-1] if ids else before,
-        files_before=len(live),
-        files_after=len(live) - len(gone),
-        bytes_before=bytes_before,
-        bytes_after=bytes_before - bytes_gone,
-        files_deleted=len(gone),
-        bytes_deleted=bytes_gone,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "partitions": [dict(partition.texts) for partition in expired],
-            "undated": [dict(partition.texts) for partition in plan.undated],
-            "left_for_next_run": plan.left,
-            "replayed": any(one.replayed for one in done),
-        },
-    )
+    details = {
+        "partitions": [dict(partition.texts) for partition in expired],
+        "undated": [dict(partition.texts) for partition in plan.undated],
+        "left_for_next_run": plan.left,
+    }
+    if dry_run:
+        rows = {partition.row for partition in expired}
+        sizes = live.of_partitions(rows.__contains__).size.tolist()
+        told = {**details, "replayed": False}
+        return foretold(access, _ACTION, head, sizes, told, started_ms=started_ms, instead=False)
+    return committed(access, _ACTION, done, head, details, started_ms=started_ms)
 
 
 def _age_ms(text: str | None) -> int | None:

@@ -12,15 +12,16 @@ from table_core.expire import plan as fx
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.options import keys_scan
+from table_core.table.describing import unchanged
 from table_core.table.refusing import refuse_commits
-from table_core.table.results import ResultDocument
 from table_core.table.times import PointInTime, epoch_ms
 from table_core.table.upkeep.expire_effects import Performer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = ["changelog_retention", "expire_changelogs", "expire_snapshots", "snapshot_retention"]
 
@@ -62,32 +63,10 @@ def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> Re
 
 def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    head = access.head()
+    access.head()
     done = drive(steps_of(retention), Performer(access).perform)
-    live = access.metadata.live_files(head)
-    files, size = len(live), int(live.size.sum())
-    id = head.id if head else None
-    return ResultDocument(
-        action="expire-snapshots",
-        table=access.name,
-        snapshot_before=id,
-        snapshot_after=id,
-        files_before=files,
-        files_after=files,
-        bytes_before=size,
-        bytes_after=size,
-        files_deleted=done.files_deleted,
-        bytes_deleted=done.bytes_deleted,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=retention.dry_run,
-        details={
-            "snapshots_expired": list(done.snapshots),
-            "earliest_snapshot": done.end,
-            "metadata_files_deleted": done.metadata_deleted,
-            "held_by": done.held_by.value if done.held_by else None,
-            "unreadable": list(done.unreadable),
-        },
-    )
+    details = {"snapshots_expired": list(done.snapshots), "earliest_snapshot": done.end}
+    return _told(access, "expire-snapshots", done, details, retention, started_ms)
 
 
 def expire_changelogs(
@@ -114,24 +93,27 @@ def expire_changelogs(
 def _changelogs_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
     done = drive(changelog_steps_of(retention), Performer(access).perform)
-    head = access.metadata.head_id()
-    return ResultDocument(
-        action="expire-changelogs",
-        table=access.name,
-        snapshot_before=head,
-        snapshot_after=head,
-        files_deleted=done.files_deleted,
-        bytes_deleted=done.bytes_deleted,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=retention.dry_run,
-        details={
-            "changelogs_expired": list(done.snapshots),
-            "earliest_changelog": done.end or None,
-            "metadata_files_deleted": done.metadata_deleted,
-            "held_by": done.held_by.value if done.held_by else None,
-            "unreadable": list(done.unreadable),
-        },
-    )
+    details = {"changelogs_expired": list(done.snapshots), "earliest_changelog": done.end or None}
+    return _told(access, "expire-changelogs", done, details, retention, started_ms)
+
+
+def _told(
+    access: TableAccess,
+    action: str,
+    done: fx.Expired,
+    details: Mapping[str, object],
+    retention: fx.Retention,
+    started_ms: int,
+) -> ResultDocument:
+    told = {
+        **details,
+        "metadata_files_deleted": done.metadata_deleted,
+        "metadata_bytes_deleted": done.metadata_bytes,
+        "held_by": done.held_by.value if done.held_by else None,
+        "unreadable": list(done.unreadable),
+    }
+    same = unchanged(access, action, told, dry_run=retention.dry_run, started_ms=started_ms)
+    return same.having(files_deleted=done.files_deleted, bytes_deleted=done.bytes_deleted)
 
 
 def snapshot_retention(access: TableAccess, *, dry_run: bool = False) -> fx.Retention:

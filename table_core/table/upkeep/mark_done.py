@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import ArgumentError, NotFoundError, UnsupportedFeatureError
 from table_core.ondisk.partition_key import partition_key, partition_values
 from table_core.ondisk.success_file import SuccessFile
+from table_core.table.describing import unchanged
 from table_core.table.partition_spec import encoded_partition
-from table_core.table.results import ResultDocument
 from table_core.table.upkeep.partition_state import (
     DONE_PARTITION,
     SUCCESS_FILE,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.table.access import TableAccess
+    from table_core.table.results import ResultDocument
 
 __all__ = ["mark_done"]
 
@@ -48,24 +49,26 @@ def mark_done(
     rows = [encoded_partition(access, spec) for spec in partitions]
     if not known:
         _require_there(access, rows)
-    paths = [path for row in rows for path in mark_paths(access, row)]
-    marked = [{"path": p, "again": _mark(access, p, dry_run=dry_run)} for p in paths]
+    done = marked(access, rows, dry_run=dry_run)
     told = rows if _MARK_EVENT in actions else []
-    head = access.metadata.head_id()
-    return ResultDocument(
-        action="mark-done",
-        table=access.name,
-        snapshot_before=head,
-        snapshot_after=head,
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "marked": marked,
-            "events": [partition_values(access.schema, row) for row in told],
-            "partitions": [partition_values(access.schema, row) for row in rows],
-            "keys": [partition_key(access.schema, row) for row in rows],
-        },
-    )
+    details = {
+        "marked": done,
+        "events": [partition_values(access.schema, row) for row in told],
+        "partitions": [partition_values(access.schema, row) for row in rows],
+        "keys": [partition_key(access.schema, row) for row in rows],
+    }
+    return unchanged(access, "mark-done", details, dry_run=dry_run, started_ms=started_ms)
+
+
+def marked(access: TableAccess, rows: Sequence[bytes], *, dry_run: bool) -> list[dict[str, object]]:
+    """Mark the serialized partitions ``rows``, which are there; the files, and whether they were.
+
+    Raises:
+        UnsupportedFeatureError: ``partition.mark-done-action`` asks for a service or a Java class.
+    """
+    _actions(access)
+    paths = [path for row in rows for path in mark_paths(access, row)]
+    return [{"path": p, "again": _mark(access, p, dry_run=dry_run)} for p in paths]
 
 
 def _require_there(access: TableAccess, rows: Sequence[bytes]) -> None:

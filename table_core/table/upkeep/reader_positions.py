@@ -17,8 +17,9 @@ from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import TableId
 from table_core.table.committing.committer import commit_parts
+from table_core.table.describing import committed, unchanged
 from table_core.table.positions import place_at, positions_of, table_id
-from table_core.table.results import CommitAs, ResultDocument, unchanged
+from table_core.table.results import CommitAs, ResultDocument
 from table_core.table.upkeep.consumers import consumers, position_of
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ class ReaderPositions:
         *,
         dry_run: bool,
     ) -> ResultDocument:
+        started_ms = self.access.clock.now_ms()
         details = {"position": name, "before": before, "after": after}
         if dry_run:
             return unchanged(self.access, action, details, dry_run=True)
@@ -189,16 +191,9 @@ class ReaderPositions:
             properties={**given.properties, name: after},
             expect={name: before, **given.expect},
         )
-        head = self.access.metadata.head_id()
         nothing = CommitPart(kind=CommitKind.APPEND)
         done = commit_parts(self.access, as_, append=nothing, force=True)
-        return ResultDocument(
-            action=action,
-            table=self.access.name,
-            snapshot_before=head,
-            snapshot_after=done.snapshot_id,
-            details={**details, "replayed": done.replayed},
-        )
+        return committed(self.access, action, done, None, details, started_ms=started_ms)
 
 
 def _record(name: str, position: Position | None, place: str) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from table_core.options import keys_commit
 from table_core.storage.memory import MemoryStorage
 from table_core.table.committing.committer import commit_parts, find_commit
 from table_core.table.committing.manifest_writer import ManifestWriter
-from table_core.table.results import ResultDocument
+from table_core.table.describing import committed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.access import TableAccess
-    from table_core.table.results import CommitAs
+    from table_core.table.results import CommitAs, ResultDocument
 
 __all__ = ["rewrite_manifests"]
 
@@ -42,27 +42,15 @@ def rewrite_manifests(access: TableAccess, *, dry_run: bool, commit: CommitAs) -
     if landed is None and not dry_run and _names(before) != _names(after):
         part = CommitPart(kind=CommitKind.COMPACT)
         done = commit_parts(forced, commit, compact=part, force=True)
-    live = access.metadata.live_files(found[0] if found else None)
-    id = found[0].id if found else None
-    return ResultDocument(
-        action="rewrite-manifests",
-        table=access.name,
-        snapshot_before=id,
-        snapshot_after=(done.snapshot_id if done else None) or id,
-        files_before=len(live),
-        files_after=len(live),
-        bytes_before=int(live.size.sum()),
-        bytes_after=int(live.size.sum()),
-        seconds=(access.clock.now_ms() - started_ms) / 1000,
-        dry_run=dry_run,
-        details={
-            "manifests_before": len(before),
-            "manifests_after": len(after),
-            "entries_before": sum(m.num_added_files + m.num_deleted_files for m in before),
-            "entries_after": sum(m.num_added_files + m.num_deleted_files for m in after),
-            "replayed": landed is not None,
-        },
-    )
+    details = {
+        "manifests_before": len(before),
+        "manifests_after": len(after),
+        "entries_before": sum(m.num_added_files + m.num_deleted_files for m in before),
+        "entries_after": sum(m.num_added_files + m.num_deleted_files for m in after),
+    }
+    head = found[0] if found else None
+    result = committed(access, "rewrite-manifests", done, head, details, started_ms=started_ms)
+    return result.having(dry_run=dry_run)
 
 
 def _planned(access: TableAccess, head: Head) -> list[ManifestMeta]:

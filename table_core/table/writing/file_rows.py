@@ -22,13 +22,13 @@ from table_core.storage.locate import open_storage
 from table_core.storage.row_files import list_files, read_rows, split_glob
 from table_core.table.carried import snapshots_backwards
 from table_core.table.committing.committer import find_commit
-from table_core.table.results import ResultDocument
+from table_core.table.describing import committed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.ports import FileInfo, Storage
-    from table_core.table.results import Commit, CommitAs
+    from table_core.table.results import Commit, CommitAs, ResultDocument
     from table_core.table.table import Table
 
 __all__ = ["append_files"]
@@ -49,8 +49,7 @@ def append_files(
         NotFoundError: without a position, when no file matches.
         CommitConflictError: another run has taken files meanwhile.
     """
-    clock = table.access.clock
-    started_ms = clock.now_ms()
+    started_ms = table.access.clock.now_ms()
     before = table.latest_snapshot()
     asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
     commit = commit.asking("write", table.access.branch, **asked)
@@ -79,16 +78,7 @@ def append_files(
         if found:
             paths = [info.path for info in found]
             done = _append(table, storage, paths, commit, args.get("overwrite"))
-    id_before = before.id if before else None
-    return ResultDocument(
-        action="write",
-        table=table.name,
-        snapshot_before=id_before,
-        snapshot_after=(done.snapshot_id if done else None) or id_before,
-        rows_written=done.rows_added if done else 0,
-        seconds=(clock.now_ms() - started_ms) / 1000,
-        details=details,
-    )
+    return committed(table.access, "write", done, before, details, started_ms=started_ms)
 
 
 @dataclass(frozen=True, slots=True)
