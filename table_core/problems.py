@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from table_core.errors import CorruptFileError
+from table_core.errors import CorruptFileError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["Problems", "json_object", "too_large", "unreadable", "unreadable_why"]
+__all__ = [
+    "UNFORESEEN",
+    "Problems",
+    "json_object",
+    "stored",
+    "stored_names",
+    "too_large",
+    "unreadable",
+    "unreadable_why",
+]
 
 T = TypeVar("T")
+UNFORESEEN: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``)."""
 _LONG: Final = range(-(2**63), 2**63)
 """What a number of Java can be: a missing watermark is the least of them."""
 
@@ -86,6 +105,35 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
         problems.add("<root>", f"expected an object, got {type(decoded).__name__}")
         problems.raise_if_any()
     found: dict[str, object] = decoded
+    return found
+
+
+@contextmanager
+def stored(what: str, text: str | None) -> Iterator[None]:
+    """Read a text that a table stores: anybody who may write there may have written it.
+
+    Raises:
+        CorruptFileError: it has not the shape that it should have.
+    """
+    try:
+        yield
+    except TableError:
+        raise
+    except UNFORESEEN as error:
+        why = f"no {what}: {text!r:.200}: {type(error).__name__}: {error}"[:600]
+        raise CorruptFileError(f"the table stores {why}", path=what, problems=[why]) from error
+
+
+def stored_names(what: str, text: str | None) -> list[str]:
+    """The names in a list that a table stores as JSON; none if it stores none.
+
+    Raises:
+        CorruptFileError: it is no list of texts.
+    """
+    with stored(what, text):
+        found = json.loads(text or "[]")
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise ValueError("not a list of texts")
     return found
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from table_core import problems
 from table_core.cdc.envelope import bad_line
 from table_core.errors import DataError, EventError
 
@@ -21,15 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNFORESEEN", "BadEvents", "refuse", "unusable"]
 
-UNFORESEEN: Final = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    pa.ArrowException,
-)
+UNFORESEEN: Final = (*problems.UNFORESEEN, pa.ArrowException)
 """What a value of another shape than it should have makes Python or Arrow raise."""
 
 

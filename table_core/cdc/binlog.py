@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.binlog_columns import Column, column_of, numeric
-from table_core.cdc.binlog_cursor import Cursor
+from table_core.cdc.log_cursor import Cursor
 from table_core.errors import EventError
+from table_core.problems import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
 __all__ = [
+    "EVENT_BYTES",
     "Header",
     "RowImage",
     "TableMap",
@@ -50,6 +52,10 @@ DELETES: Final = frozenset({25, 32, 168, 171})
 ROWS: Final = WRITES | UPDATES | DELETES
 _SECOND: Final = frozenset({30, 31, 32, 169, 170, 171})
 _COMPRESSED: Final = frozenset(range(166, 172))
+EVENT_BYTES: Final = 128 << 20
+"""How large an event may be, unless somebody said more; a compressed one when it is unpacked."""
+_CELLS: Final = 2_000_000
+"""Of one event: a row of many NULLs has few bytes."""
 _FULL_METADATA: Final = (
     "the binlog does not tell the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' "
     "on the server (and put it into its configuration), and take a new snapshot"
@@ -97,7 +103,13 @@ class RowImage:
 
 
 def header_of(event: bytes) -> Header:
-    """Read the first 19 bytes."""
+    """Read the first 19 bytes.
+
+    Raises:
+        EventError: there are fewer.
+    """
+    if len(event) < HEADER_BYTES:
+        raise EventError(f"an event of {len(event)} bytes has no header", position="")
     number = int.from_bytes
     return Header(
         number(event[0:4], "little"),
@@ -128,10 +140,13 @@ def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
 
     Raises:
         EventError: the server does not write the names of columns.
+        ValueError: the event is damaged; so may ``LookupError``.
     """
     cursor = Cursor(body)
     id, database, name = _named(cursor)
     count = cursor.packed()
+    if not count:
+        raise ValueError(f"{database}.{name} has no columns")
     kinds = cursor.take(count)
     metadata = Cursor(cursor.take(cursor.packed()))
     nulls = cursor.take((count + 7) // 8)
@@ -146,8 +161,16 @@ def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
     return TableMap(id, database, name, tuple(columns), key, readers)
 
 
-def row_images(kind: int, body: bytes, tables: dict[int, TableMap]) -> RowImage | None:
-    """Read a rows event without its header; None if its table is not wanted."""
+def row_images(
+    kind: int, body: bytes, tables: dict[int, TableMap], most: int = EVENT_BYTES
+) -> RowImage | None:
+    """Read a rows event without its header; None if its table is not wanted.
+
+    Of images that leave columns out (``absent``) no row is read.
+
+    Raises:
+        ValueError: the event is damaged; so may ``LookupError``, ``struct.error`` and ``zlib.error``.
+    """
     cursor = Cursor(body)
     table = tables.get(cursor.unsigned(6))
     if table is None:
@@ -156,56 +179,64 @@ def row_images(kind: int, body: bytes, tables: dict[int, TableMap]) -> RowImage 
     if kind in _SECOND:
         cursor.skip(cursor.unsigned(2) - 2)
     count = cursor.packed()
+    if count != len(table.columns):
+        raise ValueError(f"rows of {count} columns in a table of {len(table.columns)}")
     size = (count + 7) // 8
-    first = _present(cursor.take(size), count)
-    second = _present(cursor.take(size), count) if kind in UPDATES else first
+    there = {*_present(cursor.take(size), count)}
+    if kind in UPDATES:
+        there &= {*_present(cursor.take(size), count)}
+    absent = frozenset(c.name for n, c in enumerate(table.columns) if n not in there)
     if kind in _COMPRESSED:
-        cursor = Cursor(decompressed(cursor.rest()))
-    before: list[list[Any]] = [[] for _ in range(count)]
-    after: list[list[Any]] = [[] for _ in range(count)]
-    rows = 0
-    while cursor.at < cursor.end:
-        if kind not in WRITES:
-            _row(cursor, table, first, before)
-        if kind not in DELETES:
-            _row(cursor, table, second, after)
-        rows += 1
+        cursor = Cursor(decompressed(cursor.rest(), most))
+    before: list[list[Any]] | None = None if kind in WRITES else [[] for _ in range(count)]
+    after: list[list[Any]] | None = None if kind in DELETES else [[] for _ in range(count)]
+    rows = 0 if absent else _read(cursor, table, [i for i in (before, after) if i is not None])
     op = "c" if kind in WRITES else "d" if kind in DELETES else "u"
-    absent = [n for n in range(count) if n not in second or n not in first]
-    return RowImage(
-        table,
-        op,
-        rows,
-        None if kind in WRITES else before,
-        None if kind in DELETES else after,
-        frozenset(table.columns[n].name for n in absent),
-    )
+    return RowImage(table, op, rows, before, after, absent)
 
 
-def _row(cursor: Cursor, table: TableMap, present: Sequence[int], columns: list[list[Any]]) -> None:
-    nulls = cursor.take((len(present) + 7) // 8)
-    readers = table.readers
-    for at, n in enumerate(present):
-        if nulls[at >> 3] >> (at & 7) & 1:
-            columns[n].append(None)
-        else:
-            columns[n].append(readers[n](cursor))
-    if len(present) < len(columns):
-        for n in set(range(len(columns))) - set(present):
-            columns[n].append(None)
+def _read(cursor: Cursor, table: TableMap, images: Sequence[list[list[Any]]]) -> int:
+    """Read all rows into their images; how many there are."""
+    rows, most = 0, _CELLS // len(table.columns)
+    while cursor.at < cursor.end:
+        for columns in images:
+            _row(cursor, table, columns)
+        rows += 1
+        if rows > most:
+            raise ValueError(f"more than {most} rows of {len(table.columns)} columns in one event")
+    return rows
+
+
+def _row(cursor: Cursor, table: TableMap, columns: list[list[Any]]) -> None:
+    nulls = cursor.take((len(columns) + 7) // 8)
+    for n, read in enumerate(table.readers):
+        columns[n].append(None if nulls[n >> 3] >> (n & 7) & 1 else read(cursor))
+    if cursor.at > cursor.end:  # readers of texts and whole numbers do not look
+        raise ValueError(f"a row goes on for {cursor.at - cursor.end} bytes behind the event")
 
 
 def _present(bits: bytes, count: int) -> list[int]:
     return [n for n in range(count) if bits[n >> 3] >> (n & 7) & 1]
 
 
-def decompressed(body: bytes) -> bytes:
-    """MariaDB's compressed events: a byte of lengths, the length, a zlib stream."""
-    length = body[0] & 7
-    return zlib.decompress(body[1 + length :])
+def decompressed(body: bytes, most: int) -> bytes:
+    """MariaDB's compressed events: a byte of lengths, the length, a zlib stream.
+
+    Raises:
+        ValueError: it is longer than it says, or than an event may be.
+        zlib.error: it is damaged.
+    """
+    cursor = Cursor(body)
+    size = cursor.big(cursor.unsigned(1) & 7)
+    if size > most:
+        raise ValueError(f"{too_large(size, most)}, are compressed in it")
+    found = zlib.decompressobj().decompress(cursor.rest(), size + 1)
+    if len(found) != size:
+        raise ValueError(f"{len(found)} bytes were compressed as {size}")
+    return found
 
 
-def query_of(kind: int, body: bytes) -> tuple[str, str]:
+def query_of(kind: int, body: bytes, most: int = EVENT_BYTES) -> tuple[str, str]:
     """Default database and statement of a QUERY event without its header."""
     cursor = Cursor(body)
     cursor.skip(8)
@@ -216,7 +247,7 @@ def query_of(kind: int, body: bytes) -> tuple[str, str]:
     cursor.skip(1)
     text = cursor.rest()
     if kind == QUERY_COMPRESSED:
-        text = decompressed(text)
+        text = decompressed(text, most)
     return database, text.decode(errors="replace")
 
 

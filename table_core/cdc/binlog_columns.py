@@ -19,7 +19,7 @@ from table_core.errors import UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from table_core.cdc.binlog_cursor import Cursor
+    from table_core.cdc.log_cursor import Cursor
 
 __all__ = ["Column", "column_of", "numeric"]
 
@@ -104,7 +104,10 @@ class Column:
 
         Raises:
             UnsupportedFeatureError: a type that nobody here knows.
+            ValueError: no column of its type is that long.
         """
+        if self.meta not in self._lengths():
+            raise ValueError(f"column {self.name!r} of type {self.kind} has the length {self.meta}")
         found = _reader(self)
         if found is None:
             raise UnsupportedFeatureError(
@@ -113,7 +116,23 @@ class Column:
             )
         return found
 
+    def _lengths(self) -> range | tuple[int, ...]:
+        """What its metadata can say."""
+        if self.kind == NEWDECIMAL:
+            precision, scale = divmod(self.meta, 256)
+            return (self.meta,) if 0 < precision <= _DIGITS and scale <= precision else ()
+        if self.kind == STRING and self.codec is None:
+            return range(256)
+        return _LENGTHS.get(self.kind, range(1 << 16))
 
+
+_DIGITS: Final = 65
+_LENGTHS: Final = {
+    **dict.fromkeys((TIME2, DATETIME2, TIMESTAMP2), range(7)),
+    **dict.fromkeys((BLOB, GEOMETRY), range(1, 5)),
+    ENUM: range(1, 3),
+    SET: range(1, 9),
+}
 _NAMES: Final = {
     FLOAT: "float",
     DOUBLE: "double",

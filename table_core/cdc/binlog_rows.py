@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +21,8 @@ from table_core.cdc.record import SourceTable
 from table_core.cdc.table_news import TableNews
 from table_core.cdc.wire import Meaning
 from table_core.datatypes.kinds import STRING
-from table_core.errors import EventError
+from table_core.errors import EventError, TableError
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,6 +50,7 @@ _WRITTEN: Final = re.compile(
     rf"\s*(?:{_NAME}\s*\.\s*)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
+_NUMBER: Final = re.compile("[0-9]{1,18}")
 _SEQUENCE: Final = frozenset({"next_not_cached_value", "cycle_option", "cycle_count"})
 _QUALIFIED: Final = re.compile(rf"^\s*(?:{_NAME}\s*\.\s*)?{_NAME}")
 _COMMENTS: Final = re.compile(r"^\s*(?:/\*(?!!).*?\*/\s*|--[^\n]*\n\s*)*", re.DOTALL)
@@ -55,7 +59,7 @@ _COMMENTS: Final = re.compile(r"^\s*(?:/\*(?!!).*?\*/\s*|--[^\n]*\n\s*)*", re.DO
 def file_number(name: str) -> int:
     """The number at the end of a binlog's name."""
     digits = name.rpartition(".")[2]
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if _NUMBER.fullmatch(digits) else 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,6 +71,7 @@ class BinlogRows:
     """Columns as the server's catalog has them, where it knows the table."""
     mapping: TypeMapping
     charset: Callable[[int], str | None] = binlog.charset_of
+    event_bytes: int = binlog.EVENT_BYTES
     file: str = ""
     gtid: str = ""
     transaction: tuple[int, int] = (0, 4)
@@ -96,7 +101,17 @@ class BinlogRows:
             EventError: it cannot be read.
         """
         header = binlog.header_of(event)
-        body = event[binlog.HEADER_BYTES :]
+        try:
+            return self._take(header, event[binlog.HEADER_BYTES :], end)
+        except TableError:
+            raise
+        except (*UNFORESEEN, struct.error, zlib.error) as error:
+            where = self._where(header)
+            raise EventError(
+                f"{where}: the event cannot be read: {error}", position=where
+            ) from error
+
+    def _take(self, header: Header, body: bytes, end: int) -> bool:
         kind = header.kind
         if kind == binlog.TABLE_MAP:
             self._map(body)
@@ -112,7 +127,7 @@ class BinlogRows:
             self._ends(end)
             return True
         elif kind in {binlog.QUERY, binlog.QUERY_COMPRESSED}:
-            return self._query(header, *binlog.query_of(kind, body), end)
+            return self._query(header, *binlog.query_of(kind, body, self.event_bytes), end)
         elif kind in binlog.REFUSED:
             where = self._where(header)
             raise EventError(f"{where}: {binlog.REFUSED[kind]}", position=where)
@@ -150,10 +165,7 @@ class BinlogRows:
 
     def _rows(self, header: Header, body: bytes) -> None:
         where = self._where(header)
-        try:
-            image = binlog.row_images(header.kind, body, self._maps)
-        except (UnicodeDecodeError, IndexError) as error:
-            raise EventError(f"{where}: a row cannot be read: {error}", position=where) from error
+        image = binlog.row_images(header.kind, body, self._maps, self.event_bytes)
         if image is None:
             return
         if image.absent:
@@ -209,7 +221,7 @@ class BinlogRows:
             EventError: one is undone whose rows came with its PREPARE.
         """
         words = text.split(maxsplit=2)
-        if words[0].upper() != "XA" or len(words) < 3:
+        if len(words) < 3 or words[0].upper() != "XA":
             return False
         verb, xid = words[1].upper(), words[2]
         if verb == "ROLLBACK" and self._prepared.pop(xid, True):

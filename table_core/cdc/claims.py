@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from table_core import problems
 from table_core.cdc.log_position import LogPosition
 from table_core.cdc.position import FilesPosition, OffsetsPosition
 from table_core.position.document import Position as Held
@@ -103,17 +104,18 @@ class Claims:
         if document is None or document.extra.get(_TOLD) != _digest(stored):
             return cls() if stored is None else cls((old(stored),))
         ahead: Mapping[str, Any] = document.extra.get(_AHEAD, {})
-        return cls(
-            tuple(
-                Claim(
-                    source=held.source,
-                    route=held.reader.name,
-                    at=_POSITIONS[held.place.kind].of_place(held.place, ahead.get(str(n), {})),
-                    address=held.reader.definition,
+        with problems.stored("positions", text):
+            return cls(
+                tuple(
+                    Claim(
+                        source=held.source,
+                        route=held.reader.name,
+                        at=_POSITIONS[held.place.kind].of_place(held.place, ahead.get(str(n), {})),
+                        address=held.reader.definition,
+                    )
+                    for n, held in enumerate(document.held)
                 )
-                for n, held in enumerate(document.held)
             )
-        )
 
     def text(self, stored: str | None) -> str:
         """Compact JSON; ``stored`` is the position beside it."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.claims import ANY_ROUTE, Claim, Claims
+from table_core.problems import stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +47,11 @@ class Completed:
 
         ``old`` reads a position of that.
         """
-        document: Any = json.loads(text or "{}")
+        with stored("runs", text):
+            return cls._of(json.loads(text or "{}"), old)
+
+    @classmethod
+    def _of(cls, document: Any, old: Callable[[str], Any]) -> Completed:
         if "filter" in document:
             claim = old(document["position"])
             one = Claim(

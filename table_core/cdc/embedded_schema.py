@@ -18,7 +18,7 @@ from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataTy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Declared", "declared_columns"]
+__all__ = ["Declared", "declared_columns", "writable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,11 @@ _DECIMAL_DIGITS_MAX: Final = 38
 
 
 def declared_columns(row_schema: Mapping[str, Any]) -> dict[str, Declared]:
-    """The columns of a ``before`` or ``after`` struct, in order."""
+    """The columns of a ``before`` or ``after`` struct, in order.
+
+    Raises:
+        ValueError: they cannot be columns; so may other errors of ``UNFORESEEN``.
+    """
     found = {}
     for node in row_schema["fields"]:
         found[node["field"]] = replace(
@@ -89,7 +93,22 @@ def declared_columns(row_schema: Mapping[str, Any]) -> dict[str, Declared]:
             default=node.get("default"),
             comment=node.get("doc"),
         )
-    return found
+    return writable(found)
+
+
+def writable(columns: dict[str, Declared]) -> dict[str, Declared]:
+    """``columns`` if their names and what is said of them is text that a file can hold.
+
+    Raises:
+        ValueError: it is not; so may ``AttributeError``.
+    """
+    for name, declared in columns.items():
+        name.encode()
+        if declared.comment is not None:
+            declared.comment.encode()
+        if isinstance(declared.default, str):
+            declared.default.encode()
+    return columns
 
 
 def _declared(node: Mapping[str, Any]) -> Declared:

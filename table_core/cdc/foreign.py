@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from table_core.cdc.bad import UNFORESEEN, unusable
 from table_core.cdc.by_line import decode_events
-from table_core.cdc.embedded_schema import Declared
+from table_core.cdc.embedded_schema import Declared, writable
 from table_core.cdc.envelope import (
     OPS,
     Event,
@@ -90,10 +90,12 @@ def decode_foreign(
         for found in _of_value(read, value, key, place, is_plain=format == "json"):
             event = replace(found, table=unnamed) if found.table == UNNAMED else found
             if wants(event.table):
+                _check_rows(event, place)
+                event = checked_time(event, place)
                 names = _key_names(value, key, format)
                 if names is not None and (event.table not in keys or _has_all(event, names)):
                     keys[event.table] = names
-                yield checked_time(event, place)
+                yield event
 
     def events() -> Iterator[tuple[int, Event]]:
         for number, line in zip(lines.numbers.tolist(), lines.lines, strict=True):
@@ -127,6 +129,16 @@ def _of_value(
     yield from read(value, place)
 
 
+def _check_rows(event: Event, place: Place) -> None:
+    """Rows are objects, and the one that its kind of change is about is there."""
+    for row in (event.before, event.after):
+        if row is not None and not isinstance(row, dict):
+            raise bad_line(place, f"expected a row, found {shortened(row)}")
+    needed = {"d": event.before, "t": {}}.get(event.op, event.after)
+    if needed is None:
+        raise bad_line(place, f"a change {event.op!r} without its row")
+
+
 def _of_topic(record: Any, place: Place) -> SourceTable:
     """The table that the topic ``PREFIX.DATABASE.TABLE`` names."""
     topic = record.get("topic") if isinstance(record, dict) else None
@@ -152,13 +164,19 @@ def _key_names(value: Any, key: Any, format: str) -> tuple[str, ...] | None:
     """Canal's ``pkNames``, Maxwell's ``primary_key_columns``, GoldenGate's ``primary_keys``.
 
     Of plain rows the names in the key of their record.
+
+    Raises:
+        ValueError: a name cannot be written; so may ``AttributeError``.
     """
     if value is None:
         return None
-    for member in _KEY_MEMBERS:
-        if isinstance(names := value.get(member), list):
-            return tuple(map(str, names))
-    return tuple(key) if format == "json" and isinstance(key, dict) else None
+    told = [names for member in _KEY_MEMBERS if isinstance(names := value.get(member), list)]
+    if not told and not (format == "json" and isinstance(key, dict)):
+        return None
+    found = tuple(told[0] if told else key)
+    for name in found:
+        name.encode()
+    return found
 
 
 def _has_all(event: Event, names: tuple[str, ...]) -> bool:
@@ -176,7 +194,7 @@ def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Decla
         if is_bytes(column):
             meaning = Meaning.LATIN1
         found[name] = Declared(type_, Wire(meaning), None)
-    return found
+    return writable(found)
 
 
 def _canal(value: Mapping[str, Any], place: Place) -> Iterator[Event]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from table_core.errors import EventError
+from table_core.position.members import checked
 from table_core.position.place import LogPlace
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["LogPosition"]
+
+_OTHERS: Final = ("name", "gtid", "skip", "snapshots", "since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class LogPosition:
     def text(self) -> str:
         """Compact JSON, the same for the same position."""
         document: dict[str, Any] = {"v": 1, "kind": self.kind, "at": list(self.order)}
-        for key in ("name", "gtid", "skip", "snapshots", "since"):
+        for key in _OTHERS:
             if value := getattr(self, key):
                 document[key] = value
         return json.dumps(document, separators=(",", ":"), sort_keys=True)
@@ -50,23 +54,27 @@ class LogPosition:
         Raises:
             EventError: it is the position of another kind of source.
         """
-        document: Any = json.loads(text)
-        if not isinstance(document, dict) or document.get("kind") != kind:
-            raise EventError(
-                f"the table's position {text[:80]!r} was not written by a source of kind {kind!r}; "
-                "sync it with the source that wrote it, or drop the table to start anew",
-                position=text,
-            )
-        first, second = document["at"]
-        return cls(
-            kind,
-            (first, second),
-            document.get("name", ""),
-            document.get("gtid", ""),
-            document.get("skip", 0),
-            document.get("snapshots", {}),
-            document.get("since", {}),
-        )
+        try:
+            document = json.loads(text)
+            members = {"kind": document["kind"], **{n: document.get(n) for n in _OTHERS}}
+            if members["kind"] == kind:
+                return cls._checked(document["at"], {n: m for n, m in members.items() if m})
+        except UNFORESEEN as error:
+            raise _foreign(text, kind) from error
+        raise _foreign(text, kind)
+
+    @classmethod
+    def _checked(cls, order: Any, members: Mapping[str, Any]) -> Self:
+        """The position of a document that anybody may have written.
+
+        Raises:
+            ValueError: a member is not what it should be; so may ``TypeError`` and ``LookupError``.
+        """
+        first, second = order
+        found = checked(cls(order=(first, second), **members))
+        if any(len(since) != len(order) for since in found.since.values()):
+            raise ValueError(f"since is {found.since!r:.80}")
+        return found
 
     @property
     def place(self) -> LogPlace:
@@ -78,16 +86,8 @@ class LogPosition:
     @classmethod
     def of_place(cls, place: LogPlace, _: Mapping[str, str]) -> Self:
         """The position at ``place``."""
-        rest = place.rest
-        return cls(
-            rest["kind"],
-            place.order,
-            place.name,
-            place.gtid,
-            place.skip,
-            rest.get("snapshots", {}),
-            rest.get("since", {}),
-        )
+        members = {"name": place.name, "gtid": place.gtid, "skip": place.skip, **place.rest}
+        return cls._checked(place.order, members)
 
     def covers(self, other: LogPosition) -> bool:
         """Whether everything that ``other`` consumed is consumed here too."""
@@ -114,3 +114,11 @@ class LogPosition:
     def finished(self, table: str) -> Self:
         """This position with the snapshot of a table complete."""
         return replace(self, snapshots={t: k for t, k in self.snapshots.items() if t != table})
+
+
+def _foreign(text: str, kind: str) -> EventError:
+    return EventError(
+        f"the table's position {text[:80]!r} was not written by a source of kind {kind!r}; "
+        "sync it with the source that wrote it, or drop the table to start anew",
+        position=text,
+    )

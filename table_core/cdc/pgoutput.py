@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from table_core.cdc.log_cursor import Cursor
 from table_core.cdc.log_position import LogPosition
 from table_core.cdc.log_rows import LogRows, TableRows
 from table_core.cdc.record import SourceTable
-from table_core.errors import EventError
+from table_core.errors import EventError, TableError
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,27 +41,6 @@ class Relation:
     key: tuple[str, ...]
 
 
-class _Cursor:
-    __slots__ = ("at", "body")
-
-    def __init__(self, body: bytes) -> None:
-        self.body, self.at = body, 0
-
-    def number(self, size: int) -> int:
-        self.at += size
-        return int.from_bytes(self.body[self.at - size : self.at], "big")
-
-    def text(self) -> str:
-        end = self.body.index(b"\0", self.at)
-        found = self.body[self.at : end].decode()
-        self.at = end + 1
-        return found
-
-    def take(self, size: int) -> bytes:
-        self.at += size
-        return self.body[self.at - size : self.at]
-
-
 @dataclass(slots=True, kw_only=True)
 class PgOutputRows:
     """Takes messages in order, gives batches."""
@@ -80,17 +61,32 @@ class PgOutputRows:
         """One message.
 
         Raises:
-            EventError: it is none that this version knows.
+            EventError: it is none that this version knows, or cannot be read.
         """
-        kind, cursor = message[:1], _Cursor(message[1:])
+        try:
+            self._take(message)
+        except TableError:
+            raise
+        except UNFORESEEN as error:
+            where = self._where
+            raise EventError(
+                f"{where}: a message {message[:1]!r} cannot be read: {error}", position=where
+            ) from error
+
+    @property
+    def _where(self) -> str:
+        return f"slot {self.slot}, LSN {lsn_text(self._commit)}"
+
+    def _take(self, message: bytes) -> None:
+        kind, cursor = message[:1], Cursor(message[1:])
         match kind:
             case b"B":
-                self._commit = cursor.number(8)
-                self._time_ms = cursor.number(8) // 1000 + _EPOCH_MS
+                commit, time = _lsn(cursor), _signed(cursor)
+                self._commit, self._time_ms = commit, time // 1000 + _EPOCH_MS
                 self._ordinal = 0
             case b"C":
-                cursor.number(9)
-                self.position = LogPosition("postgres", (cursor.number(8), 0), self.slot)
+                cursor.skip(9)
+                self.position = LogPosition("postgres", (_lsn(cursor), 0), self.slot)
             case b"R":
                 self._relation(cursor)
             case b"I" | b"U" | b"D":
@@ -109,14 +105,14 @@ class PgOutputRows:
         rows, self.rows = self.rows, LogRows()
         return rows.batch(self.position, self.keys.get)
 
-    def _relation(self, cursor: _Cursor) -> None:
-        id, schema, name = cursor.number(4), cursor.text(), cursor.text()
+    def _relation(self, cursor: Cursor) -> None:
+        id, schema, name = cursor.big(4), cursor.text(), cursor.text()
         identity = cursor.take(1)
         names, types, key = [], [], []
-        for _ in range(cursor.number(2)):
-            flags, column = cursor.number(1), cursor.text()
+        for _ in range(cursor.big(2)):
+            flags, column = cursor.big(1), cursor.text()
             names.append(column)
-            types.append((cursor.number(4), cursor.number(4)))
+            types.append((cursor.big(4), cursor.big(4)))
             if flags & 1:
                 key.append(column)
         table = SourceTable(schema, name)
@@ -130,39 +126,41 @@ class PgOutputRows:
             )
         self._relations[id] = Relation(table, tuple(names), tuple(types), tuple(key))
 
-    def _row(self, kind: str, cursor: _Cursor) -> None:
-        relation = self._relations[cursor.number(4)]
+    def _row(self, kind: str, cursor: Cursor) -> None:
+        relation = self._relations[cursor.big(4)]
         if not self.wants(relation.table):
             return
-        before = after = None
-        while cursor.at < len(cursor.body):
+        rows: dict[bytes, list[Any]] = {}
+        while cursor.at < cursor.end:
             mark = cursor.take(1)
-            values = _tuple(cursor)
-            if mark == b"N":
-                after = values
-            else:
-                before = values
+            rows[mark] = _tuple(cursor, len(relation.names))
+        after = rows.pop(b"N", None)
+        if rows.keys() - {b"K", b"O"} or (after is None) != (kind == "D") or not (rows or after):
+            raise ValueError(f"a change {kind} with the rows {sorted(rows)}")
+        before = next(iter(rows.values()), None)
         part = self._part(relation)
-        where = f"slot {self.slot}, LSN {lsn_text(self._commit)}"
-        number = self.rows.number((self._commit, 0), self._ordinal, 1, where)
-        self._ordinal += 1
+        images = _columns(part, before), _columns(part, after)
+        number = self._number()
         op = {"I": "c", "U": "u", "D": "d"}[kind]
         at = len(part.numbers)
-        part.put(op, 1, number, self._time_ms, _columns(part, before), _columns(part, after))
+        part.put(op, 1, number, self._time_ms, *images)
         for name, value in zip(part.names, after or (), strict=False):
             if value is UNSENT:
                 part.unsent.setdefault(name, []).append(at)
 
-    def _truncate(self, cursor: _Cursor) -> None:
-        count = cursor.number(4)
-        cursor.number(1)
+    def _number(self) -> int:
+        """Of a row or statement that comes next."""
+        number = self.rows.number((self._commit, 0), self._ordinal, 1, self._where)
+        self._ordinal += 1
+        return number
+
+    def _truncate(self, cursor: Cursor) -> None:
+        count = cursor.big(4)
+        cursor.skip(1)
         for _ in range(count):
-            relation = self._relations[cursor.number(4)]
+            relation = self._relations[cursor.big(4)]
             if self.wants(relation.table):
-                where = f"slot {self.slot}, LSN {lsn_text(self._commit)}"
-                number = self.rows.number((self._commit, 0), self._ordinal, 1, where)
-                self._ordinal += 1
-                self.rows.truncated(relation.table, number, self._time_ms)
+                self.rows.truncated(relation.table, self._number(), self._time_ms)
 
     def _part(self, relation: Relation) -> TableRows:
         found = self.rows.parts.get(relation)
@@ -179,16 +177,32 @@ class PgOutputRows:
         return found
 
 
-def _tuple(cursor: _Cursor) -> list[Any]:
+def _lsn(cursor: Cursor) -> int:
+    """A place in the log, which we keep as a signed number."""
+    found = cursor.big(8)
+    if found >> 63:
+        raise ValueError(f"no log is as long as {found}")
+    return found
+
+
+def _signed(cursor: Cursor) -> int:
+    return int.from_bytes(cursor.take(8), "big", signed=True)
+
+
+def _tuple(cursor: Cursor, columns: int) -> list[Any]:
     found: list[Any] = []
-    for _ in range(cursor.number(2)):
-        mark = cursor.take(1)
-        if mark == b"n":
-            found.append(None)
-        elif mark == b"u":
-            found.append(UNSENT)
-        else:
-            found.append(cursor.take(cursor.number(4)).decode())
+    if (count := cursor.big(2)) != columns:
+        raise ValueError(f"a row of {count} columns in a table of {columns}")
+    for _ in range(count):
+        match cursor.take(1):
+            case b"n":
+                found.append(None)
+            case b"u":
+                found.append(UNSENT)
+            case b"t":
+                found.append(cursor.take(cursor.big(4)).decode())
+            case mark:
+                raise ValueError(f"a value of the kind {mark!r}")
     return found
 
 
@@ -215,7 +229,11 @@ def text_value(text: str | None, type_: pa.DataType) -> Any:
 
 
 def array_items(text: str) -> list[str | None]:
-    """The elements of an array in text form; inner arrays stay text."""
+    """The elements of an array in text form; inner arrays stay text.
+
+    Raises:
+        ValueError: the text is no array; so may ``IndexError``.
+    """
     found: list[str | None] = []
     at, end = text.index("{") + 1, len(text) - 1
     while at < end:

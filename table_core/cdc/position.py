@@ -14,6 +14,7 @@ from table_core.cdc.ahead import still_ahead
 from table_core.errors import EventError
 from table_core.position.files import FilesRead, Taken
 from table_core.position.place import OffsetsPlace
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +23,7 @@ __all__ = ["POSITION_PROPERTY", "FilesPosition", "OffsetsPosition", "Piece"]
 
 POSITION_PROPERTY: Final = "tc.source.position"
 _VERSION: Final = 1
+_LONG: Final = range(1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class FilesPosition:
         )
         try:
             document: Any = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise problem from error
         if not isinstance(document, dict) or document.get("v") != _VERSION:
             raise problem
@@ -142,8 +144,14 @@ def _is_pair(pair: object) -> bool:
     return (
         isinstance(pair, list)
         and len(pair) == 2
-        and all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in pair)
+        and all(type(n) is int and n in _LONG for n in pair)
     )
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int or number not in _LONG:
+        raise ValueError(f"{number!r} is no offset")
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,20 +171,21 @@ class OffsetsPosition:
         """
         if text is None:
             return cls()
-        document: Any = json.loads(text)
-        if not isinstance(document, dict) or not isinstance(document.get("topics"), dict):
-            raise EventError(
-                f"the table's position {text[:80]!r} was not written by a source of Kafka topics; "
-                "sync it with the source that wrote it, or drop the table to start anew",
-                position=text,
-            )
-        return cls(
-            {
-                (topic, int(n)): offset
-                for topic, partitions in document["topics"].items()
-                for n, offset in partitions.items()
-            }
+        problem = EventError(
+            f"the table's position {text[:80]!r} was not written by a source of Kafka topics; "
+            "sync it with the source that wrote it, or drop the table to start anew",
+            position=text,
         )
+        try:
+            return cls(
+                {
+                    (topic, int(n)): _whole(offset)
+                    for topic, partitions in json.loads(text)["topics"].items()
+                    for n, offset in partitions.items()
+                }
+            )
+        except UNFORESEEN as error:
+            raise problem from error
 
     @property
     def text(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["postgres_type"]
 
 _TYPE: Final = re.compile(
-    r'^\s*([a-z_"][\w ."]*?)\s*(?:\(([\d,\s-]*)\))?\s*(with(?:out)? time zone)?$'
+    r'^\s*([a-z_"][\w ."]*?)\s*(?:\((-?\d{1,9}(?:\s*,\s*-?\d{1,9})*)\))?\s*(with(?:out)? time zone)?$'
 )
 _BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
 _SIMPLE: Final[dict[str, DataType]] = {
@@ -41,6 +41,8 @@ _SIMPLE: Final[dict[str, DataType]] = {
 }
 _DIGITS_MAX: Final = 38
 _MICROS: Final = 6
+_DIMENSIONS_MAX: Final = 6
+"""Of an array of PostgreSQL."""
 
 
 def postgres_type(text: str, mapping: TypeMapping) -> DataType:
@@ -48,6 +50,8 @@ def postgres_type(text: str, mapping: TypeMapping) -> DataType:
     if mapping.to_string:
         return STRING
     lowered = text.strip().lower()
+    if lowered.endswith("[]" * (_DIMENSIONS_MAX + 1)):
+        return STRING
     if lowered.endswith("[]"):
         return Array(postgres_type(lowered.removesuffix("[]"), mapping))
     match = _TYPE.match(lowered)

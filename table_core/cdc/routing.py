@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from table_core.errors import ArgumentError
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,12 +98,11 @@ def takes(route: str, table: SourceTable, name: str) -> bool:
             tables = document["tables"]
             return tables is None or TableFilter(tables).takes(table)
         including, excluding, (prefix, suffix, merge_shards, *mapping) = document
-    except (ValueError, KeyError, TypeError):
-        return False  # of a release that writes routes otherwise
-    found = DatabaseRoute(
-        TableFilter(including, excluding), prefix, suffix, merge_shards, dict(mapping)
-    )
-    return found.target(table) == name
+        filter_ = TableFilter(including, excluding)
+        found = DatabaseRoute(filter_, prefix, suffix, merge_shards, dict(mapping))
+        return found.target(table) == name
+    except UNFORESEEN:
+        return False  # of a release that writes routes otherwise, or of somebody else
 
 
 def _matches(pattern: re.Pattern[str], table: SourceTable) -> bool:

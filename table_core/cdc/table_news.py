@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.bad import UNFORESEEN, refuse, unusable
-from table_core.cdc.embedded_schema import Declared
+from table_core.cdc.embedded_schema import Declared, writable
 from table_core.cdc.envelope import unwrap
 from table_core.cdc.json_lines import ends_of
 from table_core.cdc.mysql_types import MySqlColumn, mysql_type
@@ -104,14 +104,19 @@ def _changes(number: int, event: Mapping[str, Any], settings: PlainSettings) -> 
             continue
         table = SourceTable(names[-2] if len(names) > 1 else "", names[-1])
         described = change.get("table") or {}
-        columns = described.get("columns") or ()
+        columns = {
+            c["name"]: _declared(c, settings) for c in _ordered(described.get("columns") or ())
+        }
+        key = tuple(described.get("primaryKeyColumnNames") or ())
+        for name in (*names, *key):
+            name.encode()
         yield TableNews(
             number,
             table,
             dropped=change.get("type") == "DROP",
             in_snapshot=in_snapshot,
-            columns={c["name"]: _declared(c, settings) for c in _ordered(columns)},
-            key=tuple(described.get("primaryKeyColumnNames") or ()),
+            columns=writable(columns),
+            key=key,
         )
 
 

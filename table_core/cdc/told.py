@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.record import SourceTable
 from table_core.cdc.table_news import number_default
 from table_core.cdc.wire import Meaning, Wire
 from table_core.datatypes.text import parse_type, type_text
+from table_core.problems import stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,16 @@ def told_text(told: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
 
 
 def told_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:
-    """Read what ``told_text`` wrote."""
+    """Read what ``told_text`` wrote.
+
+    Raises:
+        CorruptFileError: somebody else wrote it.
+    """
+    with stored("columns of source tables", text):
+        return _told(json.loads(text or "[]"))
+
+
+def _told(document: Any) -> dict[SourceTable, dict[str, Declared]]:
     return {
         SourceTable(database, table): {
             name: Declared(
@@ -54,7 +64,7 @@ def told_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:
             )
             for name, type_, meaning, nullable, default, comment in columns
         }
-        for database, table, columns in json.loads(text or "[]")
+        for database, table, columns in document
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.manifest import compiled, whole
 from table_core.errors import ArgumentError, CommitConflictError
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,13 +53,23 @@ def opened(text: str) -> tuple[Declaration, dict[str, Any]]:
     try:
         document = json.loads(text)
         found = whole(document["declaration"], None)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        found, document = None, {}
-    if found is None or document.get("format") != _FORMAT:
+        sound = _is_sound(document)
+    except UNFORESEEN:
+        found, document, sound = None, {}, False
+    if found is None or not sound:
         raise ArgumentError(
             "the plan is broken, or of another release: plan again", argument="file", value=None
         )
     return found, document
+
+
+def _is_sound(document: dict[str, Any]) -> bool:
+    return (
+        document["format"] == _FORMAT
+        and isinstance(document["warehouse"], str)
+        and all(isinstance(name, str) for name in document["allow"])
+        and all(isinstance(one["table"], str) for one in document["tables"])
+    )
 
 
 def require_same(document: dict[str, Any], plans: Sequence[TablePlan]) -> None:

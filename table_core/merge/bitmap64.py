@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from table_core.ondisk.roaring import decode_container, encode_container
+from table_core.ondisk.roaring import NUMBERS_MAX, decode_container, encode_container
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +27,7 @@ _BODIES: Final = (4, 16, 256, 32)
 """Bytes of the key index of a node for 4, 16, 48 and 256 children."""
 _RUNS, _BITS, _LIST = range(3)
 _LIST_MAX: Final = 4096
+_KEY_BYTES: Final = 6
 
 
 def decode_bitmap64(body: bytes) -> dict[int, Low]:
@@ -37,7 +38,7 @@ def decode_bitmap64(body: bytes) -> dict[int, Low]:
     """
     try:
         return _decoded(memoryview(body))
-    except (struct.error, IndexError, KeyError) as error:
+    except (struct.error, LookupError) as error:
         raise ValueError(f"not a 64-bit bitmap of {len(body)} bytes: {error}") from error
 
 
@@ -62,10 +63,11 @@ def _decoded(view: memoryview) -> dict[int, Low]:
     if view[0] == 0:
         return {}
     leaves: dict[tuple[int, int], int] = {}
-    at = _read_tree(view, 9, leaves)
+    at = _read_tree(view, 9, leaves, _KEY_BYTES)
     (arrays,) = struct.unpack_from("<i", view, at)
     at += 4
     found: dict[int, Low] = {}
+    many = 0
     for first in range(arrays):
         (count,) = struct.unpack_from("<i", view, at + 1)
         at += 5
@@ -74,14 +76,19 @@ def _decoded(view: memoryview) -> dict[int, Low]:
             if view[at - 1] == 0:
                 continue
             kind, card = struct.unpack_from("<bi", view, at)
+            many += card
+            if many > NUMBERS_MAX:
+                raise ValueError(f"a bitmap of more than {NUMBERS_MAX:,} numbers")
             low, at = decode_container(view, at + 5, card, is_run=kind == _RUNS)
             found[leaves[first, second]] = low
     return found
 
 
-def _read_tree(view: memoryview, at: int, leaves: dict[tuple[int, int], int]) -> int:
-    """Read the node at ``at`` and those below; where they end."""
+def _read_tree(view: memoryview, at: int, leaves: dict[tuple[int, int], int], levels: int) -> int:
+    """Read the node at ``at`` and those below, in so many levels at most; where they end."""
     kind, count, prefix = struct.unpack_from("<bHb", view, at)
+    if prefix < 0 or levels < 0:
+        raise ValueError("a tree that is deeper than its keys")
     at += 4
     if kind == _LEAF:
         key = int.from_bytes(view[at : at + 6], "big")
@@ -90,7 +97,7 @@ def _read_tree(view: memoryview, at: int, leaves: dict[tuple[int, int], int]) ->
         return at + 14
     at += prefix + _BODIES[kind]
     for _ in range(count):
-        at = _read_tree(view, at, leaves)
+        at = _read_tree(view, at, leaves, levels - 1)
     return at
 
 

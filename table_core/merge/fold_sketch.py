@@ -6,6 +6,7 @@ spec 8.6.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from table_core.merge.ordinal import present
 from table_core.merge.places import taken
 from table_core.merge.theta import Theta, union_of
 from table_core.ondisk.roaring import decode32, encode32
+from table_core.problems import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +59,7 @@ class Union:
     def _union(self, bodies: Sequence[bytes]) -> bytes:
         try:
             return UNIONS[self.function](bodies)
-        except ValueError as error:
+        except (*UNFORESEEN, struct.error) as error:
             raise DataError(
                 f"column {self.column!r}: {self.function!r} cannot read a value: {error}",
                 column=self.column,

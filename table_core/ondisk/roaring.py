@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Vector = np.ndarray[Any, Any]
 
 __all__ = [
+    "NUMBERS_MAX",
     "decode32",
     "decode64",
     "decode_container",
@@ -33,6 +34,8 @@ _BITS_BYTES: Final = 8192
 _OFFSETS_FROM: Final = 4
 """A bitmap with runs has offsets only from this many containers on."""
 _CONTAINERS_MAX: Final = 1 << 16
+NUMBERS_MAX: Final = 1 << 25
+"""Of one bitmap: fourteen bytes of a run may stand for 65536 numbers, which take twelve bytes each here."""
 
 
 def encode32(numbers: Vector) -> bytes:
@@ -90,7 +93,7 @@ def decode32(body: bytes | memoryview, at: int = 0) -> tuple[Vector, int]:
     Shape: ascending ``uint32``.
 
     Raises:
-        ValueError: no bitmap, or one cut short.
+        ValueError: no bitmap, one cut short, or of more than ``NUMBERS_MAX`` numbers.
     """
     view = memoryview(body)
     (cookie,) = _unpack("<I", view, at)
@@ -109,6 +112,8 @@ def decode32(body: bytes | memoryview, at: int = 0) -> tuple[Vector, int]:
     if count > _CONTAINERS_MAX:
         raise ValueError(f"a bitmap of {count} containers")
     pairs = _array(view, at, 2 * count, "<u2").reshape(-1, 2)
+    if (many := int(pairs[:, 1].sum(dtype=np.int64)) + count) > NUMBERS_MAX:
+        raise ValueError(f"a bitmap of {many:,} numbers, more than {NUMBERS_MAX:,}")
     if not bool(np.all(np.diff(pairs[:, 0].astype(np.int32)) > 0)):
         raise ValueError("containers of a bitmap are out of order")
     at += 4 * count
@@ -186,18 +191,20 @@ def decode64(body: bytes | memoryview) -> tuple[Vector, int]:
     Shape: ascending ``int64``.
 
     Raises:
-        ValueError: no bitmap, or one cut short.
+        ValueError: no bitmap, one cut short, or of more than ``NUMBERS_MAX`` numbers.
     """
     view = memoryview(body)
     (count,) = _unpack("<q", view, 0)
     if not 0 <= count <= len(view) // 12:  # each takes a prefix and an empty bitmap
         raise ValueError(f"a bitmap of {count} parts in {len(view)} bytes")
-    at, found, last = 8, [np.zeros(0, np.int64)], -1
+    at, found, last, many = 8, [np.zeros(0, np.int64)], -1, 0
     for _ in range(count):
         (prefix,) = _unpack("<I", view, at)
         if prefix <= last or prefix >= 1 << 31:
             raise ValueError("parts of a bitmap are out of order")
         low, at = decode32(view, at + 4)
         found.append(low.astype(np.int64) | np.int64(prefix) << np.int64(32))
-        last = prefix
+        last, many = prefix, many + len(low)
+        if many > NUMBERS_MAX:
+            raise ValueError(f"a bitmap of more than {NUMBERS_MAX:,} numbers")
     return np.concatenate(found), at

@@ -99,6 +99,8 @@ def decode_bitmap_index(body: bytes, type_: DataType) -> HeldValues | None:
     if read is None or version not in (1, 2):
         return None
     rows, count, has_null = cursor.take(">i"), cursor.take(">i"), cursor.take(">?")
+    if not 0 <= count <= min(rows, len(body)):
+        raise ValueError(f"{count} values in {rows} rows and {len(body)} bytes")
     if has_null:
         cursor.at += 4 if version == 1 else 8
     values = []
@@ -112,7 +114,9 @@ def decode_bitmap_index(body: bytes, type_: DataType) -> HeldValues | None:
         start = cursor.at
         for offset in blocks:
             cursor.at = start + offset
-            for _ in range(cursor.take(">i")):
+            if offset < 0 or (more := cursor.take(">i")) > count - len(values):
+                raise ValueError(f"a block of more than {count} values, or at {offset}")
+            for _ in range(more):
                 values.append(read(cursor))
                 cursor.at += 8
     if len(values) != count or rows < count or cursor.at > len(body):

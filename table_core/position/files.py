@@ -12,6 +12,8 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from table_core.position.members import checked
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -165,7 +167,7 @@ class FilesTaken:
         sealed = members.get("sealed")
         return cls(
             known=known,
-            before_ms=members.get("before_ms", -1),
+            before_ms=int(members.get("before_ms", -1)),
             sealed=None if sealed is None else _Sealed(sealed[0], int(sealed[1], 16)),
         )
 
@@ -253,7 +255,7 @@ class FilesRead:
         """Read what ``to_document`` made."""
         return cls(
             files={
-                f"{folder}/{name}" if folder else name: Taken(*taken)
+                f"{folder}/{name}" if folder else name: checked(Taken(*taken))
                 for folder, names in members["folders"].items()
                 for name, taken in names.items()
             }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from table_core.position.files import FilesRead, FilesTaken
+from table_core.position.members import checked, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,7 +71,7 @@ class SnapshotPlace:
     @classmethod
     def from_document(cls, members: Mapping[str, Any]) -> SnapshotPlace:
         """Read what ``to_document`` made."""
-        return cls(**members)
+        return checked(cls(**members))
 
     def __str__(self) -> str:
         return f"snapshot {self.id}" if self.id else "the start"
@@ -108,13 +109,14 @@ class OffsetsPlace:
     @classmethod
     def from_document(cls, members: Mapping[str, Any]) -> OffsetsPlace:
         """Read what ``to_document`` made."""
-        return cls(
-            offsets={
-                (topic, int(n)): offset
-                for topic, partitions in members["topics"].items()
-                for n, offset in partitions.items()
-            }
-        )
+        offsets = {
+            (topic, int(n)): offset
+            for topic, partitions in members["topics"].items()
+            for n, offset in partitions.items()
+        }
+        if not all(map(is_whole, offsets.values())):
+            raise ValueError(f"offsets are {offsets!r:.80}")
+        return cls(offsets=offsets)
 
     def __str__(self) -> str:
         ends = (f"{topic}[{n}]={offset}" for (topic, n), offset in sorted(self.offsets.items()))
@@ -152,7 +154,7 @@ class LogPlace:
     def from_document(cls, members: Mapping[str, Any]) -> LogPlace:
         """Read what ``to_document`` made."""
         first, second = members["order"]
-        return cls(**{**members, "order": (first, second)})
+        return checked(cls(**{**members, "order": (first, second)}))
 
     def __str__(self) -> str:
         file, at = self.order

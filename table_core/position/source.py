@@ -10,6 +10,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from table_core.position.members import checked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -203,7 +205,7 @@ def source_from_document(document: Mapping[str, Any]) -> SourceId:
         KeyError: of a kind that this release does not know.
     """
     members = dict(document)
-    found: SourceId = _KINDS[members.pop("kind")](**members)
+    found: SourceId = checked(_KINDS[members.pop("kind")](**members))
     return found
 
 

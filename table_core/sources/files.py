@@ -80,7 +80,8 @@ class FilesSource:
         timestamps: unit of numbers in TIMESTAMP columns of events without schema; ``adaptive``
             takes that of the column's precision, ``auto`` milliseconds where they are none of it.
         times: unit of numbers in TIME columns of events without schema; None: as they show it.
-        max_event_bytes: a longer line is not read, but told as an event that cannot be.
+        max_event_bytes: a longer line is not read, but told as an event that cannot be.  A longer
+            event of a binary log is an error; up to 128 MiB are read in any case.
         storage_options: for the store that holds the files; never logged or stored.
     """
 

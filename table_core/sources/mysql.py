@@ -28,6 +28,8 @@ _NON_BLOCKING: Final = 1
 _FORMAT: Final = 15
 """The event that says how the others are written, and whether they end with a checksum."""
 _CHECKSUM_BYTES: Final = 4
+_SMALLEST: Final = 19
+"""Bytes of an event that is a header and nothing else."""
 _DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
 _NO_ACCESS: Final = 1045
 _PURGED: Final = 1236
@@ -292,6 +294,10 @@ class MySqlConnection:
                 if found.is_eof_packet():
                     return
                 event = found.get_all_data()[1:]
+                if len(event) < _SMALLEST:
+                    raise EventError(
+                        f"the server sent an event of {len(event)} bytes", position=file
+                    )
                 if event[4] == _FORMAT:
                     checksum = _CHECKSUM_BYTES if event[-5] == 1 else 0
                 end = struct.unpack_from("<I", event, 13)[0]

@@ -100,6 +100,9 @@ def _chunk(meta: dict[int, Any]) -> ChunkStats:
     )
 
 
+_VARINT_BITS: Final = 63
+
+
 class _Compact:
     """A reader of the compact protocol."""
 
@@ -141,6 +144,8 @@ class _Compact:
         self._at += 1
         value, shift = byte & 0x7F, 7
         while byte >= 0x80:
+            if shift > _VARINT_BITS:
+                raise ValueError("a number without an end")
             byte = self._body[self._at]
             self._at += 1
             value |= (byte & 0x7F) << shift

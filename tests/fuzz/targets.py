@@ -1,24 +1,22 @@
-"""Every decoder of bytes that others wrote, but for change events: what to feed it, and from what to begin."""
+"""Every decoder of bytes that others wrote: what to feed it, and from what to begin."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from event_targets import event_targets
+from index_targets import index_targets
+from target import Target, path_of, text_of, texts
 
 import table_core as tc
 from table_core.datatypes.text import parse_type
 from table_core.declaration import document, manifest
 from table_core.ondisk.bloom_filter import decode_bloom_filter
 from table_core.ondisk.consumer import Consumer
-from table_core.ondisk.deletion_vector import decode_deletion_vector
-from table_core.ondisk.file_index import decode_file_index
 from table_core.ondisk.hints import decode_hint
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.manifest import decode_file_columns, decode_manifest, encode_manifest
@@ -38,33 +36,9 @@ HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden" / "documents"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A decoder, and whole inputs of it."""
-
-    run: Callable[[bytes], object]
-    seeds: tuple[bytes, ...] | Callable[[], tuple[bytes, ...]]
-    is_json: bool = False
-
-    def whole(self) -> tuple[bytes, ...]:
-        return self.seeds() if callable(self.seeds) else self.seeds
-
-
 def _bodies(*patterns: str, most: int = 12) -> tuple[bytes, ...]:
     found = [path.read_bytes() for pattern in patterns for path in sorted(GOLDEN.glob(pattern))]
     return tuple(found[:: max(1, len(found) // most)])
-
-
-def _at(decode: Callable[..., object]) -> Callable[[bytes], object]:
-    return lambda body: decode(body, path="there")
-
-
-def _text(decode: Callable[[str], object]) -> Callable[[bytes], object]:
-    return lambda body: decode(body.decode("utf-8", "replace"))
-
-
-def _texts(*texts: str) -> tuple[bytes, ...]:
-    return tuple(text.encode() for text in texts)
 
 
 class DataFile:
@@ -116,11 +90,6 @@ def _bloom(body: bytes) -> None:
         decode_bloom_filter(body)
 
 
-def _index_of(body: bytes) -> None:
-    for index in decode_file_index(body, path="there"):
-        _ = index
-
-
 def _job(text: str) -> None:
     spec = JobSpec.from_json(text)
     JobSpec.from_json(spec.to_json())
@@ -154,61 +123,56 @@ def targets() -> dict[str, Target]:
     spec = JobSpec(
         action="write", warehouse="w", table="a.b", args={"sql": "x"}, options={"storage.a": "b"}
     )
-    sql = _texts(
+    sql = texts(
         "SELECT * FROM orders WHERE id = $p", "WITH a AS (SELECT 1) SELECT * FROM a", "COPY orders TO 'x'",
         "SELECT [1, 2], {'a': 1} FROM orders ORDER BY 1 LIMIT 3",
     )  # fmt: skip
-    where = _texts(
+    where = texts(
         "a > 1 AND b IN ('x', 'y')", "c IS NOT NULL OR NOT d LIKE 'x%'", "e BETWEEN 1 AND 2.5e3", "f.g = X'0A'",
         "CAST(a AS DECIMAL(5, 2)) <=> DATE '2026-01-01'", "CASE WHEN a THEN 1 ELSE -b END = 3",
     )  # fmt: skip
     return {
-        "snapshot": Target(_at(Snapshot.from_json), _bodies("*/snapshot/snapshot-*"), is_json=True),
-        "tag": Target(_at(Tag.from_json), _bodies("*/tag/tag-*", "*/snapshot/snapshot-*"), is_json=True),
-        "schema": Target(_at(schema_from_json), _bodies("*/schema/schema-*"), is_json=True),
-        "consumer": Target(_at(Consumer.from_json), (b'{"nextSnapshot": 3}',), is_json=True),
+        "snapshot": Target(path_of(Snapshot.from_json), _bodies("*/snapshot/snapshot-*"), is_json=True),
+        "tag": Target(path_of(Tag.from_json), _bodies("*/tag/tag-*", "*/snapshot/snapshot-*"), is_json=True),
+        "schema": Target(path_of(schema_from_json), _bodies("*/schema/schema-*"), is_json=True),
+        "consumer": Target(path_of(Consumer.from_json), (b'{"nextSnapshot": 3}',), is_json=True),
         "success": Target(
-            _at(SuccessFile.from_json), (b'{"creationTime": 1, "modificationTime": 2}',), is_json=True
+            path_of(SuccessFile.from_json), (b'{"creationTime": 1, "modificationTime": 2}',), is_json=True
         ),
         "hint": Target(decode_hint, (b"12",)),
-        "manifest": Target(_at(decode_manifest), manifests),
-        "manifest-columns": Target(_at(decode_file_columns), manifests),
+        "manifest": Target(path_of(decode_manifest), manifests),
+        "manifest-columns": Target(path_of(decode_file_columns), manifests),
         "manifest-list": Target(
-            _at(decode_manifest_list), (*LISTS, *_loose(encode_manifest_list, decode_manifest_list, LISTS))
+            path_of(decode_manifest_list), (*LISTS, *_loose(encode_manifest_list, decode_manifest_list, LISTS))
         ),
-        "index-manifest": Target(_at(decode_index_manifest), _bodies("*/manifest/index-manifest-*")),
-        "deletion-vector": Target(_at(decode_deletion_vector), _bodies("*/index/index-*")),
-        "file-index": Target(_index_of, _bodies("*/*/*.index") or (b"\0\5\x8f\xff\xe1\xd4\x75\x57" + b"\0" * 32,)),
+        "index-manifest": Target(path_of(decode_index_manifest), _bodies("*/manifest/index-manifest-*")),
         "bloom-filter": Target(_bloom, (b"\0\0\0\x05" + b"\xff" * 16,)),
-        "type": Target(_text(parse_type), _texts("INT NOT NULL", "ROW<a ARRAY<MAP<STRING, DECIMAL(5, 2)>>>")),
-        "options": Target(_text(_options), _texts("bucket=3\nfile.format=orc\nsnapshot.time-retained=1 h")),
-        "where": Target(_text(parse_where), where),
-        "value": Target(_text(parse_value), where),
-        "job-spec": Target(_text(_job), (spec.to_json().encode(),), is_json=True),
+        "type": Target(text_of(parse_type), texts("INT NOT NULL", "ROW<a ARRAY<MAP<STRING, DECIMAL(5, 2)>>>")),
+        "options": Target(text_of(_options), texts("bucket=3\nfile.format=orc\nsnapshot.time-retained=1 h")),
+        "where": Target(text_of(parse_where), where),
+        "value": Target(text_of(parse_value), where),
+        "job-spec": Target(text_of(_job), (spec.to_json().encode(),), is_json=True),
         "job-result": Target(
-            _text(JobResult.from_json),
+            text_of(JobResult.from_json),
             (JobResult(result={"a": 1}).to_json().encode(),
              JobResult(error=tc.errors.DataError("x", column="a", row=1, value=None)).to_json().encode()),
             is_json=True,
         ),
         "declaration": Target(
-            _text(_declared), ((HERE.parents[1] / "declarations" / "streamhouse.yaml").read_bytes(),)
+            text_of(_declared), ((HERE.parents[1] / "declarations" / "streamhouse.yaml").read_bytes(),)
         ),
-        "embedded-sql": Target(_text(_sql), sql),
-        "spark-sql": Target(_text(lambda text: query_of(text, ["orders"], {"p": 1})), sql),
-        "spark-expression": Target(_text(expression_of), where),
+        "embedded-sql": Target(text_of(_sql), sql),
+        "spark-sql": Target(text_of(lambda text: query_of(text, ["orders"], {"p": 1})), sql),
+        "spark-expression": Target(text_of(expression_of), where),
         "jdbc-address": Target(
-            _text(lambda text: JdbcDatabase(text).shown), _texts("jdbc:mysql://u:p@h:1/d?useSSL=true")
+            text_of(lambda text: JdbcDatabase(text).shown), texts("jdbc:mysql://u:p@h:1/d?useSSL=true")
         ),
         **{name: _data_file(name) for name in ("parquet", "orc", "avro")},
+        **index_targets(),
+        **event_targets(),
     }  # fmt: skip
 
 
 def _data_file(format: str) -> Target:
     run = DataFile(format)
     return Target(run, run.seeds)
-
-
-def as_json(body: bytes) -> Any:
-    """The document in ``body``."""
-    return json.load(io.BytesIO(body))

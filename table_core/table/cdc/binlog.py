@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.binlog import FORMAT, HEADER_BYTES, ROTATE, header_of
+from table_core.cdc.binlog import EVENT_BYTES, FORMAT, HEADER_BYTES, ROTATE, header_of
 from table_core.cdc.binlog_rows import BinlogRows, file_number
 from table_core.cdc.embedded_schema import Declared
 from table_core.cdc.log_position import LogPosition
@@ -18,6 +18,7 @@ from table_core.cdc.told import told_from, told_text
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
 from table_core.position.source import MySqlId
+from table_core.problems import too_large
 from table_core.storage.locate import open_storage
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class BinlogFilesReader:
         if not names:
             return MySqlId(), ""
         with storage.open_input(names[0]) as raw, _buffered(names[0], raw) as file:
-            head = file.read(len(_MAGIC) + HEADER_BYTES)
+            head = _bytes(names[0], 0, file, len(_MAGIC) + HEADER_BYTES)
         number = int.from_bytes(head[len(_MAGIC) + 5 : len(_MAGIC) + 9], "little")
         return MySqlId(server=f"files of server {number}"), ""
 
@@ -120,7 +121,9 @@ class BinlogFilesReader:
         storage = open_storage(self.source.folder, self.source.storage_options)
         names = [n for n, _ in self.source.listing(storage) if _NAME.search(n)]
         names = _one_after_the_other(names, start)
+        most = max(EVENT_BYTES, self.source.max_event_bytes)
         rows = BinlogRows(
+            event_bytes=most,
             wants=self.run.wants,
             described=lambda *_: None,
             mapping=self.run.settings.mapping,
@@ -130,11 +133,12 @@ class BinlogFilesReader:
             defaults=self.defaults,
         )
         for name in names:
+            newest = name == names[-1]
             plain = name.removesuffix(".gz")
             at = start.order[1] if file_number(plain) == start.order[0] else len(_MAGIC)
             rows.rotate(plain, at)
             with storage.open_input(name) as raw, _buffered(name, raw) as file:
-                for event, behind in _events(plain, file, at):
+                for event, behind in _events(plain, file, at, newest=newest, most=most):
                     ended = rows.take(event, behind)
                     if rows.rows.count >= _BATCH_ROWS:
                         yield rows.batch()
@@ -179,25 +183,49 @@ def _buffered(name: str, raw: Any) -> Any:
     return gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else io.BufferedReader(raw, _BUFFER)
 
 
-def _events(name: str, file: Any, start: int) -> Iterator[tuple[bytes, int]]:
-    """Events from a position on, without checksums, and where each ends."""
-    if file.read(len(_MAGIC)) != _MAGIC:
+def _events(
+    name: str, file: Any, start: int, *, newest: bool, most: int
+) -> Iterator[tuple[bytes, int]]:
+    """Events from a position on, without checksums, and where each ends.
+
+    Raises:
+        EventError: the file is damaged, or ends within an event and is not the ``newest``.
+    """
+    if _bytes(name, 0, file, len(_MAGIC)) != _MAGIC:
         raise EventError(f"{name} is no binary log", file=name, line=0)
     at, checksum = len(_MAGIC), 0
-    while len(head := file.read(HEADER_BYTES)) == HEADER_BYTES:
-        header = header_of(head)
-        event = head + file.read(max(header.size - HEADER_BYTES, 0))
-        if len(event) != header.size:
-            return  # the server is still writing it
+    while head := _bytes(name, at, file, HEADER_BYTES):
+        header = header_of(head) if len(head) == HEADER_BYTES else None
+        if header is not None and header.size < HEADER_BYTES:
+            raise _damaged(name, at, f"an event of {header.size} bytes")
+        if header is not None and header.size > most:
+            raise EventError(
+                f"{name}, position {at}: {too_large(header.size, most)}", file=name, line=0
+            )
+        event = head + (_bytes(name, at, file, header.size - HEADER_BYTES) if header else b"")
+        if header is None or len(event) != header.size:
+            if newest:
+                return  # the server is still writing it
+            raise _damaged(name, at, "the file ends within the event, and there is a newer file")
         behind = at + header.size
         if header.kind == FORMAT:
             checksum = _CHECKSUM_BYTES if event[-_CHECKSUM_BYTES - 1] == 1 else 0
         if at >= start and header.kind not in {FORMAT, ROTATE}:
             if checksum and zlib.crc32(event[:-4]) != int.from_bytes(event[-4:], "little"):
-                raise EventError(
-                    f"{name}, position {at}: the event is damaged: fetch the file anew",
-                    file=name,
-                    line=0,
-                )
+                raise _damaged(name, at, "the event is damaged")
             yield event[: len(event) - checksum], behind
         at = behind
+
+
+def _bytes(name: str, at: int, file: Any, count: int) -> bytes:
+    try:
+        found: bytes = file.read(count)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged(name, at, f"it cannot be decompressed: {error}") from error
+    return found
+
+
+def _damaged(name: str, at: int, why: str) -> EventError:
+    return EventError(
+        f"{name}, position {at}: {why}: fetch the file anew", file=name, line=0, position=str(at)
+    )

@@ -20,6 +20,7 @@ from table_core.datatypes.kinds import Array, Atomic
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
 from table_core.options import keys_merge
 from table_core.predicate.expression import col
+from table_core.problems import stored_names
 from table_core.schema.change import AddColumn
 from table_core.table.cdc.target import FILLED_PROPERTY
 
@@ -137,7 +138,7 @@ def pending_defaults(target: SyncTarget, table: Table) -> dict[str, str]:
 
 def _filled(target: SyncTarget, table: Table) -> set[str]:
     texts = (table.position(FILLED_PROPERTY), target.properties.get(FILLED_PROPERTY))
-    return {name for text in texts for name in json.loads(text or "[]")}
+    return {name for text in texts for name in stored_names(FILLED_PROPERTY, text)}
 
 
 def all_defaults(table: Table) -> dict[str, str]:

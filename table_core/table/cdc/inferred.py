@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.infer import fractions, whole_columns
 from table_core.datatypes.kinds import Atomic, Root
+from table_core.problems import stored_names
 from table_core.schema.change import AddColumn, SetOption, UpdateColumnType
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def widened(
     wanted: Sequence[SchemaChange],
 ) -> list[SchemaChange]:
     """What has to change beside ``wanted`` so that fractions fit where whole numbers were."""
-    known = set(json.loads(options.get(WHOLE_OPTION, "[]")))
+    known = set(stored_names(WHOLE_OPTION, options.get(WHOLE_OPTION)))
     added = {c.name for c in wanted if isinstance(c, AddColumn) and c.type == Atomic(Root.BIGINT)}
     told = {name for one in changes for name in one.declared or ()}
     names = known | (added - told)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from table_core.cdc.claims import Who
 from table_core.cdc.envelope import bad_line
 from table_core.cdc.record import SourceTable
+from table_core.problems import stored
 from table_core.table.cdc.apply import SOURCES_PROPERTY, TableFeed
 from table_core.table.cdc.doors import Doors
 from table_core.table.cdc.standing import ALL_PROPERTY, Standing
@@ -181,8 +182,9 @@ class SyncRun:
 
     @staticmethod
     def _fed_by(table: Table) -> list[list[str]]:
-        found: list[list[str]] = json.loads(table.position(SOURCES_PROPERTY) or "[]")
-        return found
+        text = table.position(SOURCES_PROPERTY)
+        with stored("source tables", text):
+            return [[str(part) for part in one] for one in json.loads(text or "[]")]
 
     def shown(self, position: Any) -> str:
         """A position as people read it."""

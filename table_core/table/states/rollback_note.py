@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from table_core.commit.asked import differences
 from table_core.errors import ArgumentError, OutcomeUnknownError
 from table_core.ondisk import layout
+from table_core.problems import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,8 +47,8 @@ class RollbackNote:
         path = _path(access, commit)
         if not access.storage.exists(path):
             return None
-        stored = json.loads(access.storage.read(path))
-        differs = differences(stored["asked"], commit.asked or "")
+        note = cls._of(access.storage.read(path), path)
+        differs = differences(note.asked, commit.asked or "")
         if differs:
             raise ArgumentError(
                 f"{access.name}: rollback {commit.identifier} of {commit.user!r} has begun, and what is "
@@ -57,8 +58,14 @@ class RollbackNote:
                 user=commit.user,
                 differs=differs,
             )
-        gone = frozenset((int(id), str(name)) for id, name in stored["gone"])
-        return cls(asked=stored["asked"], target=int(stored["target"]), gone=gone)
+        return note
+
+    @classmethod
+    def _of(cls, body: bytes, path: str) -> RollbackNote:
+        with stored("rollback note", path):
+            document = json.loads(body)
+            gone = frozenset((int(id), str(name)) for id, name in document["gone"])
+            return cls(asked=str(document["asked"]), target=int(document["target"]), gone=gone)
 
     @classmethod
     def write(
