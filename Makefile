@@ -8,7 +8,7 @@ export PYTHONPATH :=
 
 .PHONY: fuzz help venv check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
-	servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits
+	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,8 +84,8 @@ bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and
 fuzz: $(STAMP) ## Decoders of foreign bytes, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses; the extra "fuzz" guides
 	PYTHONPATH=.:provider $(BIN)/python tests/fuzz/run.py --seconds $(or $(BUDGET_S),300) $(FUZZ)
 
-simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
-	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
+simulate: $(STAMP) ## Commits, expiry and readers under random faults: BUDGET_S seconds each; or STEPS of readers, ROUNDS of each kind of table
+	STEPS=$(STEPS) ROUNDS=$(ROUNDS) BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
 
 test-memory: $(STAMP) ## Writes of 1 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
@@ -98,7 +98,7 @@ test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry besi
 		$(BIN)/pytest -q --timeout=0 tests/interop/test_upkeep.py \
 		tests/durability/test_expiry_beside.py tests/property/test_upkeep_states.py
 
-torture: minio $(STAMP) ## Many processes commit to one table, locally and on S3, some are killed
+torture: minio $(STAMP) ## Processes that are killed commit to one table, locally and on S3; TORTURE="--rounds 200": to each kind of table
 	PYTHONPATH=.:provider $(BIN)/python -m tests.durability.torture $(TORTURE)
 
 shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 times each, under one lock
@@ -106,6 +106,13 @@ shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 
 
 minio: ## Build the S3 server that judges races, once
 	@tests/minio.sh
+
+test-install: java-build $(STAMP) ## The wheel by a plain pip install, without our constraints: local SQL, Spark, a wrong pair
+	PLAIN_INSTALL=1 $(BIN)/pytest -q --timeout=0 tests/wheel
+
+audit: ## Known faults of what constraints.txt pins, by pip-audit and its database
+	@[ -x .cache/audit/bin/pip-audit ] || { python3 -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit; }
+	.cache/audit/bin/pip-audit --no-deps --disable-pip -r constraints.txt
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .

@@ -195,17 +195,45 @@ def dags(file: File, select: Select = None, target: Target = None, as_json: AsJs
 
 
 def init(
-    warehouse: Annotated[str, typer.Argument(help="The warehouse that is there.")],
+    warehouse: Annotated[
+        str, typer.Argument(help="The warehouse that is there, or a folder of Parquet.")
+    ],
     name: Annotated[str, typer.Option("--name", help="Names the Dags.")] = "warehouse",
     out: Annotated[Path | None, typer.Option("--out", help="Write a file that is new.")] = None,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Declare tables for the Parquet files below.")
+    ] = False,
+    database: Annotated[str, typer.Option("--database", help="Of tables for Parquet.")] = "default",
+    keys: Annotated[
+        bool, typer.Option("--keys", help="Read Parquet for columns that tell rows apart.")
+    ] = False,
 ) -> None:
-    """Write a first declaration of all tables of a warehouse: `plan` of it finds nothing to do."""
+    """Write a first declaration of all tables of a warehouse, or of what Parquet files hold.
+
+    `plan` of a warehouse finds nothing to do; that of Parquet, nothing after `apply`.
+    """
     from table_core.declaration.first import declaration_of
 
-    catalog = _catalog(warehouse)
-    names = [f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)]
-    tables = {one: catalog.table(one).definition for one in names}
-    text = declaration_of(name, tables, _told_uri(warehouse))
+    if parquet:
+        from table_core.cli.parquet_folder import tables_of_folder
+
+        tables, told = tables_of_folder(warehouse, database, keys=keys)
+        if not tables:
+            raise NotFoundError(f"no Parquet below {warehouse}", name=warehouse, available=[])
+        text = declaration_of(name, tables, None, told)
+    else:
+        catalog = _catalog(warehouse)
+        names = [
+            f"{base}.{table}" for base in catalog.databases() for table in catalog.tables(base)
+        ]
+        if not names:
+            raise NotFoundError(
+                f"no tables in {warehouse}; of Parquet files say --parquet",
+                name=warehouse,
+                available=[],
+            )
+        tables = {one: catalog.table(one).definition for one in names}
+        text = declaration_of(name, tables, _told_uri(warehouse))
     if out is None:
         typer.echo(text, nl=False)
         return

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from table_core.datatypes.cast_text import from_text
 from table_core.datatypes.castable import BINARIES, STRINGS
 from table_core.datatypes.kinds import MAX_LENGTH, Atomic, Root
-from table_core.datatypes.text import type_to_json
+from table_core.datatypes.text import type_text
 from table_core.errors import DataError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def default_value(field: Field) -> pa.Scalar:
 
 def _misfit(field: Field, why: str) -> DataError:
     return DataError(
-        f"default {field.default!r} of column {field.name!r} is no {type_to_json(field.type)}: {why}",
+        f"default {field.default!r} of column {field.name!r} is no {type_text(field.type)}: {why}",
         column=field.name,
         row=None,
         value=field.default,

@@ -20,7 +20,7 @@ from table_core.declaration.model import (
     TriggerDeclaration,
     UpkeepDeclaration,
 )
-from table_core.declaration.names import name_faults
+from table_core.declaration.names import fresh_check, name_faults
 from table_core.declaration.order import ordered
 from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
@@ -31,7 +31,7 @@ from table_core.declaration.verbs import COMMON, VERBS
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from table_core.schema.table_schema import TableSchema
 
@@ -194,7 +194,7 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
         pipeline=given.get("pipeline") or {},
         steps=tuple(ordered(steps, audited)),
         audited=audited,
-        checks=tuple(_check(n, c, audited) for n, c in (given.get("checks") or {}).items()),
+        checks=tuple(_checks(given, audited)),
         triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
         upkeep=None if upkeep is None else _upkeep(upkeep),
         tables=tables,
@@ -208,6 +208,15 @@ def _declaration(given: Mapping[str, Any]) -> Declaration:
             for name, one in (given.get("external") or {}).items()
         },
     )
+
+
+def _checks(given: Mapping[str, Any], audited: Sequence[str]) -> Iterator[CheckDeclaration]:
+    for name, check in (given.get("checks") or {}).items():
+        yield _check(name, check, audited)
+    for name, external in (given.get("external") or {}).items():
+        if "freshness" in external:
+            rules = {"freshness": external["freshness"]}
+            yield CheckDeclaration(name=fresh_check(name), table=name, rules=rules, gate=True)
 
 
 def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:

@@ -1,4 +1,4 @@
-"""A first declaration of a warehouse that is there: ``plan`` of it finds nothing to do."""
+"""A first declaration of tables that are there, or are to be: ``plan`` of a warehouse finds nothing to do."""
 
 from __future__ import annotations
 
@@ -21,13 +21,19 @@ _WORDS: Final = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", 
 """What YAML takes for something else than text."""
 
 
-def declaration_of(name: str, tables: Mapping[str, TableSchema], warehouse: str | None) -> str:
-    """The YAML text that declares ``tables`` as they are."""
+def declaration_of(
+    name: str,
+    tables: Mapping[str, TableSchema],
+    warehouse: str | None,
+    told: Mapping[str, str] | None = None,
+) -> str:
+    """The YAML text that declares ``tables`` as they are; ``told`` are remarks on them."""
     lines = ["version: 1", f"name: {_quoted(name)}"]
     lines += [] if warehouse is None else [f"warehouse: {_quoted(warehouse)}"]
     lines.append("tables:" if tables else "tables: {}")
     for table, schema in tables.items():
-        lines.append(f"  {_quoted(table)}:")
+        remark = (told or {}).get(table, "")
+        lines.append(f"  {_quoted(table)}:" + (f"  # {remark}" if remark else ""))
         lines.append("    columns:")
         lines += [f"      {_quoted(field.name)}: {_column(field)}" for field in schema.fields]
         for member, columns in (

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from table_core.datatypes.text import parse_type, type_text
 from table_core.declaration.hints import hint
+from table_core.errors import TableError
 
 __all__ = ["type_hint"]
 
@@ -39,6 +41,11 @@ _KNOWN: Final = (
     *("CHAR", "VARCHAR", "BYTES", "BINARY", "VARBINARY", "DATE", "TIME", "TIMESTAMP"),
     *("TIMESTAMP_LTZ", "VARIANT", "ARRAY", "MAP", "ROW", "MULTISET"),
 )
+_LIST: Final = re.compile(
+    r"(?:ARRAY|LIST|REPEATED)\s*(?:<(.+)>|\((.+)\))|(.+?)\[\s*\d*\s*\]", re.DOTALL
+)
+_AROUND: Final = re.compile(r"(?:NULLABLE|LOWCARDINALITY)\s*\((.+)\)", re.DOTALL)
+_DEPTH_MAX: Final = 20
 _EXAMPLES: Final = "; e.g. STRING, BIGINT NOT NULL, DECIMAL(12, 2), ARRAY<STRING>"
 _NAME: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*(?:\s+VARYING)?)", re.IGNORECASE)
 
@@ -85,6 +92,8 @@ _SIZED: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 def type_hint(given: str) -> str:
     """What may have been meant by a type that is none; with a separator in front."""
     whole = given.strip().upper()
+    if (listed := _listed(whole, 0)) is not None:
+        return f"; write {listed}"
     for pattern, ours in _SIZED:
         if (sized := pattern.fullmatch(whole)) is not None:
             return f"; write {ours.format(*sized.groups())}"
@@ -100,3 +109,29 @@ def type_hint(given: str) -> str:
     if name in _KNOWN:
         return "" if "<" in given else _EXAMPLES
     return f"; {hint(name, _KNOWN)}"
+
+
+def _listed(text: str, depth: int) -> str | None:
+    """The list that ``text`` stands for, with what is in it; None where it is none, or nobody can tell."""
+    match = _LIST.fullmatch(text)
+    if match is None or depth > _DEPTH_MAX:
+        return None
+    inner = (match[1] or match[2] or match[3]).strip()
+    while (around := _AROUND.fullmatch(inner)) is not None:
+        inner = around[1].strip()
+    within = _listed(inner, depth + 1) or _type(inner) or _of_another(inner)
+    return None if within is None else f"ARRAY<{within}>"
+
+
+def _type(text: str) -> str | None:
+    try:
+        return type_text(parse_type(text))
+    except TableError:
+        return None
+
+
+def _of_another(text: str) -> str | None:
+    for pattern, ours in _SIZED:
+        if (sized := pattern.fullmatch(text)) is not None:
+            return _type(ours.format(*sized.groups()))
+    return _OURS.get(text)

@@ -19,7 +19,15 @@ from table_core.declaration.shape import (
     Text,
 )
 from table_core.declaration.step_arguments import ACTIONS, DURATION, TAGS, TEXTS
-from table_core.declaration.table_record import ALLOW, EXTERNAL, MOVED, TABLE, TABLE_NAME, Options
+from table_core.declaration.table_record import (
+    ALLOW,
+    EXTERNAL,
+    FRESHNESS,
+    MOVED,
+    TABLE,
+    TABLE_NAME,
+    Options,
+)
 from table_core.declaration.verbs import NAME, STEP
 from table_core.health.verdict import Thresholds
 
@@ -179,11 +187,7 @@ _CHECK: Final = Record(
         ),
         "sql": Text(about="A query over the table as `rows`: each row that it gives is a fault."),
         "change": replace(_PAIR, about="[lowest, highest] ratio of the row count to `against`'s."),
-        "freshness": Text(
-            about="How long ago the last rows may have come, e.g. 2 h.",
-            pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
-            what="a length of time with its unit, e.g. 2 h",
-        ),
+        "freshness": FRESHNESS,
         "against": Text(
             about="The table that `change` compares with; of an audited table what is seen of it now."
         ),

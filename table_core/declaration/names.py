@@ -78,7 +78,19 @@ def _tasks(root: Located) -> Iterator[Told]:
         if task in taken:
             yield ("checks", name), f"its task is called {task!r}, as is {taken[task]}"
         taken.setdefault(task, f"the task of check {name!r}")
+    for name, table in _members(root, "external").items():
+        task = f"{CHECK_PREFIX}{fresh_check(name)}"
+        if isinstance(table.value, dict) and "freshness" in table.value:
+            if task in taken:
+                told = f"its task is called {task!r}, as is {taken[task]}"
+                yield ("external", name, "freshness"), told
+            taken[task] = f"the freshness of {name}"
     yield from _audits(root, taken)
+
+
+def fresh_check(table: str) -> str:
+    """The name of the check that ``freshness`` of an external table asks for."""
+    return f"fresh_{re.sub('[^A-Za-z0-9_-]', '_', table)}"
 
 
 def audit_group(table: str) -> str:

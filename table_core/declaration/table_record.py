@@ -14,7 +14,16 @@ from table_core.options.table import OPTIONS
 if TYPE_CHECKING:
     from table_core.declaration.located import Located
 
-__all__ = ["ALLOW", "EXTERNAL", "MOVED", "OPTIONS_GIVEN", "TABLE", "TABLE_NAME", "Options"]
+__all__ = [
+    "ALLOW",
+    "EXTERNAL",
+    "FRESHNESS",
+    "MOVED",
+    "OPTIONS_GIVEN",
+    "TABLE",
+    "TABLE_NAME",
+    "Options",
+]
 
 _FLAGS: Final = frozenset(
     name
@@ -54,6 +63,11 @@ _COLUMN: Final = OneOf(
     ],
     named="column",
 )
+FRESHNESS: Final = Text(
+    about="How long ago the last rows may have come, e.g. 2 h.",
+    pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
+    what="a length of time with its unit, e.g. 2 h",
+)
 _WORD: Final = Text(one_of=tuple(WORDS))
 MOVED: Final = Record(members={"from": Text(), "to": Text()}, required=["from", "to"])
 ALLOW: Final = ListOf(item=_WORD, about="What an apply may take away, by words.")
@@ -82,5 +96,6 @@ EXTERNAL: Final = Record(
             item=_COLUMN, about="What must be there, and hold no more than this.", least=1
         ),
         "comment": Text(),
+        "freshness": FRESHNESS,
     },
 )

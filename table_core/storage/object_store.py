@@ -187,15 +187,18 @@ class ObjectStorage:
         """Copy and delete, object by object: not atomic, for nobody who looks meanwhile.
 
         A folder with a schema is a table.  So schemas are copied last and deleted first: half a move
-        is no second table.
+        is no second table.  One that died while it copied goes on when it is called again: what is
+        at the target is at the source too.
         """
-        if self.exists(target):
+        pairs = [(source, target)] if self._is_file(source) else []
+        root, sizes = inside(source), {i.path: i.size for i in self.walk(source)}
+        pairs += [(path, inside(target) + path[len(root) :]) for path in sizes]
+        copies = {end: sizes.get(start) for start, end in pairs if _SCHEMAS not in f"/{start}"}
+        there = [i for i in self.walk(target) if copies.get(i.path) != i.size]
+        if there or self._is_file(target):
             raise AlreadyExistsError(
                 f"cannot move {source} to {target}: that is there already", name=target
             )
-        pairs = [(source, target)] if self._is_file(source) else []
-        root = inside(source)
-        pairs += [(i.path, inside(target) + i.path[len(root) :]) for i in self.walk(source)]
         if not pairs:
             raise NotFoundError(
                 f"cannot move {self.uri}/{source}: there is no such file",

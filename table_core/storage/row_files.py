@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
     from table_core.ports import FileInfo, Storage
 
-__all__ = ["find_files", "list_files", "read_rows", "split_glob"]
+__all__ = [
+    "find_files",
+    "list_files",
+    "parquet_column",
+    "parquet_schema",
+    "read_rows",
+    "split_glob",
+]
 
 _BATCH_ROWS: Final = 64 * 1024
 _JSON: Final = (".jsonl", ".ndjson", ".json")
@@ -43,6 +50,32 @@ def list_files(storage: Storage, pattern: str) -> list[FileInfo]:
     wanted = re.compile("".join({"*": "[^/]*", "?": "[^/]"}.get(c, re.escape(c)) for c in pattern))
     found = (info for info in storage.walk("") if wanted.fullmatch(info.path))
     return sorted(found, key=lambda info: info.path)
+
+
+def parquet_schema(storage: Storage, path: str) -> pa.Schema:
+    """The columns of the Parquet file ``path``, from its end.
+
+    Raises:
+        DataError: it is no Parquet; says which one.
+    """
+    try:
+        with storage.open_input(path) as file:
+            return pq.read_schema(file)
+    except pa.ArrowException as error:
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
+
+
+def parquet_column(storage: Storage, path: str, column: str) -> pa.ChunkedArray:
+    """One column of the Parquet file ``path``.
+
+    Raises:
+        DataError: the file does not decode; says which one.
+    """
+    try:
+        with storage.open_input(path) as file:
+            return pq.ParquetFile(file).read(columns=[column]).column(0)
+    except pa.ArrowException as error:
+        raise DataError(f"{storage.uri}/{path}: {error}", path=path) from error
 
 
 def read_rows(storage: Storage, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

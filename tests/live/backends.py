@@ -8,6 +8,7 @@ Airflow or Spark, has its mark in the environment; that is how its processes are
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -27,17 +28,15 @@ from demo.airflow_home import AirflowHome
 from table_core.table.catalog import Catalog
 from table_core.table.opening import open_catalog
 from tests import spark_servers
+from tests.live.slow_writes import AWHILE, ROWS, dag_file
 from tests.servers import ROOT, Database, free_port, postgres
 
-__all__ = ["BACKENDS", "LONG", "PLANTED", "WITHOUT_UI", "House", "Write", "Writes", "house"]
+__all__ = ["BACKENDS", "PLANTED", "WITHOUT_UI", "House", "Write", "Writes", "house"]
 
 BACKENDS = ("local", "submit", "standalone", "deferred", "connect", "embedded")
 WITHOUT_UI = ("connect", "embedded")
 """Those whose jobs have no Spark UI of their own."""
 MARK = "PAIMON_TEST_HOUSE"
-ROWS = 16
-AWHILE, LONG = 3, 20
-"""Rounds of arithmetic for a row; the long one where all must still be computing when the last has begun."""
 PATIENCE = 420
 JOB_WORDS = ("table_core.spark.entrypoint", "entrypoint.py", "pyspark.daemon", "DriverWrapper")
 """What a process of a job has on its command line, besides that of an executor."""
@@ -49,32 +48,6 @@ PASSWORD = {
     "spark.x": "PLANTED-x",
 }
 PLANTED = tuple(PASSWORD.values())
-DAG = """
-from datetime import timedelta
-
-from airflow.sdk import DAG
-from paimon_provider.operators.write import PaimonWriteOperator
-
-ROUNDS = {{"rounds": "{{{{ dag_run.conf['rounds'] }}}}"}}
-SLOW = (
-    "SELECT id, concat('x', aggregate(sequence(id, id + CAST($rounds AS BIGINT) - 1), id, (kept, _) ->"
-    " aggregate(sequence(kept, kept + 999999L), kept, (a, x) -> (a + x * 31) % 1000003))) slow"
-    " FROM range(0, {rows}, 1, 2)"
-)
-ALONE = (
-    "SELECT i AS id, concat('x', max((i + j * 31) % 1000003)) AS slow"
-    " FROM range({rows}) a(i), range(CAST($rounds AS BIGINT) * 5000000) b(j) GROUP BY i"
-)
-
-for name in {backends}:
-    with DAG(name, schedule=None, catchup=False, max_active_runs=1):
-        PaimonWriteOperator(
-            task_id="write", table="d.{{{{ dag_run.conf['table'] }}}}", sources={{}},
-            sql=ALONE if name == "embedded" else SLOW, engine="local" if name == "embedded" else "spark",
-            parameters=ROUNDS, paimon_conn_id=name, deferrable=name == "deferred",
-            retries=3, retry_delay=timedelta(seconds=1), max_retry_delay=timedelta(seconds=2),
-        )
-"""
 SETTINGS = {
     "AIRFLOW__CORE__PARALLELISM": "7",
     "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "20",
@@ -127,11 +100,22 @@ class House:
 
     def left(self) -> list[str]:
         """What a job still has: processes, applications, drivers, work of a server, files."""
-        jobs = [words for words in self.processes() if _is_of_a_job(words)]
+        jobs = [words for words in self.processes() if _is_of_a_job(words)] + self._tasks()
         if self.connect is not None:
             jobs += self.connect.running_jobs()
         files = [str(path) for path in self.folder.glob("*/paimon-job-*")]
         return [*jobs, *self.cluster.busy(), *files]
+
+    def _tasks(self) -> list[str]:
+        """The processes of tasks: of the scheduler's session, since their titles hide the mark."""
+        scheduler, _ = json.loads(self.airflow.components.record.read_text())["scheduler"]
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, ProcessLookupError):
+                words = " ".join(process.cmdline())
+                if os.getsid(process.pid) == scheduler and TASK.search(words):
+                    found.append(words)
+        return found
 
     def processes(self) -> list[str]:
         """The command lines of the house, but for those of its servers' own Python."""
@@ -295,8 +279,7 @@ def _page(url: str) -> str:
 
 
 def _is_of_a_job(words: str) -> bool:
-    known = spark_servers.EXECUTOR in words or any(word in words for word in JOB_WORDS)
-    return known or TASK.search(words) is not None
+    return spark_servers.EXECUTOR in words or any(word in words for word in JOB_WORDS)
 
 
 @contextmanager
@@ -304,7 +287,7 @@ def house(folder: Path, backends: tuple[str, ...] = BACKENDS) -> Iterator[House]
     """Start everything that ``backends`` need."""
     (folder / "dags").mkdir(parents=True)
     (folder / "tmp").mkdir()
-    (folder / "dags" / "writes.py").write_text(DAG.format(rows=ROWS, backends=backends))
+    (folder / "dags" / "writes.py").write_text(dag_file(backends))
     settings = {**SETTINGS, "JDK_JAVA_OPTIONS": f"{JAVA} -Djava.io.tmpdir={folder / 'tmp'}"}
     before = {name: os.environ.get(name) for name in (MARK, *settings)}
     os.environ.update({MARK: str(folder), "JDK_JAVA_OPTIONS": settings["JDK_JAVA_OPTIONS"]})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.live.backends import LONG, House, Write
+from tests.live.backends import House, Write
+from tests.live.slow_writes import LONG
 
 __all__ = ["KILLS"]
 

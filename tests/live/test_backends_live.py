@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.live.backends import LONG, PLANTED, WITHOUT_UI, House, Write, house
+from tests.live.backends import PLANTED, WITHOUT_UI, House, Write, house
 from tests.live.kills import KILLS
+from tests.live.slow_writes import LONG
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(1500)]
 

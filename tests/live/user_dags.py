@@ -15,7 +15,7 @@ import pyarrow as pa
 
 __all__ = ["DAGS", "MAPPED", "TABLES", "TASKS", "Names", "dag_file"]
 
-MAPPED = 3
+MAPPED = 2
 """Indices of the mapped task."""
 TASKS: Mapping[str, str] = {
     "plain": "u.rows",

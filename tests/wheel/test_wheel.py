@@ -1,12 +1,14 @@
 """Goal: what users install works: everything is in the wheel, and nothing of this folder is needed.
 
-Method: build the wheel, install it into an environment of its own, and run Airflow there.
+Method: build the wheel, install it into an environment of its own, and run Airflow, local SQL and Spark there.  With
+``PLAIN_INSTALL=1`` (``make test-install``) pip chooses the versions, without our constraints.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -36,6 +38,42 @@ manager = ProvidersManager()
 info = manager.providers["airflow-provider-paimon"].data
 print(json.dumps([info["name"], manager.hooks["paimon"].hook_class_name]))
 """
+LOCAL_SQL = """
+import sys
+import pyarrow as pa
+import table_core as tc
+from table_core.table.jobs.job_spec import JobSpec
+from table_core.table.jobs.run import run_embedded
+
+catalog = tc.open_catalog(sys.argv[1])
+catalog.create_database("d")
+for name in ("orders", "sales"):
+    catalog.create_table(f"d.{name}", pa.schema([("id", pa.int64())]))
+with catalog.table("d.orders").write() as writer:
+    writer.write(pa.table({"id": [1, 2, 3]}))
+    writer.commit()
+flow = {"sql": "SELECT id FROM orders WHERE id > 1", "sources": {"orders": {"table": "d.orders"}}}
+run_embedded(JobSpec(action="write", warehouse=sys.argv[1], table="d.sales", args=flow))
+print(catalog.table("d.sales").read().to_arrow()["id"].to_pylist())
+"""
+PYTHON_UDF = """
+from pyspark.sql.functions import udf
+from table_core.spark.session import open_session
+
+session = open_session({"spark.ui.enabled": "false", "spark.master": "local[1]"})
+doubled = udf(lambda n: n * 2, "long")
+print([row[0] for row in session.range(3).select(doubled("id")).collect()])
+session.stop()
+"""
+WRONG_PAIR = """
+from table_core.errors import ArgumentError
+from table_core.spark.session import open_session
+
+try:
+    open_session()
+except ArgumentError as error:
+    print(error.kind, error)
+"""
 LOOK = """
 import sys, table_core as tc
 table = tc.open_catalog(sys.argv[1]).table("default.t")
@@ -56,7 +94,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the programs of an environment that has the wheel and its dependencies."""
     home = tmp_path_factory.mktemp("clean") / "venv"
-    subprocess.run([ROOT / "demo" / "venv.sh", home, wheel], check=True)
+    if os.environ.get("PLAIN_INSTALL"):
+        base = Path(sys.executable).resolve()
+        subprocess.run([base, "-m", "venv", home], check=True)
+        subprocess.run([home / "bin" / "pip", "install", "-q", wheel], check=True)
+    else:
+        subprocess.run([ROOT / "demo" / "venv.sh", home, wheel], check=True)
     return home / "bin"
 
 
@@ -109,3 +152,32 @@ def test_an_operator_runs_and_leaves_a_table(clean: Path, tmp_path: Path) -> Non
     seen = run(clean, tmp_path, "python", "look.py", warehouse)
     assert str(clean.parent) in seen
     assert "('id',) ['id', 'name']" in seen
+
+
+def test_local_sql_runs(clean: Path, tmp_path: Path) -> None:
+    (tmp_path / "local.py").write_text(LOCAL_SQL)
+    said = run(clean, tmp_path, "python", "local.py", (tmp_path / "lake").as_uri())
+    assert said.splitlines()[-1] == "[2, 3]"
+
+
+def test_spark_runs_a_python_function(clean: Path, tmp_path: Path) -> None:
+    """It fails far from the cause where the two packages of PySpark are not of one version."""
+    (tmp_path / "spark.py").write_text(PYTHON_UDF)
+    assert run(clean, tmp_path, "python", "spark.py").splitlines()[-1] == "[0, 2, 4]"
+
+
+def test_the_wrong_pair_of_versions_is_told_in_one_line(clean: Path, tmp_path: Path) -> None:
+    """Last of all: it changes the environment, and takes the change back."""
+    (metadata,) = clean.parent.glob(
+        "lib/python3*/site-packages/pyspark_client-*.dist-info/METADATA"
+    )
+    whole = metadata.read_text()
+    (version,) = re.findall(r"^Version: (.+)$", whole, re.MULTILINE)
+    metadata.write_text(whole.replace(f"\nVersion: {version}\n", "\nVersion: 4.0.0\n", 1))
+    try:
+        (tmp_path / "pair.py").write_text(WRONG_PAIR)
+        (said,) = run(clean, tmp_path, "python", "pair.py").splitlines()
+    finally:
+        metadata.write_text(whole)
+    assert said.startswith(f"invalid pyspark {version} and pyspark-client 4.0.0 share one folder")
+    assert f"pip install --force-reinstall --no-deps pyspark-client=={version}" in said

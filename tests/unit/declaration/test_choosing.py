@@ -176,3 +176,23 @@ def test_order_holds_through_what_is_left_out() -> None:
         "audit_s_c_publish": ["check_c"],
         "audit_s_c_clean_up": ["audit_s_c_publish"],
     }
+
+
+def test_flows_wait_for_a_table_of_others_to_be_fresh() -> None:
+    text = CHAIN.replace("ref.x: {}", "ref.x: {freshness: 2 h}")
+    assert faults_of(text) == []
+    declaration = parse(text)
+    (fresh,) = (one for one in declaration.checks if one.table == "ref.x")
+    assert (fresh.name, fresh.rules, fresh.severity) == (
+        "fresh_ref_x",
+        {"freshness": "2 h"},
+        "error",
+    )
+    tasks = dags_of(declaration)[0].tasks
+    assert tasks["audit_s_c_branch"] == ["check_fresh_ref_x", "make_b"]
+    assert tasks["check_fresh_ref_x"] == ["apply_declaration"]
+    assert chosen(declaration, ["ref.x"]).checks == {"fresh_ref_x"}
+    (fault,) = faults_of(text.replace("  b: {table", "  fresh_ref_x: {table"))
+    assert "its task is called 'check_fresh_ref_x', as is the task of check" in str(fault)
+    (fault,) = faults_of(text.replace("2 h", "two hours"))
+    assert "expected a length of time with its unit" in str(fault)

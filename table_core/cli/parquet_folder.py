@@ -1,0 +1,78 @@
+"""What lies in a folder of Parquet: schemas, and columns that tell rows apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.declaration.from_files import FileSchema, by_table, table_of
+from table_core.storage.locate import open_storage
+from table_core.storage.row_files import parquet_column, parquet_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.ports import Storage
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["tables_of_folder"]
+
+_ROWS_MAX: Final = 5_000_000
+"""So many rows are looked at for a key."""
+
+
+def tables_of_folder(
+    folder: str, database: str, *, keys: bool
+) -> tuple[dict[str, TableSchema], dict[str, str]]:
+    """The tables that Parquet below ``folder`` asks for, and what is to be told of each.
+
+    ``keys`` looks for a column that tells rows apart, and proposes it.
+
+    Raises:
+        DataError: a file is no Parquet.
+        SchemaError: files of one table disagree.
+    """
+    storage = open_storage(folder, {})
+    found = sorted(info.path for info in storage.walk("") if _is_parquet(info.path))
+    files = [FileSchema(path=path, schema=parquet_schema(storage, path)) for path in found]
+    tables, told = {}, {}
+    for name, of_table in by_table(files, storage.uri.rstrip("/").rpartition("/")[2]).items():
+        key = _key(storage, of_table) if keys else None
+        full = f"{database}.{name}"
+        tables[full] = table_of(full, of_table, () if key is None else (key[0],))
+        if keys:
+            told[full] = "no column tells its rows apart" if key is None else key[1]
+    return tables, told
+
+
+def _is_parquet(path: str) -> bool:
+    hidden = any(part.startswith(("_", ".")) for part in path.split("/"))
+    return path.endswith(".parquet") and not hidden
+
+
+def _key(storage: Storage, files: Sequence[FileSchema]) -> tuple[str, str] | None:
+    """The first column of which no two rows have the same value, and none has NULL."""
+    for column in files[0].schema:
+        fits = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
+        if not fits or any(column.name not in file.schema.names for file in files):
+            continue
+        parts = []
+        for file in files:
+            parts.append(parquet_column(storage, file.path, column.name))
+            if sum(map(len, parts)) > _ROWS_MAX:
+                break
+        values = pa.concat_tables(
+            [pa.table({"v": part}) for part in parts], promote_options="permissive"
+        )["v"]
+        if (
+            len(values)
+            and not values.null_count
+            and pc.count_distinct(values).as_py() == len(values)
+        ):
+            return (
+                column.name,
+                f"proposed: no two of {len(values):,} rows have the same {column.name}",
+            )
+    return None
