@@ -8,7 +8,8 @@ export PYTHONPATH :=
 
 .PHONY: fuzz help venv check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
-	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits
+	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
+	lost-updates
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,8 +85,8 @@ bench-spark: java-build $(STAMP) ## On Spark local[2], beside Iceberg, Delta and
 fuzz: $(STAMP) ## Decoders of foreign bytes, fed with damage for BUDGET_S seconds; FUZZ="manifest orc" chooses; the extra "fuzz" guides
 	PYTHONPATH=.:provider $(BIN)/python tests/fuzz/run.py --seconds $(or $(BUDGET_S),300) $(FUZZ)
 
-simulate: $(STAMP) ## Commit and expiry under random faults for BUDGET_S seconds
-	BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
+simulate: $(STAMP) ## Commits, expiry and readers under random faults: BUDGET_S seconds each; or STEPS of readers, ROUNDS of each kind of table
+	STEPS=$(STEPS) ROUNDS=$(ROUNDS) BUDGET_S=$(or $(BUDGET_S),60) $(BIN)/pytest -q -s --timeout=0 tests/simulation
 
 test-memory: $(STAMP) ## Writes of 1 and 16 million rows in bounded memory
 	SPILL_MILLIONS=16 $(BIN)/pytest -q --timeout=0 tests/durability/test_bounded_writes.py
@@ -98,8 +99,11 @@ test-upkeep: java-build $(STAMP) ## Long random sequences of upkeep; expiry besi
 		$(BIN)/pytest -q --timeout=0 tests/interop/test_upkeep.py \
 		tests/durability/test_expiry_beside.py tests/property/test_upkeep_states.py
 
-torture: minio $(STAMP) ## Many processes commit to one table, locally and on S3, some are killed
+torture: minio $(STAMP) ## Processes that are killed commit to one table, locally and on S3; TORTURE="--rounds 200": to each kind of table
 	PYTHONPATH=.:provider $(BIN)/python -m tests.durability.torture $(TORTURE)
+
+lost-updates: $(STAMP) ## Two processes count up the same rows on every engine, 1,000 rounds each
+	LOST_UPDATE_ROUNDS=$(or $(ROUNDS),1000) $(BIN)/pytest -q -s --timeout=0 tests/durability/test_lost_updates.py
 
 shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 times each, under one lock
 	ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest -q -s tests/interop/test_shared_commits.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNFORESEEN",
+    "VALUES_MAX",
     "Problems",
     "json_object",
     "stored",
     "stored_names",
     "too_large",
+    "too_many_values",
     "unreadable",
     "unreadable_why",
 ]
@@ -108,6 +111,11 @@ def json_object(body: bytes, *, path: str) -> dict[str, object]:
     return found
 
 
+VALUES_MAX: Final = 500_000
+"""Of an event: in memory each takes ten to a hundred bytes."""
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"')
+
+
 @contextmanager
 def stored(what: str, text: str | None) -> Iterator[None]:
     """Read a text that a table stores: anybody who may write there may have written it.
@@ -154,6 +162,18 @@ def unreadable_why(value: Mapping[str, Any]) -> str | None:
     """Why an event could not be read, if ``unreadable`` made the value."""
     is_one = _UNREADABLE in value and value.keys() <= {_UNREADABLE, _BODY}
     return str(value[_UNREADABLE]) if is_one else None
+
+
+def too_many_values(body: bytes) -> str | None:
+    """Why JSON is not read that would be very many values in memory, each larger than its text."""
+    if len(body) <= VALUES_MAX or _marks(body) <= VALUES_MAX:
+        return None
+    count = _marks(_STRING.sub(b"", body))
+    return None if count <= VALUES_MAX else f"it has more than {VALUES_MAX} values"
+
+
+def _marks(body: bytes) -> int:
+    return sum(body.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def too_large(size: int, limit: int) -> str:

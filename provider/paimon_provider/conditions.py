@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "BRING_ROWS",
     "ON",
     "RESET",
     "NewSnapshots",
@@ -32,7 +33,8 @@ __all__ = [
 
 ON: Final = ("changes", "append", "overwrite", "delete", "compact", "any")
 """What to wait for: ``changes`` are snapshots that a reader of changes gets rows from."""
-_BRING_ROWS: Final = frozenset({"changes", "append"})
+BRING_ROWS: Final = frozenset({"changes", "append"})
+"""Those that rows come with."""
 RESET: Final = frozenset({"changes", "overwrite", "delete", "any"})
 """Those that hear of a table that was rolled back, fast-forwarded or made anew."""
 
@@ -110,7 +112,7 @@ class NewSnapshots:
             before = max(0, earliest.total_rows - earliest.delta_rows)
         if before + sum(map(rows_of, new)) < self.min_rows:
             return []
-        if before and not new and self.on in _BRING_ROWS:
+        if before and not new and self.on in BRING_ROWS:
             return [SnapshotFacts.expired(1, earliest.id - 1)] if earliest is not None else []
         return new
 

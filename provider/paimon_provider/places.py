@@ -122,6 +122,8 @@ class TableNews:
     partitioned: bool = False
     birth: str = ""
     """What tells the table from another of its name, where that was looked at."""
+    catalog: str = ""
+    """The name of the catalog that was looked into."""
     whole: bool = False
     """Whether there is nothing older."""
 

@@ -75,7 +75,9 @@ class TableIdentity:
         return Asset(name=self.uri, uri=self.uri, **more)
 
 
-def require_named_so(uris: Sequence[str], table: str, *, catalog: str) -> None:
+def require_named_so(
+    uris: Sequence[str], table: str, *, catalog: str, who: str = "the task"
+) -> None:
     """Refuse to announce ``table`` of the connection's ``catalog`` under the name of another catalog.
 
     Raises:
@@ -86,7 +88,7 @@ def require_named_so(uris: Sequence[str], table: str, *, catalog: str) -> None:
         named = TableIdentity.of_uri(uri.partition("?")[0])
         if named is not None and named.table == own.table and named.catalog != own.catalog:
             raise ArgumentError(
-                f"the task announces {named.uri} but would touch {own.uri}: give catalog={catalog!r}, "
+                f"{who} announces {named.uri} but would touch {own.uri}: give catalog={catalog!r}, "
                 "the connection's catalog_name, where the asset is named; or outlets=[]",
                 argument="catalog",
                 value=named.catalog,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from paimon_provider.conditions import (
+    BRING_ROWS,
     NewSnapshots,
     SnapshotFacts,
     counts,
@@ -111,7 +112,11 @@ class FreshnessWait:
     on: str = "changes"
 
     def look(self, hook: PaimonHook) -> dict[str, Any] | None:
-        """The newest such snapshot and its age."""
+        """The newest such snapshot and its age.
+
+        If what brought the rows has expired, and a compaction is what is left of it, then that one, and the age
+        of the rows.
+        """
         within = seconds_of(self.within, "within")
         require_known(self.on)
         now_ms = int(time.time() * 1000)
@@ -120,9 +125,12 @@ class FreshnessWait:
             return None
         snapshots, producer = hook.snapshots(self.table)
         newest = next((s for s in reversed(snapshots) if counts(s, producer, self.on)), None)
-        if newest is None or now_ms - newest.time_millis > within * 1000:
+        at_ms = None if newest is None else newest.time_millis
+        if newest is None and snapshots and snapshots[0].id > 1 and self.on in BRING_ROWS:
+            newest, at_ms = snapshots[0], hook.table(self.table).rows_came_ms()
+        if newest is None or at_ms is None or now_ms - at_ms > within * 1000:
             return None
-        age = (now_ms - newest.time_millis) / 1000
+        age = (now_ms - at_ms) / 1000
         return {**event_document(self.table, [newest], producer), "age_seconds": age}
 
 

@@ -115,32 +115,44 @@ def _form(schema: Any) -> _Form:
     return _Form(fastavro.parse_schema(_travelling(schema)), text.encode())
 
 
-def _refuse_bombs(schema: Any, known: dict[str, bool]) -> bool:
-    """Whether a value takes at least a byte.
+def _refuse_bombs(schema: Any, known: dict[str, bool | None], space: str = "") -> bool:
+    """Whether a value takes at least a byte; ``known``: that of named types, None while one is open.
 
     Raises:
-        ValueError: arrays or maps of values that take none: ten bytes could say a billion of them.
+        ValueError: arrays or maps of values that take none: ten bytes could say a billion of them; or
+            a type within itself: what decodes it goes as deep as the bytes say, and dies of it.
     """
     if isinstance(schema, list):
         for one in schema:
-            _refuse_bombs(one, known)
+            _refuse_bombs(one, known, space)
         return True
     if isinstance(schema, str):
-        return schema != "null" and known.get(schema, True)
+        takes = known.get(_whole_name(schema, space), known.get(schema, True))
+        if takes is None:
+            raise ValueError(f"type {schema!r} is within itself, so its values have no bound")
+        return schema != "null" and takes
     kind = schema.get("type")
-    if kind == "array" and not _refuse_bombs(schema["items"], known):
+    if kind == "array" and not _refuse_bombs(schema["items"], known, space):
         raise ValueError("an array of values without bytes has no bound")
     if kind == "map":
-        _refuse_bombs(schema["values"], known)
-    if kind == "record":
-        known[schema["name"]] = True
-        taking = [_refuse_bombs(member["type"], known) for member in schema["fields"]]
-        known[schema["name"]] = any(taking)
+        _refuse_bombs(schema["values"], known, space)
+    if kind in {"record", "error"}:
+        space = schema.get("namespace", space)
+        name = _whole_name(schema["name"], space)
+        known[name] = None
+        space = name.rpartition(".")[0]
+        taking = [_refuse_bombs(member["type"], known, space) for member in schema["fields"]]
+        known[name] = any(taking)
         return any(taking)
     if kind == "fixed":
-        known[schema["name"]] = bool(schema["size"] > 0)
-        return known[schema["name"]]
-    return kind in {"array", "map"} or _refuse_bombs(kind, known)
+        name = _whole_name(schema["name"], schema.get("namespace", space))
+        known[name] = bool(schema["size"] > 0)
+        return bool(known[name])
+    return kind in {"array", "map"} or _refuse_bombs(kind, known, space)
+
+
+def _whole_name(name: str, space: str) -> str:
+    return name if "." in name or not space else f"{space}.{name}"
 
 
 def _travelling(schema: Any) -> Any:

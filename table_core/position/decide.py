@@ -50,6 +50,11 @@ _CONSUMERS: Final = (
     "'table-core consumer reset' to go on at a snapshot that you name",
     "'table-core consumer delete' to begin as a new reader does",
 )
+_STREAMS: Final = (
+    "a new checkpoint (a drain: another name) to begin again, with 'scan.mode' and 'scan.snapshot-id' "
+    "to say where",
+    "the old checkpoint when the table is again the one that was read",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +166,10 @@ def what_next(stored: Position | None, now: Now) -> Next:
                 why=f"its position is of {stored.source}, and it is to read {now.source}",
             )
     if isinstance(found, Diverged):
-        is_consumer = stored.reader.kind is ReaderKind.CONSUMER
+        ways = {ReaderKind.CONSUMER: _CONSUMERS, ReaderKind.STREAM: _STREAMS}
         return replace(
             found,
-            ways_out=_CONSUMERS if is_consumer else found.ways_out,
+            ways_out=ways.get(stored.reader.kind, found.ways_out),
             reader=str(stored.reader),
             source=str(now.source),
             stored=f"{place} of {stored.source}",

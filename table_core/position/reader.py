@@ -24,6 +24,8 @@ class ReaderKind(StrEnum):
     """Of a flow: what reads the newest state of a table, not its changes."""
     SYNC = "sync"
     CONSUMER = "consumer"
+    STREAM = "stream"
+    """A query of Spark's, whose place is in its checkpoint, or a drain."""
     WATCHER = "watcher"
     RELAY = "relay"
     REPORT = "report"

@@ -3,15 +3,21 @@
     {"snapshot": 5, "index": 2, "full": "all"}     two files of the state at 5 are taken
     {"snapshot": 6, "index": 0}                    the changes of 6 come next
 
+and with it what tells the snapshot that was read last from another of its number, and the table's birth:
+
+    "read": {"kind": "snapshot", "id": 5, "mark": "manifest-list-…", "time_ms": …}, "birth": "…"
+
+Earlier releases stored neither: a stream goes on from such a position, and has them from its next one.
 Positions grow: the state at a snapshot, then the changes of the snapshots after it, file by file.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
+from table_core.position.place import SnapshotPlace
 from table_core.scan.follow import Levels, Start
 
 if TYPE_CHECKING:
@@ -21,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LIMIT", "ReadLimit", "StreamOffset", "taken"]
 
-_MEMBERS: Final = frozenset({"snapshot", "index", "full", "created_after_ms", "began"})
+_MEMBERS: Final = frozenset(
+    {"snapshot", "index", "full", "created_after_ms", "read", "birth", "began"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +43,10 @@ class StreamOffset:
     """These levels of the state at ``snapshot``; None for its changes."""
     created_after_ms: int | None = None
     """Of the state, only files created at this time or later."""
+    read: SnapshotPlace | None = field(default=None, compare=False)
+    """The snapshot that was looked into last: this one if a part of it is taken, else the one before."""
+    birth: str = field(default="", compare=False)
+    """Of the table; '' where nobody stored it."""
     began: StreamOffset | None = None
     """The beginning of a stream whose first step ends here: nobody else remembers it."""
 
@@ -56,7 +68,7 @@ class StreamOffset:
         """
         snapshot, index = document.get("snapshot"), document.get("index", 0)
         full, created = document.get("full"), document.get("created_after_ms")
-        began = document.get("began")
+        began, read, birth = document.get("began"), document.get("read"), document.get("birth", "")
         if not (
             document.keys() <= _MEMBERS
             and isinstance(snapshot, int)
@@ -64,6 +76,8 @@ class StreamOffset:
             and (full is None or full in set(Levels))
             and (created is None or isinstance(created, int))
             and (began is None or isinstance(began, dict))
+            and (read is None or _is_place(read))
+            and isinstance(birth, str)
         ):
             raise ArgumentError(
                 f"{dict(document)!r} is no position of a stream of ours: the checkpoint was made "
@@ -76,6 +90,8 @@ class StreamOffset:
             index=index,
             full=None if full is None else Levels(str(full)),
             created_after_ms=created,
+            read=_place(read),
+            birth=birth,
             began=None if began is None else cls.from_document(began),
         )
 
@@ -86,28 +102,30 @@ class StreamOffset:
             document["full"] = self.full.value
         if self.created_after_ms is not None:
             document["created_after_ms"] = self.created_after_ms
+        if self.read is not None and self.read.mark:
+            document["read"] = self.read.to_document()
+        if self.birth:
+            document["birth"] = self.birth
         if self.began is not None:
             document["began"] = self.began.to_document()
         return document
 
-    def at(self, index: int) -> StreamOffset:
-        """The same snapshot when ``index`` of its files are taken."""
-        return StreamOffset(
-            snapshot=self.snapshot,
-            index=index,
-            full=self.full,
-            created_after_ms=self.created_after_ms,
-        )
+    def at(self, index: int, read: SnapshotPlace | None) -> StreamOffset:
+        """The same snapshot, which is ``read``, when ``index`` of its files are taken."""
+        return replace(self, index=index, read=read, began=None)
 
-    @property
-    def beyond(self) -> StreamOffset:
-        """The changes of the snapshot after this."""
-        return StreamOffset(snapshot=self.snapshot + 1)
+    def beyond(self, read: SnapshotPlace | None) -> StreamOffset:
+        """The changes of the snapshot after this one, which is ``read``."""
+        return StreamOffset(snapshot=self.snapshot + 1, read=read, birth=self.birth)
 
     @property
     def order(self) -> tuple[int, int, int]:
         """Compares as streams go on: changes of a snapshot come before its state is complete."""
         return self.snapshot, int(self.full is not None), self.index
+
+    def is_stored_as(self, other: StreamOffset) -> bool:
+        """Whether ``other`` is this, to the last member."""
+        return self.to_document() == other.to_document()
 
     def same_snapshot(self, other: StreamOffset) -> bool:
         """Whether both stand in the same snapshot, read the same way."""
@@ -144,6 +162,22 @@ class ReadLimit:
 
 NO_LIMIT: Final = ReadLimit()
 """All that is there."""
+
+
+def _is_place(members: object) -> bool:
+    """Whether these are members of a place in a table."""
+    if not isinstance(members, dict) or members.get("kind") != SnapshotPlace.kind:
+        return False
+    types = {"kind": str, "id": int, "mark": str, "time_ms": int}
+    return "id" in members and all(
+        key in types and isinstance(value, types[key]) for key, value in members.items()
+    )
+
+
+def _place(members: object) -> SnapshotPlace | None:
+    if not isinstance(members, dict):
+        return None
+    return SnapshotPlace.from_document({k: v for k, v in members.items() if k != "kind"})
 
 
 def taken(splits: Iterable[Split], start: int, stop: int | None) -> list[Split]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import ArgumentError, EventError, NotFoundError
-from table_core.problems import too_large, unreadable
+from table_core.problems import VALUES_MAX, too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -249,7 +249,7 @@ def _in_lines(
     if dropped and not skip:
         yield replace(_instead_of(dropped + len(rest), limit, done + 1, at), offset=size)
     elif rest and not skip:
-        yield TextBlock(rest + b"\n", done + 1, done + 1, size, at)
+        yield TextBlock(_uncrowded(rest + b"\n"), done + 1, done + 1, size, at)
     elif done:
         yield TextBlock(b"", done + 1, done, size, at)
 
@@ -261,13 +261,26 @@ def _blocks(body: bytes, first: int, at: int | None, limit: int) -> Iterator[Tex
         short = body if long is None else body[: long[0]]
         if short:
             lines = first + short.count(b"\n") - 1
-            yield TextBlock(short, first, lines, 0 if at is None else at + len(short), at)
+            yield TextBlock(
+                _uncrowded(short), first, lines, 0 if at is None else at + len(short), at
+            )
             first, at = lines + 1, None if at is None else at + len(short)
         if long is None:
             return
         yield _instead_of(long[1] - long[0], limit, first, at)
         first, at = first + 1, None if at is None else at + long[1] - long[0]
         body = body[long[1] :]
+
+
+def _uncrowded(body: bytes) -> bytes:
+    """Lines with very many values are not read; what stands for them says so."""
+    parts: list[bytes] = []
+    while (long := _long_line(body, VALUES_MAX)) is not None:
+        line = body[long[0] : long[1]]
+        why = too_many_values(line)
+        parts += [body[: long[0]], line if why is None else unreadable(why, line) + b"\n"]
+        body = body[long[1] :]
+    return b"".join((*parts, body)) if parts else body
 
 
 def _long_line(body: bytes, limit: int) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ from table_core.errors import (
 )
 from table_core.position.decide import TopicsNow
 from table_core.position.source import TopicsId
-from table_core.problems import too_large, unreadable
+from table_core.problems import too_large, too_many_values, unreadable
 from table_core.sources.files import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.sources.registry import SchemaRegistry
 
@@ -41,7 +41,8 @@ _BEGINS: Final = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn')
 _SCHEMA: Final = b'{"schema":'
 _PAYLOAD: Final = b',"payload":'
 _TIMEOUT_S: Final = 10.0
-_MESSAGES: Final = 10_000
+_MESSAGES: Final = 100
+"""Held at once beside those that the client holds: each may be as large as an event may be."""
 _END_OF_PARTITION: Final = -191
 
 
@@ -159,6 +160,8 @@ class JsonRecords:
             return b"null"
         if len(body) > self._max_bytes:
             return unreadable(too_large(len(body), self._max_bytes))
+        if (why := too_many_values(body)) is not None:
+            return unreadable(why, body)
         text = _one_line(body)
         if text[:1] not in _BEGINS:
             return _as_text(body)

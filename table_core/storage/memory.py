@@ -29,6 +29,42 @@ class _Disk:
     lock: threading.RLock = field(default_factory=threading.RLock)
     files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
+    """Those that were made."""
+    within: dict[str, dict[str, int]] = field(default_factory=lambda: {"": {}})
+    """Of each folder the paths in it, and how many files and made folders each is or has below."""
+
+    def enter(self, path: str) -> None:
+        """Something is at ``path`` that was not."""
+        while path:
+            above = path.rpartition("/")[0]
+            paths = self.within.setdefault(above, {})
+            paths[path] = paths.get(path, 0) + 1
+            path = above
+
+    def leave(self, path: str) -> None:
+        """What was at ``path`` is not there any more."""
+        while path:
+            above = path.rpartition("/")[0]
+            paths = self.within[above]
+            paths[path] -= 1
+            if not paths[path]:
+                del paths[path]
+                if above and not paths:
+                    del self.within[above]
+            path = above
+
+    def put(self, path: str, body: bytes) -> None:
+        """Keep ``body`` under ``path``."""
+        if path not in self.files:
+            self.enter(path)
+        self.files[path] = body, self.now_ms()
+
+    def drop(self, path: str) -> bool:
+        """Forget the file at ``path``; whether it was there."""
+        if self.files.pop(path, None) is None:
+            return False
+        self.leave(path)
+        return True
 
 
 def _wall_ms() -> int:
@@ -68,14 +104,14 @@ class MemoryStorage:
         with self._disk.lock:
             if at in self._disk.files:
                 return False
-            self._disk.files[at] = bytes(body), self._disk.now_ms()
+            self._disk.put(at, bytes(body))
             return True
 
     def write(self, path: str, body: bytes, *, durable: bool = True) -> None:  # noqa: ARG002
         """Keep ``body`` under ``path``."""
         at = self._at(path)
         with self._disk.lock:
-            self._disk.files[at] = bytes(body), self._disk.now_ms()
+            self._disk.put(at, bytes(body))
 
     def read(self, path: str) -> bytes:
         """The bytes at ``path``."""
@@ -88,21 +124,18 @@ class MemoryStorage:
         """Whether a file or folder is at ``path``."""
         at = self._at(path)
         with self._disk.lock:
-            return at in self._disk.files or at in self._all_folders()
+            return at in self._disk.files or self._is_folder(at)
 
     def list(self, folder: str) -> Iterator[FileInfo]:
         """Entries of ``folder`` as it is now."""
-        base = self._at(folder)
-        start = f"{base}/" if base else ""
         with self._disk.lock:
-            files = [(p, len(b), ms) for p, (b, ms) in self._disk.files.items()]
-            folders = sorted(self._all_folders())
-        for path, size, modified_ms in files:
-            if path.startswith(start) and "/" not in path[len(start) :]:
-                yield FileInfo(path=self._seen(path), size=size, modified_ms=modified_ms)
+            paths = list(self._disk.within.get(self._at(folder), ()))
+            files = {p: self._disk.files[p] for p in paths if p in self._disk.files}
+            folders = sorted(p for p in paths if self._is_folder(p))
+        for path, (body, modified_ms) in files.items():
+            yield FileInfo(path=self._seen(path), size=len(body), modified_ms=modified_ms)
         for path in folders:
-            if path.startswith(start) and "/" not in path[len(start) :] and path != base:
-                yield FileInfo(path=self._seen(path), size=0, modified_ms=0, is_dir=True)
+            yield FileInfo(path=self._seen(path), size=0, modified_ms=0, is_dir=True)
 
     def walk(self, folder: str) -> Iterator[FileInfo]:
         """Every file below ``folder`` as it is now."""
@@ -120,7 +153,7 @@ class MemoryStorage:
         for path in paths:
             at = self._at(path)
             with self._disk.lock:
-                deleted += self._disk.files.pop(at, None) is not None
+                deleted += self._disk.drop(at)
         return deleted
 
     def delete_tree(self, folder: str) -> None:
@@ -128,8 +161,10 @@ class MemoryStorage:
         base = self._at(folder)
         with self._disk.lock:
             for path in [p for p in self._disk.files if _below(p, base)]:
-                del self._disk.files[path]
-            self._disk.folders -= {p for p in self._disk.folders if p == base or _below(p, base)}
+                self._disk.drop(path)
+            for path in [p for p in self._disk.folders if p == base or _below(p, base)]:
+                self._disk.folders.discard(path)
+                self._disk.leave(path)
 
     def delete_empty_folder(self, folder: str) -> bool:
         """Forget ``folder`` if it was made and nothing is in it."""
@@ -138,12 +173,16 @@ class MemoryStorage:
             if base not in self._disk.folders or any(True for _ in self.list(folder)):
                 return False
             self._disk.folders.discard(base)
+            self._disk.leave(base)
             return True
 
     def make_folder(self, folder: str) -> None:
         """Make ``folder``, which is then listed though nothing is in it."""
+        at = self._at(folder)
         with self._disk.lock:
-            self._disk.folders.add(self._at(folder))
+            if at not in self._disk.folders:
+                self._disk.folders.add(at)
+                self._disk.enter(at)
 
     def move(self, source: str, target: str) -> None:
         """Rename ``source`` to the absent ``target``."""
@@ -158,6 +197,9 @@ class MemoryStorage:
             disk = self._disk
             disk.files = {_moved(p, start, end): found for p, found in disk.files.items()}
             disk.folders = {_moved(p, start, end) for p in disk.folders}
+            disk.within = {"": {}}
+            for path in (*disk.files, *disk.folders):
+                disk.enter(path)
 
     def refuse_links(self, path: str) -> None:
         """There are none."""
@@ -181,14 +223,8 @@ class MemoryStorage:
     def _seen(self, at: str) -> str:
         return at[len(self._prefix) + 1 :] if self._prefix else at
 
-    def _all_folders(self) -> set[str]:
-        found = {""}
-        for path in [*self._disk.files, *(f"{p}/" for p in self._disk.folders)]:
-            end = path.rfind("/")
-            while end > 0 and path[:end] not in found:
-                found.add(path[:end])
-                end = path.rfind("/", 0, end)
-        return found
+    def _is_folder(self, at: str) -> bool:
+        return at in self._disk.within or at in self._disk.folders
 
     def _missing(self, action: str, path: str) -> NotFoundError:
         return NotFoundError(

@@ -110,13 +110,10 @@ AVRO_WAYS: Final[dict[str, Callable[[Registry, int], bytes | None]]] = {
     "table above": lambda r, n: avro(r, n, table="../x"),
     "table empty": lambda r, n: avro(r, n, table=""),
     "table very long": lambda r, n: avro(r, n, table="a" * 2000),
-    "days out of range": lambda r, n: avro(r, n, day=2**31 - 1),
-    "time out of range": lambda r, n: avro(r, n, at=2**62),
+    "text as a number": lambda r, n: avro(r, n)[:5] + b"\x00\x02\x02\x78",
     "decimal overflow": lambda r, n: avro(r, n, price="f" * 40),
     "giant text": lambda r, n: avro(r, n, name="x" * (MAX_BYTES + 1)),
 }
-QUIET: Final = {"tombstone", "days out of range"}
-"""No dead letter: it is no event; the year 5881580 is a day for all who read the table."""
 
 
 def produce(kafka: Kafka, topic: str, records: dict[int, Record]) -> dict[int, str]:
@@ -152,7 +149,9 @@ def judged(
 ) -> None:
     catalog = tc.open_catalog(warehouse)
     found = catalog.table("lake.bad").read().to_arrow().to_pylist()
-    assert {row["place"] for row in found} == {places[n] for n in dead}
+    assert {row["place"] for row in found} == {places[n] for n in dead}, sorted(
+        {n for n in dead if places[n] not in {row["place"] for row in found}}
+    )
     assert outcome["details"]["dead_letters"] == len(dead)
     there = {row["id"]: row for row in catalog.table("lake.a").read().to_arrow().to_pylist()}
     assert there.keys() == set(good)
@@ -181,7 +180,7 @@ def test_of_ten_thousand_records_each_is_where_it_belongs(
     )
     warehouse = f"file://{tmp_path}/wh"
     outcome = sync_apart(warehouse, source, whole=form.whole)
-    harmless = {**HARMLESS, "tombstone": False}
+    harmless = {**HARMLESS, "tombstone": False, "delete of nothing": False}  # its key tells
     dead = {n for n, way in hostile.items() if way not in harmless}
     good = [n for n in range(EVENTS) if n not in hostile or harmless.get(hostile[n], False)]
     judged(warehouse, outcome, places, dead, good)
@@ -210,5 +209,5 @@ def test_of_ten_thousand_avro_records_each_is_where_it_belongs(
         warehouse = f"file://{tmp_path}/wh"
         outcome = sync_apart(warehouse, source, whole=True)
         assert len(set(registry.asked)) == len(registry.asked), "each schema is asked for once"
-    dead = {n for n, way in hostile.items() if way not in QUIET}
+    dead = {n for n, way in hostile.items() if way != "tombstone"}
     judged(warehouse, outcome, places, dead, [n for n in range(EVENTS) if n not in hostile])

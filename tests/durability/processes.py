@@ -43,6 +43,7 @@ SCHEMA = pa.schema(
 FORK = multiprocessing.get_context("forkserver")
 FORK.set_forkserver_preload(
     [
+        "bench.run",
         "pytest",
         "s3fs",
         "table_core.storage.formats",
@@ -51,6 +52,8 @@ FORK.set_forkserver_preload(
         "table_core.table.compacting.compact",
         "table_core.table.changing.overwriting",
         "table_core.table.reading.scan",
+        "tests.durability.bucket_rounds",
+        "tests.servers",
     ]
 )
 

@@ -2,6 +2,7 @@
 
     python -m tests.durability.torture [--processes 8] [--commits 200] [--kills 40] [--race 50]
                                        [--stores local,s3]
+    python -m tests.durability.torture --rounds 200 [--cells vectors]
 
 On a local folder and on a bucket of an S3 server that judges races (MinIO).  Each writer has a
 user of its own and adds 1 to its sum, and to one that all add to, with each commit; a killed one starts
@@ -9,6 +10,9 @@ again under its name.  All compact along, and others compact beside them, in one
 every way to find old values.  Checked: each sum is exact, the last commit's value is the one that is there, no snapshot was replaced (each writer keeps the
 hashes of its own), ids have no gap, no reader ever saw a wrong sum, changelogs replay.  Before that, a race without kills: one row for each
 commit, ours beside pypaimon, and how many rows of acknowledged commits are there in the end.
+
+With ``--rounds`` instead every kind of table in turn (``bucket_rounds``): each merge engine, changelog producer, with and
+without deletion vectors and inline compaction, or those whose name has the words of ``--cells``.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ import table_core as tc
 from bench.run import pypaimon_python
 from table_core.ondisk.snapshot import CommitKind
 from tests.durability import processes
+from tests.durability.bucket_rounds import Rounds
 from tests.servers import S3, s3
+from tests.simulation.one_bucket import kinds
 
 SEED = 41
 RETRIES = {"commit.max-retries": "1000", "commit.max-retry-wait": "5 s"}
@@ -264,6 +270,34 @@ def bucket(server: S3) -> Place:
     return Place("s3", f"s3://{name}/wh", server.options(), theirs)
 
 
+# ------------------------------------------------------------------------------------------- cells
+AT_ONCE = 25
+"""Rounds of one kind before the next kind has its turn."""
+
+
+def every_cell(rounds: int, words: list[str]) -> int:
+    """All kinds by turns, with two writers and with four, until each has its rounds."""
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="torture") as folder:
+        cells = {
+            str(kind): Rounds.on(kind, Path(folder, str(kind).replace(" ", "-")))
+            for kind in kinds()
+            if all(word in str(kind).split() for word in words)
+        }
+        for turn, first in enumerate(range(0, rounds, AT_ONCE)):
+            for name, cell in list(cells.items()):
+                try:
+                    cell.run(min(AT_ONCE, rounds - first), writers=2 if turn % 2 == 0 else 4)
+                except Exception as error:  # told, and the other kinds go on
+                    print(f"{name:40} FAILED: {error!r}", flush=True)
+                    del cells[name]
+                    failed += 1
+                else:
+                    print(f"{name:40} {cell}", flush=True)
+    print(f"{len(cells)} kinds passed, {failed} failed")
+    return int(failed > 0)
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("--processes", type=int, default=8)
@@ -271,7 +305,11 @@ def main() -> int:
     asked.add_argument("--kills", type=int, default=40)
     asked.add_argument("--race", type=int, default=50)
     asked.add_argument("--stores", default="local,s3")
+    asked.add_argument("--rounds", type=int, default=0)
+    asked.add_argument("--cells", default="")
     given = asked.parse_args()
+    if given.rounds:
+        return every_cell(given.rounds, given.cells.split())
     with places(given.stores.split(",")) as found, tempfile.TemporaryDirectory() as folder:
         for place in found:
             catalog = tc.open_catalog(place.warehouse, place.ours)

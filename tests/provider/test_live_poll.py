@@ -34,12 +34,12 @@ def warehouse_at(folder: Path) -> Catalog:
 
 
 @pytest.fixture
-def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+def connect(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     monkeypatch.setattr(module, "_FLUSH_SECONDS", 0)
     monkeypatch.setattr(poll, "_CONNECTION_SECONDS", 0.1)
 
-    def to(folder: Path) -> None:
-        document = {"conn_type": "paimon", "host": folder.as_uri()}
+    def to(folder: Path, **extra: str) -> None:
+        document = {"conn_type": "paimon", "host": folder.as_uri(), "extra": json.dumps(extra)}
         monkeypatch.setenv("AIRFLOW_CONN_PAIMON_DEFAULT", json.dumps(document))
 
     return to
@@ -93,6 +93,36 @@ def test_a_watcher_follows_an_edited_connection(
     found = watched(steps)
     assert found[0]["partitions"] == [{"p": "b"}]
     assert (found[1]["snapshot_id"], found[1]["reset"]) == (1, "made-anew")
+
+
+def test_a_connection_that_leads_to_another_catalog_by_now_is_not_told_as_the_old_one(
+    tmp_path: Path, connect: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    old, new = warehouse_at(tmp_path / "old"), warehouse_at(tmp_path / "new")
+    append(old, "a")
+    connect(tmp_path / "old", catalog_name="lake")
+    said: list[str] = []
+
+    def told(text: str) -> bool:
+        said.append("".join(capfd.readouterr()))
+        return text in "".join(said)
+
+    async def steps(found: list[Any]) -> None:
+        await until(lambda: poll.watches_of("paimon_default").of("shop.t"))
+        await asyncio.sleep(0.5)
+        append(old, "b")
+        await until(lambda: len(found) == 1)
+        connect(tmp_path / "new", catalog_name="pond")
+        append(new, "c")
+        await until(lambda: told("would touch paimon://pond/shop/t"))
+        assert len(found) == 1
+        append(old, "d")
+        connect(tmp_path / "old", catalog_name="lake")
+        await until(lambda: len(found) == 2)
+
+    found = watched(steps, asset_uri="paimon://lake/shop/t?on=changes")
+    assert [event["partitions"] for event in found] == [[{"p": "b"}], [{"p": "d"}]]
+    assert "reset" not in found[1] or found[1]["reset"] is None
 
 
 def test_a_filter_that_can_never_match_is_said_loudly(

@@ -227,6 +227,33 @@ def test_a_mark_that_is_written_while_others_are_read_is_told_next(
     assert airflow.run("3") == []
 
 
+@pytest.mark.parametrize("after", [(), ("c",), ("c", "d", "e", "e")])
+@pytest.mark.parametrize("how", ["rollback", "fast-forward"])
+def test_what_was_taken_back_changes_every_partition_that_is_there(
+    table: Table, warehouse: Catalog, how: str, after: tuple[str, ...]
+) -> None:
+    airflow = Airflow()
+    airflow.run("1")
+    write(table, "a", "b")
+    write(table, "b")
+    write(table, "a")
+    write(table, "b")
+    assert airflow.run("2") == ["dt=a", "dt=b"]
+    target = table
+    if how == "rollback":
+        table.rollback_to(snapshot=2)
+    else:
+        table.branches.create("other", snapshot=1)
+        target = warehouse.table("shop.t$branch_other")
+        write(target, "b")
+    for day in after:
+        write(target, day)
+    if how == "fast-forward":
+        table.branches.fast_forward("other")
+    assert set(airflow.run("3")) == {"dt=a", "dt=b", *(f"dt={day}" for day in after)}
+    assert airflow.run("4") == []
+
+
 def test_odd_values_have_keys_of_their_own_also_where_snapshots_expired(table: Table) -> None:
     airflow = Airflow()
     write(table, "z")
@@ -286,7 +313,7 @@ STEPS = st.one_of(
     st.tuples(st.just("write"), st.sampled_from("abcd")),
     st.tuples(st.just("expire"), st.integers(1, 3)),
     st.tuples(st.just("run"), st.booleans()),
-    st.sampled_from([("anew",), ("compact",), ("retry",)]),
+    st.sampled_from([("anew",), ("compact",), ("retry",), ("rollback",)]),
 )
 
 
@@ -344,6 +371,14 @@ class _Relayed:
         self.catalog.drop_table("shop.t")
         self.create()
         self.owed, self.expired = set(), False
+
+    def rollback(self) -> None:
+        """Rows of some partitions are taken back; whose, nobody can tell afterwards."""
+        there = self.table.snapshots()
+        if len(there) > 1:
+            self.table.rollback_to(snapshot=there[len(there) // 2 - 1].id)
+            live = {f"dt={one['dt']}" for one in self.table.live_partitions()}
+            self.owed, self.expired = self.owed & live, True
 
     def run(self, fails: bool) -> None:
         self.runs += 1

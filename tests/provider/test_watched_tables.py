@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.waits import SnapshotWait
+from paimon_provider.waits import FreshnessWait, SnapshotWait
 from table_core.commit.delivery import DELIVERY_PROPERTY
 from table_core.errors import ArgumentError
 from table_core.table.catalog import Catalog
@@ -288,6 +288,41 @@ def test_a_sensor_sees_rows_though_nothing_but_a_compaction_is_left(catalog: Cat
         assert (found["gap"], found["snapshot_id"]) == ({"first": 1, "last": 2}, 2)
         assert SnapshotWait(table="shop.t", on=on, min_rows=3).look(hook) is None
     assert SnapshotWait(table="shop.t", on="overwrite").look(hook) is None
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_table_is_fresh_though_nothing_but_a_compaction_is_left(
+    catalog: Catalog, keyed: bool
+) -> None:
+    options = {"bucket": "1" if keyed else "-1", "write-only": "true"}
+    options["compaction.min.file-num"] = "2"
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False)])
+    table = catalog.create_table(
+        "shop.t", schema, primary_key=("k",) if keyed else (), options=options
+    )
+    hook = PaimonHook()
+
+    def age(on: str = "changes", within: str = "1 h") -> float | None:
+        found = FreshnessWait(table="shop.t", within=within, on=on).look(hook)
+        return None if found is None else float(found["age_seconds"])
+
+    for k in (1, 1):
+        with table.write() as writer:
+            writer.write(pa.table({"k": [k]}, schema=schema))
+            writer.commit()
+    table.compact()
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    assert [s.commit_kind for s in table.snapshots()] == ["COMPACT"]
+    came = table.rows_came_ms()
+    assert came is not None
+    for on in ("changes", "append"):
+        assert age(on) is not None
+        assert 0 <= age(on) < 3600  # type: ignore[operator]  # looked at just now
+        assert age(on, "0.000001 s") is None, "rows are as old as they are"
+    assert age("overwrite") is None
+    table.analyze()
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    assert age() is None, "nothing tells of the rows any more"
 
 
 OPS = st.one_of(

@@ -102,3 +102,26 @@ def test_events_with_a_schema_among_some_without_are_rows(tmp_path: Path) -> Non
         catalog = tc.open_catalog(f"file://{folder}/wh")
         tc.sync_database(catalog, "lake", source(folder, form), primary_key=("id",))
         assert sorted(row["id"] for row in rows(catalog, "a")) == list(range(6))
+
+
+MANY = (8 << 20) // 4
+CROWDS = {
+    "objects": "[" + "{}," * MANY + "1]",
+    "numbers": "[" + "1," * MANY + "1]",
+    "members": "{" + ",".join(f'"a{n}":1' for n in range(600_000)) + "}",
+}
+
+
+def test_events_with_millions_of_values_take_no_memory(tmp_path: Path) -> None:
+    form, events = FORMS["debezium-json"], tmp_path / "events"
+    events.mkdir()
+    lines = [form.raw(n, text) for n, text in enumerate(CROWDS.values())]
+    half = "[" + "{}," * (200_000) + "1]"  # may be read, but not all of them be held at once
+    lines += [form.raw(n, half) for n in range(10, 30)] + [form.value(3, name="[{,}]" * 400_000)]
+    (events / "1.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    told = sync_apart(f"file://{tmp_path}/wh", source(events, form), whole=True)
+    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
+    assert [row["id"] for row in rows(catalog, "a")] == [3, *range(10, 30)]
+    reasons = [row["reason"] for row in rows(catalog, "bad")]
+    assert reasons == ["it has more than 500000 values"] * 3
+    assert told["peak_mb"] < MEMORY_MB

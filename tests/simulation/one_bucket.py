@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -125,9 +126,13 @@ def fold(kind: Kind, rows: Iterable[Row]) -> dict[int, Values]:
     return {k: values for k, (values, alive) in state.items() if alive}
 
 
-def replay(kind: Kind, changes: Iterable[tuple[str, int, Values]]) -> dict[int, Values]:
-    """The state that a changelog amounts to; each step must fit on the one before."""
-    state: dict[int, Values] = {}
+def replay(
+    kind: Kind,
+    changes: Iterable[tuple[str, int, Values]],
+    before: Mapping[int, Values] = MappingProxyType({}),
+) -> dict[int, Values]:
+    """The state that a changelog after ``before`` amounts to; each step must fit on the one before."""
+    state = dict(before)
     for sign, k, values in changes:
         if kind.producer == "input":
             state.pop(k, None)

@@ -33,6 +33,7 @@ from table_core.table.jobs.flow import run_flow
 from table_core.table.table import Table
 from table_core.table.writing.file_rows import append_files
 from tests.clocks import Impatient, WouldWaitError
+from tests.simulation.stream_reader import Query
 
 SCHEMA = pa.schema([("id", pa.int64())])
 OPTIONS = {"snapshot.num-retained.min": "1"}
@@ -139,6 +140,7 @@ class World:
         self.seen: set[Path] = set()
         self.spoilt: set[Path] = set()
         self.loud = Counter[str]()
+        self.query, self.asking = Query(), random.Random(f"query {seed}")
         self.steps = 0
 
     # ------------------------------------------------------------------------------- sources
@@ -508,6 +510,12 @@ class World:
             )
         line.reader_at = line.versions[-1]
 
+    def stream(self, name: str = "d.b") -> None:
+        if not self.query.step(
+            self.catalog.table(name).access, self.lines[name].versions, self.asking
+        ):
+            self.loud["query"] += 1
+
     # ----------------------------------------------------------------------------------- steps
     def step(self) -> None:
         self.steps += 1
@@ -531,5 +539,7 @@ class World:
             [weight for _, weight in (*on_source, *on_flow, *others)],
         )[0]
         chosen()
+        if self.asking.random() < 0.08:
+            self.stream()
         if self.steps % 5 == 0:
             self.check()

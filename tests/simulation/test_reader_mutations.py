@@ -17,9 +17,11 @@ from table_core.position import files
 from table_core.position.kept import Kept
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader
+from table_core.scan.stream_offset import StreamOffset
 from table_core.table import metadata
 from table_core.table.jobs import pinning
 from table_core.table.reading import stream_plan
+from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.upkeep import clone, consumers, expire_effects
 from table_core.table.writing import file_rows
 from tests.simulation.test_readers import lived
@@ -101,6 +103,21 @@ def never_looks_back(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def numbers_in_checkpoints(patch: pytest.MonkeyPatch) -> None:
+    """A checkpoint keeps the number of a snapshot alone."""
+    before = StreamOffset.from_document
+    patch.setattr(
+        StreamOffset,
+        "from_document",
+        lambda document: replace(before(document), read=None, birth=""),
+    )
+
+
+def end_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    """A stream waits for the number that comes next, whatever became of the one before."""
+    patch.setattr(StreamPlanner, "_stands", lambda *_: False)
+
+
 def diverged_is_start(patch: pytest.MonkeyPatch) -> None:
     """A position that does not fit is none."""
     before = pinning.came_to
@@ -126,6 +143,8 @@ MUTANTS = [
     copies_without_positions,
     no_expectations,
     never_looks_back,
+    numbers_in_checkpoints,
+    end_not_looked_at,
     diverged_is_start,
 ]
 

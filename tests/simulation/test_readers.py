@@ -16,6 +16,8 @@ from tests.simulation.readers_world import World
 
 WORLDS, STEPS = 20, 250
 BUDGET_S = float(os.environ.get("BUDGET_S", "0"))
+MORE = int(os.environ.get("STEPS") or "0")
+"""So many steps, however long they take; without it, as many as there is time for."""
 
 
 def lived(seed: int, folder: Path, steps: int = STEPS) -> World:
@@ -35,13 +37,16 @@ def test_each_row_is_counted_once_or_somebody_is_told_first(tmp_path: Path) -> N
     loud = Counter[str]()
     for seed in range(WORLDS):
         loud += lived(seed, tmp_path / str(seed)).loud
-    assert {"rolled-back", "made-anew", "overwritten", "changed", "follower"} <= set(loud)
+    assert {"rolled-back", "made-anew", "overwritten", "changed", "follower", "query"} <= set(loud)
 
 
-@pytest.mark.skipif(not BUDGET_S, reason="make simulate")
-def test_the_same_for_as_long_as_there_is_time(tmp_path: Path) -> None:
-    until, seed = time.monotonic() + BUDGET_S, 10_000
-    while time.monotonic() < until:
+@pytest.mark.skipif(not (BUDGET_S or MORE), reason="make simulate")
+def test_the_same_for_as_many_steps_as_are_asked_for(tmp_path: Path) -> None:
+    until, done = time.monotonic() + BUDGET_S, 0
+    while done < MORE if MORE else time.monotonic() < until:
+        seed = 10_000 + done // STEPS
         lived(seed, tmp_path / str(seed))
-        seed += 1
-    print(f"{(seed - 10_000) * STEPS} steps")
+        done += STEPS
+        if done % 10_000 == 0:
+            print(f"{done} steps", flush=True)
+    print(f"{done} steps")

@@ -21,7 +21,7 @@ EVERY = pytest.mark.parametrize("kind", kinds(), ids=str)
 COMPACTING = pytest.mark.parametrize(
     "kind", [kind for kind in kinds() if not kind.write_only], ids=str
 )
-SCHEDULES = 1 + int(os.environ.get("BUDGET_S", "0")) // 20
+SCHEDULES = int(os.environ.get("ROUNDS") or "0") or 1 + int(os.environ.get("BUDGET_S", "0")) // 20
 
 
 def ours(n: int) -> list[Row]:

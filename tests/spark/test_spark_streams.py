@@ -7,7 +7,9 @@ the checkpoint that a batch was committed: then Spark repeats it.
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +161,90 @@ def test_a_drain_says_that_its_source_was_rolled_back_however_far_that_has_grown
     with pytest.raises(PositionDivergedError):
         drain(source, orders, copy, "copier")
     assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+
+
+def numbered_alone(offsets: Path) -> None:
+    """What releases before this one stored: the number of a snapshot."""
+    newest = max((p for p in offsets.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
+    *head, last = newest.read_text().splitlines()
+    document = json.loads(last)
+    assert document.pop("read")["id"] == document["snapshot"] - 1
+    del document["birth"]
+    newest.write_text("\n".join([*head, json.dumps(document)]))
+    newest.with_name(f".{newest.name}.crc").unlink()
+
+
+def rolled_back(catalog: tc.Catalog) -> None:
+    catalog.table("d.orders").rollback_to(snapshot=1)
+
+
+def rolled_back_and_grown(catalog: tc.Catalog) -> None:
+    rolled_back(catalog)
+    for id in (4, 5, 6):
+        write(catalog.table("d.orders"), ("+I", id, "b"))
+
+
+def made_anew(catalog: tc.Catalog) -> None:
+    catalog.drop_table("d.orders")
+    orders = keyed(catalog, "orders")
+    for id in (4, 5, 6, 7):
+        write(orders, ("+I", id, "b"))
+
+
+def forwarded(catalog: tc.Catalog) -> None:
+    orders = catalog.table("d.orders")
+    orders.branches.create("other", snapshot=1)
+    for id in (4, 5, 6):
+        write(catalog.table("d.orders$branch_other"), ("+I", id, "b"))
+    orders.branches.fast_forward("other")
+
+
+@pytest.mark.parametrize("became", [rolled_back, rolled_back_and_grown, made_anew, forwarded])
+def test_a_stream_that_is_started_again_says_that_its_source_is_another_one(
+    source: Any, catalog: tc.Catalog, tmp_path: Path, became: Callable[[tc.Catalog], None]
+) -> None:
+    orders, copy = keyed(catalog, "orders"), keyed(catalog, "copy")
+    for id in (1, 2, 3):
+        write(orders, ("+I", id, "a"))
+    run(sink(changes(source, orders), copy, tmp_path / "checkpoint"))
+    became(catalog)
+    for _ in range(2):
+        with pytest.raises(Exception, match=r"nothing was read\. Decide: a new checkpoint"):
+            run(sink(changes(source, orders), copy, tmp_path / "checkpoint"))
+    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+    run(sink(changes(source, orders), copy, tmp_path / "new").option("commit-user", "new"))
+    assert {*content(catalog.table("d.orders"))} <= {*content(copy)}
+
+
+def test_a_stream_that_runs_says_that_its_source_was_rolled_back(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    orders, copy = keyed(catalog, "orders"), keyed(catalog, "copy")
+    for id in (1, 2, 3):
+        write(orders, ("+I", id, "a"))
+    query = sink(changes(source, orders), copy, tmp_path / "checkpoint")
+    started = query.trigger(processingTime="1 second").start()
+    started.processAllAvailable()
+    rolled_back(catalog)
+    with pytest.raises(Exception, match="it was rolled back"):
+        started.awaitTermination(PATIENCE_S)
+    assert content(copy) == [(1, "a"), (2, "a"), (3, "a")]
+
+
+def test_a_checkpoint_of_an_earlier_release_goes_on_and_knows_its_snapshot_from_then_on(
+    source: Any, catalog: tc.Catalog, tmp_path: Path
+) -> None:
+    orders, copy = keyed(catalog, "orders"), keyed(catalog, "copy")
+    checkpoint = tmp_path / "checkpoint"
+    write(orders, ("+I", 1, "a"))
+    run(sink(changes(source, orders), copy, checkpoint))
+    numbered_alone(checkpoint / "offsets")
+    write(orders, ("+I", 2, "a"))
+    run(sink(changes(source, orders), copy, checkpoint))
+    assert content(copy) == [(1, "a"), (2, "a")]
+    rolled_back_and_grown(catalog)
+    with pytest.raises(Exception, match="rolled back or fast-forwarded"):
+        run(sink(changes(source, orders), copy, checkpoint))
 
 
 def test_foreach_batch_writes_once_and_updates_come_that_way(

@@ -49,8 +49,8 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
     How far it has come is kept in the state of the table's asset.  An attempt that is repeated
     announces the same partitions again, and what a failed run has read is announced by the next: no
     partition is lost.  One comes twice only where runs overlap or a run was deleted; so let one run
-    at a time (``max_active_runs=1``).  Where snapshots expired unread, or the table was made anew, every
-    partition that may have changed is announced.  Returns the keys.
+    at a time (``max_active_runs=1``).  Where snapshots expired unread, or the table was rolled back,
+    fast-forwarded or made anew, every partition that is there is announced.  Returns the keys.
 
     :param table: ``database.table``.
     :param ready: ``changed``: partitions that commits with changes have touched.  ``done``: those
@@ -153,6 +153,7 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
         to = seen.moved(snapshots[-1], step.new, birth).to_json()
         if step.reset:
             self.log.warning("%s was replaced (%s) since %s", self.table, step.reset, start)
+        taken_back = step.reset is not None and step.reset != "made-anew"
         if step.gap:
             self.log.warning(
                 "Snapshots %d to %d expired before they were relayed: every partition counts",
@@ -161,7 +162,11 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
             return table.live_partitions(), start, to
         new = [s.id for s in step.new if delivers_changes(s, producer)]
         try:
-            return table.touched_partitions(new, limit=2**31), start, to
+            found = table.touched_partitions(new, limit=2**31) or []
+            if taken_back:  # nothing that is there tells whose rows that were
+                all_of_them = [*found, *table.live_partitions()]
+                found = list({table.partition_key(one): one for one in all_of_them}.values())
+            return found, start, to
         except TableError as error:
             if error.kind is not ErrorKind.NOT_FOUND:
                 raise

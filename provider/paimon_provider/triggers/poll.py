@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import triggerer_stats
@@ -182,7 +182,8 @@ class _Warehouse:
     def news(self, table: str, since: Seen | None) -> TableNews:
         """What is new in ``table``; runs in a thread."""
         try:
-            return self._opened().news(table, since)
+            hook = self._opened()
+            return replace(hook.news(table, since), catalog=hook.warehouse.catalog_name)
         except Exception:
             self._hook = None
             raise

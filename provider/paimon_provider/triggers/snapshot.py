@@ -15,11 +15,12 @@ from paimon_provider.argument_checks import require_table, seconds
 from paimon_provider.conditions import RESET, NewSnapshots, counts, matching_partitions
 from paimon_provider.events import Gathered, gathered
 from paimon_provider.places import Seen, since
+from paimon_provider.table_identity import require_named_so
 from paimon_provider.triggers.asking import Asking, Pause
 from paimon_provider.triggers.marks import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
-from table_core.errors import ErrorKind, NotFoundError, TableError
+from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
@@ -165,6 +166,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         try:
             async with aclosing(watch.heard(shared_stream)) as heard:
                 async for news in heard:
+                    if not await self._is_named_so(news, pause):
+                        watch.told = None
+                        continue
                     if watch.seen is None:  # what is there at first is no news
                         watch.seen = news.head
                         await self._keep(watch.seen)
@@ -298,7 +302,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
     def _hook(self) -> PaimonHook:
         from paimon_provider.hooks.paimon import PaimonHook
 
-        return PaimonHook(self.paimon_conn_id)
+        hook = PaimonHook(self.paimon_conn_id)
+        self._require_named_so(hook.warehouse.catalog_name)
+        return hook
 
     async def _completed(
         self, snapshots: Sequence[SnapshotFacts], asking: Asking
@@ -311,6 +317,20 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         except Exception as error:  # noqa: BLE001 - the event matters more than its partitions
             self.log.warning("Partitions of %s are not known: %s", self.table, error)
             return snapshots
+
+    async def _is_named_so(self, news: TableNews, pause: Pause) -> bool:
+        """Whether the news are of the catalog that the asset names; else it says so, and waits."""
+        try:
+            self._require_named_so(news.catalog)
+        except ArgumentError as error:
+            await self._failed(error, pause)
+            return False
+        return True
+
+    def _require_named_so(self, catalog: str) -> None:
+        """Refuse to announce a table of ``catalog``, to which the connection leads now, as another one's."""
+        if catalog:
+            require_named_so([self.asset_uri], self.table, catalog=catalog, who="the watcher")
 
     async def _failed(self, error: Exception, pause: Pause) -> None:
         """Say that this cannot go on, and wait; what waiting does not mend is said as an error."""

@@ -33,8 +33,7 @@ class AdmittingReader(StreamReader, _SPARK.SupportsTriggerAvailableNow):  # type
         """How far the next micro-batch goes."""
         with carried():
             at = StreamOffset.from_document(start)
-            found = self._planner.reached(at, self._asked(limit), self._until)
-            return self._stepped(at, found).to_document()
+            return self._reached(at, self._asked(limit), self._until).to_document()
 
     def reportLatestOffset(self) -> dict[str, object] | None:  # noqa: N802
         """Nothing: to know it would be as much work as to plan it."""

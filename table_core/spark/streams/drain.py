@@ -21,7 +21,7 @@ from table_core.spark.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.writing import write_frame
 from table_core.table.carried import position
 from table_core.table.describing import committed
-from table_core.table.positions import place_at, read_by
+from table_core.table.positions import read_by
 from table_core.table.reading.stream_plan import StreamPlanner
 from table_core.table.results import CommitAs, ResultDocument
 
@@ -68,9 +68,8 @@ def drain(
     batch, at = _stored(stored)
     if at is not None:
         read_by(access, consumer)
-    at = at or StreamOffset.of(StreamPlanner.of(access).begin())
-    birth = access.metadata.birth()
-    planner.hold(at.snapshot, place_at(access, at.snapshot - 1), birth)
+    at = at or StreamPlanner.of(access).begun()
+    planner.hold(at.snapshot, at.read, at.birth)
     until = StreamOffset(snapshot=(access.metadata.head_id() or 0) + 1)
     started_ms, head, first = access.clock.now_ms(), into.latest_snapshot(), batch
     commits: list[Commit] = []
@@ -85,7 +84,7 @@ def drain(
             expect={key: stored},
         )
         commits.append(write_frame(transform(frame) if transform else frame, into, commit, None))
-        planner.hold(end.snapshot, place_at(access, end.snapshot - 1), birth)
+        planner.hold(end.snapshot, end.read, end.birth)
         batch, at, stored = batch + 1, end, document
     details = {"position": at.to_document(), "batches": batch - first}
     return committed(into.access, "drain", commits, head, details, started_ms=started_ms)
@@ -115,7 +114,7 @@ def _changes(
     access = planner.access
     reader = ChangeReader.of(access, access.schema.fields)
     fields = shown_fields(reader, nanoseconds)
-    work = planner.between(*span)
+    work = planner.between(*span, looked_at=True)
     planner.refuse_new_schema(work, reader.fields)
     tasks = tasks_of(work, parallelism(spark), ordered=keeps_order(access.schema))
     return distribute(spark, tasks, read_splits(reader, fields), spark_schema(fields))

@@ -1,6 +1,7 @@
 """``spark.readStream.format("paimon")``: changes as they come.
 
-The position is ``scan.stream_offset``, in Spark's checkpoint; a consumer, if one is named, follows it
+The position is ``scan.stream_offset``, in Spark's checkpoint, and tells its snapshot from another one of that
+number: a table that was rolled back, fast-forwarded or made anew is an error.  A consumer, if one is named, follows it
 in the table when a micro-batch is done.  Changes of one bucket are read by one task, oldest first, so
 that a sink which keeps the order of a task keeps the order of each key.
 """
@@ -153,34 +154,38 @@ class StreamReader(DataSourceStreamReader):
             """What Spark was told to be the beginning, if it asked."""
             self._at: StreamOffset | None = None
             """Where Spark stands, as far as it told."""
+            self._looked_at: StreamOffset | None = None
+            """From where the last step was looked for."""
 
     def initialOffset(self) -> dict[str, object]:  # noqa: N802
         """Where a stream without a checkpoint begins."""
         with carried():
             self._initial = self._begun()
-            self._planner.hold(self._initial.snapshot)
+            self._hold(self._initial)
             self._at = self._at or self._initial
             return self._initial.to_document()
 
     def latestOffset(self) -> dict[str, object]:  # noqa: N802
         """Everything that is there now."""
         with carried():
-            at = self._at or self._unknown()
-            self._at = self._stepped(at, self._planner.reached(at))
+            self._at = self._reached(self._at or self._unknown())
             return self._at.to_document()
 
-    def _stepped(self, at: StreamOffset, end: StreamOffset) -> StreamOffset:
-        """``end``, which keeps the beginning if it is the first step.
+    def _reached(
+        self, at: StreamOffset, limit: ReadLimit = NO_LIMIT, until: StreamOffset | None = None
+    ) -> StreamOffset:
+        """How far it goes from ``at``; keeps the beginning if it is the first step.
 
         Spark stores where a step ends.  If it repeats the first one after a restart, it asks once more
         where the stream begins, and by then that may be elsewhere.
         """
+        end, self._looked_at = self._planner.reached(at, limit, until), at
         return end if end == at or at != self._begin else replace(end, began=at)
 
     def _begun(self) -> StreamOffset:
         """The beginning, found once: a later one could leave out what a first batch was to read."""
         if self._begin is None:
-            self._begin = StreamOffset.of(self._planner.begin())
+            self._begin = self._planner.begun()
         return self._begin
 
     def _unknown(self) -> StreamOffset:
@@ -200,7 +205,8 @@ class StreamReader(DataSourceStreamReader):
                 begin = to.began
             if self._at is None or self._at.order < to.order:
                 self._at = to
-            work = self._planner.between(begin, to)
+            known = self._looked_at is not None and begin.is_stored_as(self._looked_at)
+            work = self._planner.between(begin, to, looked_at=known)
             self._planner.refuse_new_schema(work, self._reader.fields)
             ordered = keeps_order(self._planner.access.schema)
             return [_Work(task) for task in tasks_of(work, _SLOTS, ordered=ordered)]
@@ -214,4 +220,7 @@ class StreamReader(DataSourceStreamReader):
     def commit(self, end: Mapping[str, object]) -> None:
         """Let expiry take what Spark is done with."""
         with carried():
-            self._planner.hold(StreamOffset.from_document(end).snapshot)
+            self._hold(StreamOffset.from_document(end))
+
+    def _hold(self, at: StreamOffset) -> None:
+        self._planner.hold(at.snapshot, at.read, at.birth)

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
-from table_core.ondisk.snapshot import CommitKind
 from table_core.table.describing import FilesOf, between
 from table_core.table.reading.check_rules import RULES, allowed_rows, sound_rules
+from table_core.table.reading.last_rows import rows_came_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -132,14 +132,8 @@ def _findings(
 
 def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
     """How long ago rows came: compactions and statistics bring none."""
-    now, newest = table.access.clock.now_ms(), None
-    earliest = min(table.access.metadata.snapshot_ids(), default=0)
-    while snapshot is not None and snapshot >= max(earliest, 1):
-        there = table.snapshot(snapshot)
-        newest = there.time_millis
-        if there.commit_kind in {CommitKind.APPEND, CommitKind.OVERWRITE}:
-            break
-        snapshot -= 1
+    now = table.access.clock.now_ms()
+    newest = None if snapshot is None else rows_came_ms(table.access, snapshot)
     seconds = None if newest is None else max(now - newest, 0) / 1000
     finding = _Finding(f"freshness {most_ms / 1000:g} s", found={"seconds": seconds})
     finding.failed_rows = 1 if seconds is None or seconds * 1000 > most_ms else 0

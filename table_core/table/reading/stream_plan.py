@@ -17,7 +17,7 @@ from table_core.position.reader import Reader, ReaderKind
 from table_core.position.source import TableId
 from table_core.scan.follow import Deliver, Follower, Skip, start
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset, taken
-from table_core.table.positions import came_to, read_by, table_now
+from table_core.table.positions import came_to, place_at, read_by, table_now
 from table_core.table.reading.changes import ChangePlanner
 from table_core.table.reading.state_plan import StatePlanner, refuse_unreadable
 from table_core.table.reading.timeline import TableTimeline, find_snapshot
@@ -91,13 +91,30 @@ class StreamPlanner:
         """
         return self.look(next_id, None)[0]
 
+    def begun(self) -> StreamOffset:
+        """Where the stream begins, as ``begin`` says, with what tells the table and its snapshot from others."""
+        begin = self.begin()
+        at = StreamOffset.of(begin)
+        if begin.full is not None:
+            read = SnapshotPlace.of(begin.full)
+        else:
+            read = place_at(self.access, begin.next_id - 1)
+        return replace(at, read=read, birth=self.access.metadata.birth())
+
     def look(
-        self, next_id: int, read: SnapshotPlace | None, birth: str = ""
+        self,
+        next_id: int,
+        read: SnapshotPlace | None,
+        birth: str = "",
+        kind: ReaderKind = ReaderKind.CONSUMER,
+        *,
+        looked_at: bool = False,
     ) -> tuple[Step | None, SnapshotPlace]:
         """What to do about snapshot ``next_id``, and the place behind it; None if it is not there yet.
 
         ``read`` is the snapshot before it, which the reader has taken, in the table of that ``birth``.  It is
-        looked at after the next one: where it is still the same, so is what lies between.
+        looked at after the next one: where it is still the same, so is what lies between.  If it was
+        ``looked_at`` just now, it is once more only where nothing comes next.
 
         Raises:
             NotFoundError: it has expired, or the table was rolled back to before it.
@@ -106,7 +123,9 @@ class StreamPlanner:
         access = self.access
         snapshot = find_snapshot(access, next_id)
         earliest = None
-        stands = read is not None and self._stands(read, birth)
+        stands = False
+        if read is not None and (snapshot is None or not looked_at):
+            stands = self._stands(read, birth, kind)
         if snapshot is None:
             if stands:
                 return None, SnapshotPlace(id=next_id)
@@ -116,7 +135,7 @@ class StreamPlanner:
         step = self.follower.step(next_id, snapshot, earliest=earliest, now_ms=now_ms)
         return (None if snapshot is None else step), SnapshotPlace.of(snapshot)
 
-    def _stands(self, read: SnapshotPlace, birth: str) -> bool:
+    def _stands(self, read: SnapshotPlace, birth: str, kind: ReaderKind) -> bool:
         """Whether the snapshot ``read`` is there, and the same; False where it has only expired."""
         if not read.id or not read.mark:
             return False
@@ -125,7 +144,7 @@ class StreamPlanner:
         if found is not None and read.is_at(SnapshotPlace.of(found)):
             return True
         source = TableId(location=access.storage.uri, birth=birth, branch=access.branch)
-        reader = Reader(ReaderKind.CONSUMER, self.consumer or "follow", given=True)
+        reader = Reader(kind, self.consumer or "follow", given=True)
         came_to(Position(reader, source, read), table_now(access, read))
         return False
 
@@ -157,45 +176,61 @@ class StreamPlanner:
 
         Raises:
             NotFoundError: what comes next has expired.
+            PositionDivergedError: the table is not what was read up to ``at``.
         """
         used: list[Split] = []
-        snapshots = 0
+        snapshots, first = 0, at
         while until is None or at.order < until.order:
-            if at.full is None and (step := self.step(at.snapshot)) is not None:
+            place = at.read
+            if at.full is None:
+                step, place = self._next(at, looked_at=at is not first)
                 if isinstance(step, Skip):
-                    at = at.beyond
+                    at = self._beyond(at, place)
                     continue
                 if not isinstance(step, Deliver):
                     return at
-            elif at.full is None:
-                return at
             if limit.snapshots is not None and snapshots >= limit.snapshots:
                 return at
             if limit.counts_files:
                 last = until.index if until is not None and at.same_snapshot(until) else None
-                for split in taken(self._splits(at), at.index, last or None):
+                for split in taken(self._splits(at)[1], at.index, last or None):
                     if used and not limit.allows([*used, split]):
                         return at
                     used.append(split)
-                    at = at.at(at.index + len(split.files))
+                    at = at.at(at.index + len(split.files), place)
             if until is not None and at.same_snapshot(until):
-                return until
-            at = at.beyond
+                return replace(until, read=place, birth=at.birth)
+            at = self._beyond(at, place)
             snapshots += 1
         return at
+
+    def _next(self, at: StreamOffset, *, looked_at: bool) -> tuple[Step | None, SnapshotPlace]:
+        return self.look(at.snapshot, at.read, at.birth, ReaderKind.STREAM, looked_at=looked_at)
+
+    def _beyond(self, at: StreamOffset, place: SnapshotPlace | None) -> StreamOffset:
+        """After the snapshot of ``at``; a position of an earlier release gets the table's birth."""
+        known = at if at.birth else replace(at, birth=self.access.metadata.birth())
+        return known.beyond(place)
 
     def newest(self) -> StreamOffset:
         """How far a reader can go now, wherever it stands."""
         earliest = TableTimeline(self.access).earliest_delivered()
         return self.reached(StreamOffset(snapshot=earliest or FIRST_ID))
 
-    def between(self, begin: StreamOffset, end: StreamOffset) -> list[Split]:
+    def between(
+        self, begin: StreamOffset, end: StreamOffset, *, looked_at: bool = False
+    ) -> list[Split]:
         """What is read between two positions, in order.
+
+        ``looked_at``: ``end`` is what was reached from ``begin`` just now.
 
         Raises:
             NotFoundError: it has expired.
+            PositionDivergedError: the table is not what was read, or looked at, up to one of them.
             ArgumentError: the positions are not of this stream.
         """
+        if not looked_at:
+            self._refuse_other(begin, None)
         if begin.order > end.order:
             raise ArgumentError(
                 f"a stream of {self.access.name} cannot go from {begin.to_document()} back to "
@@ -204,17 +239,26 @@ class StreamPlanner:
                 value=end.to_document(),
             )
         found: list[Split] = []
-        at = begin
-        while at.order < end.order:
-            last = at.same_snapshot(end)
-            found += taken(self._splits(at), at.index, end.index if last else None)
-            if last:
-                break
-            at = at.beyond
+        at, seen = begin, None
+        try:
+            while at.order < end.order:
+                last = at.same_snapshot(end)
+                seen, splits = self._splits(at)
+                found += taken(splits, at.index, end.index if last else None)
+                if last:
+                    break
+                at = at.beyond(None)
+        finally:  # what is not there any more may have been taken back
+            self._refuse_other(end, seen)
         return found
 
-    def _splits(self, at: StreamOffset) -> Sequence[Split]:
-        """Everything of the snapshot in which ``at`` stands."""
+    def _refuse_other(self, at: StreamOffset, seen: SnapshotPlace | None) -> None:
+        """Refuse a place that is another by now; ``seen`` was looked at."""
+        if at.read is not None and at.read != seen:
+            self._stands(at.read, at.birth, ReaderKind.STREAM)
+
+    def _splits(self, at: StreamOffset) -> tuple[SnapshotPlace, Sequence[Split]]:
+        """The snapshot in which ``at`` stands, and everything of it."""
         timeline = TableTimeline(self.access)
         if at.full is not None:
             try:
@@ -228,7 +272,7 @@ class StreamPlanner:
                     available=[],
                 ) from error
             splits = self.state(state, at.full, at.created_after_ms).splits
-            return [replace(split, inserts=True) for split in splits]
+            return SnapshotPlace.of(state), [replace(split, inserts=True) for split in splits]
         snapshot = find_snapshot(self.access, at.snapshot)
         if snapshot is None:
             self.step(at.snapshot)  # says why
@@ -236,7 +280,8 @@ class StreamPlanner:
                 f"snapshot {at.snapshot} is not there", name=str(at.snapshot), available=[]
             )
         step = self.follower.reads(snapshot)
-        return self.changes(at.snapshot, step).splits if isinstance(step, Deliver) else ()
+        splits = self.changes(at.snapshot, step).splits if isinstance(step, Deliver) else ()
+        return SnapshotPlace.of(snapshot), splits
 
     def refuse_new_schema(self, splits: Sequence[Split], fields: Sequence[Field]) -> None:
         """Refuse files under a newer schema in which ``fields`` are no longer what they were.

@@ -203,6 +203,15 @@ class Upkeep:
 
         return live_partitions(self.access)
 
+    def rows_came_ms(self) -> int | None:
+        """When rows last came, in epoch milliseconds; compactions and statistics bring none.
+
+        Where the commit that brought them has expired, its files tell.  None where nothing does.
+        """
+        from table_core.table.reading.last_rows import rows_came_ms
+
+        return rows_came_ms(self.access)
+
     def delivers(self, snapshot: int) -> CommitNote:
         """What a snapshot delivers: kind, operation, rows by what happened to them, partitions.
 
