@@ -9,7 +9,7 @@ from table_core.datatypes.arrow import from_arrow
 from table_core.datatypes.text import type_text
 from table_core.declaration.compare import Action, Found, TablePlan, plan_of
 from table_core.declaration.difference import Difference, Safety
-from table_core.declaration.document import fields_of
+from table_core.declaration.table_schema import fields_of
 from table_core.declaration.widths import holds_all
 from table_core.errors import (
     AlreadyExistsError,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from table_core.datatypes.text import type_text
 from table_core.declaration.column_differences import column_differences, order_difference
 from table_core.declaration.difference import Difference, Safety
-from table_core.declaration.document import schema_of
 from table_core.declaration.option_differences import option_differences
+from table_core.declaration.table_schema import schema_of
 from table_core.errors import TableError
 from table_core.options import keys_identity, keys_merge
 from table_core.options.table import TableOptions

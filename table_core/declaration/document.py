@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from table_core.datatypes.kinds import Field
-from table_core.datatypes.text import parse_type
 from table_core.declaration.addresses import address_faults
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
@@ -33,9 +31,8 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from table_core.schema.table_schema import TableSchema
 
-__all__ = ["Read", "faults_of", "fields_of", "parse", "read", "read_for_target", "schema_of"]
+__all__ = ["Read", "parse", "read", "read_for_target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,35 +71,6 @@ def parse(
             problems=problems,
         )
     return prefixed(found.sound)
-
-
-def schema_of(table: TableDeclaration) -> TableSchema:
-    """The schema of a new table that is as declared.
-
-    Raises:
-        SchemaError: rules are broken; facts list all of them.
-        OptionError: an option is unknown, or its value does not parse.
-        UnsupportedFeatureError: a feature that this release refuses by name.
-    """
-    from table_core.schema.evolve import create  # Arrow: only where tables are looked into
-
-    return create(
-        fields_of(table),
-        primary_key=table.primary_key,
-        partition_by=table.partition_by,
-        options=table.options,
-        comment=table.comment,
-        now_ms=0,
-    )
-
-
-def fields_of(table: TableDeclaration) -> list[Field]:
-    """The columns of a new table that is as declared; ids are given out when it is made."""
-    comments, defaults = table.column_comments, table.column_defaults
-    return [
-        Field(0, name, parse_type(kind), comments.get(name), defaults.get(name))
-        for name, kind in table.columns.items()
-    ]
 
 
 def read(
@@ -291,16 +259,3 @@ def _trigger(
         flows=tuple(given.get("flows") or ()),
         tags=tuple(given.get("tags") or ()),
     )
-
-
-def faults_of(
-    text: str,
-    file: str = "<declaration>",
-    *,
-    environment: Mapping[str, str] | None = None,
-    texts: Callable[[str], str] | None = None,
-) -> list[Fault]:
-    """Everything that is wrong with ``text``, in the order of the file; tables and SQL in depth."""
-    from table_core.declaration import depth  # brings an SQL parser and clients of sources along
-
-    return depth.faults_of(text, file, environment=environment, texts=texts)

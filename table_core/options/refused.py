@@ -17,9 +17,8 @@ from table_core.options import keys_commit, keys_files, keys_identity, keys_merg
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.options.table import TableOptions
 
-__all__ = ["REFUSED", "Act", "Refusal", "refusal_of"]
+__all__ = ["REFUSED", "Act", "Refusal"]
 
 
 class Act(StrEnum):
@@ -185,25 +184,3 @@ _ALL: Final = (
 )
 REFUSED: Final[Mapping[str, Refusal]] = {refusal.key: refusal for refusal in _ALL}
 """Every such option by its key."""
-
-
-def refusal_of(
-    options: TableOptions, act: Act, own: Mapping[str, str] | None = None
-) -> Refusal | None:
-    """The first option that stops ``act``; None: none does.
-
-    ``own``: the ``branch`` and the ``path`` where the table was found, which it may name too.
-    """
-    for key, value in options.raw.items():
-        found = REFUSED.get(key)
-        if found is None or not found.asks(value, act):
-            continue
-        if own is not None and key in own and _place(value) == _place(own[key]):
-            continue
-        return found
-    return None
-
-
-def _place(text: str) -> tuple[str, ...]:
-    """The last two folders: a store has several names for one place."""
-    return tuple(text.strip().rstrip("/").split("/")[-2:])

@@ -25,7 +25,8 @@ from table_core.options import (
     keys_write,
     parse,
 )
-from table_core.options.refused import Act, refusal_of
+from table_core.options.refusal import refusal_of
+from table_core.options.refused import Act
 from table_core.schema.table_schema import KEY_PREFIX, SYSTEM_NAMES
 from table_core.schema.validate_fields import field_option_problems
 from table_core.schema.validate_files import file_option_problems

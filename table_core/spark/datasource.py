@@ -36,8 +36,8 @@ from table_core.spark.schema_bridge import fields_of, spark_schema
 from table_core.spark.session import SQL_DEFAULTS
 from table_core.spark.source_options import SourceOptions
 from table_core.spark.source_writing import Written, compacted, results_of, take_back, write_rows
+from table_core.spark.streams.choose_reader import stream_reader
 from table_core.spark.streams.sink import StreamWriter
-from table_core.spark.streams.source import stream_reader
 from table_core.spark.tasks import groups_of
 from table_core.spark.writing import table_names, typed
 from table_core.table.reading.scan import MemoryScan

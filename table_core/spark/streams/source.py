@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import ArgumentError, DataError, NotFoundError, UnsupportedFeatureError
+from table_core.errors import ArgumentError, DataError, NotFoundError
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
-from table_core.spark._compat import STREAM_ADMISSION
 from table_core.spark.failures import carried
 from table_core.spark.reading import read_splits, shown_fields
 from table_core.spark.tasks import keeps_order, tasks_of
@@ -37,30 +36,11 @@ if TYPE_CHECKING:
     from table_core.spark.source_options import SourceOptions
     from table_core.table.access import TableAccess
 
-__all__ = ["ChangeReader", "StreamReader", "stream_reader"]
+__all__ = ["ChangeReader", "StreamReader"]
 
 _SLOTS: Final = 16
 """Partitions to plan for: the planner does not know how many cores there are."""
 _ADDS: Final = frozenset({"+I", "+U"})
-
-
-def stream_reader(options: SourceOptions, columns: tuple[str, ...]) -> StreamReader:
-    """The source of a stream, with what this version of Spark can do.
-
-    Raises:
-        UnsupportedFeatureError: ``read.stream.*`` before PySpark 4.2.
-    """
-    if STREAM_ADMISSION:
-        from table_core.spark.streams.admission import AdmittingReader
-
-        return AdmittingReader(options, columns)
-    if options.limit != NO_LIMIT:
-        raise UnsupportedFeatureError(
-            "read.stream.*: this PySpark does not let a source limit its micro-batches, 4.2 does; "
-            "table_core.spark.drain reads what is there in bounded batches with any version",
-            feature="read.stream.* before PySpark 4.2",
-        )
-    return StreamReader(options, columns)
 
 
 @dataclass(frozen=True, slots=True)
