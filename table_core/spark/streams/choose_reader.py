@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from table_core.errors import UnsupportedFeatureError
+from table_core.scan.stream_offset import NO_LIMIT
 from table_core.spark._compat import STREAM_ADMISSION
-from table_core.spark.source_options import NO_LIMIT
 from table_core.spark.streams.source import StreamReader
 
 if TYPE_CHECKING:
