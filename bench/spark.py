@@ -24,7 +24,7 @@ from rich.table import Table
 import table_core as tc
 import table_core.spark as tcs
 from bench.rows import Rows
-from table_core.spark.session import open_session
+from table_core.spark.session.create import open_session
 from tests.interop.judge import jar
 
 if TYPE_CHECKING:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core import errors
+    from table_core.cdc.files.source import FilesSource
+    from table_core.cdc.kafka.source import KafkaSource
+    from table_core.cdc.mysql.source import MySqlSource
+    from table_core.cdc.postgres.source import PostgresSource
+    from table_core.cdc.sync.sync import sync_database, sync_table
     from table_core.predicate.expression import col, lit
     from table_core.schema.change import (
         AddColumn,
@@ -28,24 +33,19 @@ if TYPE_CHECKING:
         UpdateColumnType,
         UpdateComment,
     )
-    from table_core.sources.files import FilesSource
-    from table_core.sources.kafka import KafkaSource
-    from table_core.sources.mysql import MySqlSource
-    from table_core.sources.postgres import PostgresSource
-    from table_core.table.catalog import Catalog
-    from table_core.table.cdc.sync import sync_database, sync_table
-    from table_core.table.changing.merge_into import (
+    from table_core.table.api.catalog import Catalog
+    from table_core.table.api.lookup_join import lookup_join
+    from table_core.table.api.opening import open_catalog, open_table
+    from table_core.table.api.table import Table
+    from table_core.table.dml.merge_into import (
         MatchedDelete,
         MatchedUpsert,
         NotMatchedBySourceDelete,
         NotMatchedBySourceUpsert,
         NotMatchedInsert,
     )
-    from table_core.table.opening import open_catalog, open_table
-    from table_core.table.reading.lookup_join import lookup_join
-    from table_core.table.reading.scan import Scan
-    from table_core.table.results import Commit, CommitAs, ResultDocument
-    from table_core.table.table import Table
+    from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
+    from table_core.table.read.scan import Scan
 
 __all__ = [
     "AddColumn",
@@ -87,18 +87,18 @@ __all__ = [
 
 _HOMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("col", "lit"), "predicate.expression"),
-    "Catalog": "table.catalog",
-    **dict.fromkeys(("open_catalog", "open_table"), "table.opening"),
-    **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.results"),
-    "Scan": "table.reading.scan",
-    "Table": "table.table",
-    "lookup_join": "table.reading.lookup_join",
-    "KafkaSource": "sources.kafka",
-    "MySqlSource": "sources.mysql",
-    "PostgresSource": "sources.postgres",
-    "FilesSource": "sources.files",
-    "sync_database": "table.cdc.sync",
-    "sync_table": "table.cdc.sync",
+    "Catalog": "table.api.catalog",
+    **dict.fromkeys(("open_catalog", "open_table"), "table.api.opening"),
+    **dict.fromkeys(("Commit", "CommitAs", "ResultDocument"), "table.metadata.results"),
+    "Scan": "table.read.scan",
+    "Table": "table.api.table",
+    "lookup_join": "table.api.lookup_join",
+    "KafkaSource": "cdc.kafka.source",
+    "MySqlSource": "cdc.mysql.source",
+    "PostgresSource": "cdc.postgres.source",
+    "FilesSource": "cdc.files.source",
+    "sync_database": "cdc.sync.sync",
+    "sync_table": "cdc.sync.sync",
     **dict.fromkeys(
         (
             "MatchedDelete",
@@ -107,7 +107,7 @@ _HOMES: Final[Mapping[str, str]] = {
             "NotMatchedBySourceUpsert",
             "NotMatchedInsert",
         ),
-        "table.changing.merge_into",
+        "table.dml.merge_into",
     ),
     **dict.fromkeys(
         (

@@ -226,7 +226,7 @@ class S3:
         }
 
     def make_bucket(self, name: str) -> None:
-        from table_core.storage.locate import open_storage
+        from table_core.storage.stores.locate import open_storage
 
         open_storage(f"s3://{name}", self.options()).fs.call_s3("create_bucket", Bucket=name)  # type: ignore[attr-defined]
 

@@ -16,7 +16,7 @@ _BRANCH: Final = "$branch_"
 
 
 def own_commits(result: Mapping[str, Any], table: str) -> list[Mapping[str, Any]]:
-    """The commits in the result of a job (``table_core.table.deliveries.CommitNote``) to ``table``.
+    """The commits in the result of a job (``table_core.table.commit_io.deliveries.CommitNote``) to ``table``.
 
     A job may write to others besides: rows that wait, dead letters.
     """

@@ -127,7 +127,7 @@ def _injected(function: Callable[..., Any], tables: Mapping[str, str]) -> list[s
 
 def _session(hook: PaimonHook) -> Any:
     from table_core.spark import register  # the one place: the session lives in this process
-    from table_core.spark.session import open_session
+    from table_core.spark.session.create import open_session
 
     settings = hook.warehouse.spark
     session = open_session({"spark.master": settings.master, **settings.conf})

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import get_hook_lineage_collector
 from paimon_provider.table_identity import TableIdentity
-from table_core.table.table import Table
+from table_core.table.api.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from table_core.table.access import TableAccess
-    from table_core.table.results import CommitAs
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import CommitAs
 
 __all__ = ["LineageTable"]
 

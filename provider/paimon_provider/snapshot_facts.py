@@ -76,7 +76,7 @@ class SnapshotLike(Protocol):
 
 
 class NoteLike(Protocol):
-    """What the core tells of a commit: ``table_core.table.deliveries.CommitNote``."""
+    """What the core tells of a commit: ``table_core.table.commit_io.deliveries.CommitNote``."""
 
     def to_document(self) -> dict[str, Any]:
         """JSON-safe members."""

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
-from table_core.merge.equal import equal_rows
+from table_core.merge.aggregators.equal import equal_rows
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.sort import is_retract
 

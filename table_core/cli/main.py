@@ -43,7 +43,7 @@ from table_core.cli.positions import positions
 from table_core.cli.sync import sync
 from table_core.errors import ArgumentError, TableError, error_to_document
 from table_core.options.shown import shown
-from table_core.storage.os_errors import table_error
+from table_core.storage.stores.os_errors import table_error
 
 __all__ = ["app", "main"]
 

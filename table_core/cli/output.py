@@ -14,9 +14,9 @@ from table_core.datatypes.text import type_to_json
 from table_core.options.shown import shown
 
 if TYPE_CHECKING:
-    from table_core.table.results import ResultDocument
-    from table_core.table.table import Table
-    from table_core.table.upkeep.health import Health
+    from table_core.table.api.table import Table
+    from table_core.table.maintenance.health import Health
+    from table_core.table.metadata.results import ResultDocument
 
 __all__ = ["show_description", "show_health", "show_result", "utc"]
 

@@ -22,12 +22,12 @@ from rich.console import Console
 from table_core.cli.grid import show_grid
 from table_core.errors import ArgumentError
 from table_core.options.shown import shown, shown_in_json
-from table_core.storage.os_errors import table_error
+from table_core.storage.stores.os_errors import table_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from table_core.table.reading.scan import Scan
+    from table_core.table.read.scan import Scan
 
 __all__ = ["show_changes", "show_records", "show_rows"]
 

@@ -66,8 +66,8 @@ def sync(
 ) -> None:
     """Apply the change events of a source that its tables have not seen yet."""
     import table_core as tc
-    from table_core.table.cdc.sync import sync_from_spec
-    from table_core.table.results import CommitAs
+    from table_core.cdc.sync.sync import sync_from_spec
+    from table_core.table.metadata.results import CommitAs
 
     given = {
         "primary_key": names(primary_key),

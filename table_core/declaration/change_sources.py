@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.computed import METADATA_COLUMNS, computed_columns
-from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.model.computed import METADATA_COLUMNS, computed_columns
 from table_core.declaration.hints import hint
 from table_core.declaration.located import Fault, Located, place_of
 from table_core.errors import TableError
+from table_core.schema.type_mapping import TypeMapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,7 +87,7 @@ def _names(root: Located, group: str) -> Mapping[str, Any]:
 
 def _problems(source: Mapping[str, Any], *, connected: bool) -> Iterator[tuple[str, str]]:
     """Each with the member that it is about."""
-    from table_core.sources.kinds import SOURCE_KINDS
+    from table_core.cdc.sync.source_kinds import SOURCE_KINDS
 
     kind = source.get("kind", "files")
     if kind not in SOURCE_KINDS:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.merge.ordinal import ordinals, single_chunk
-from table_core.merge.places import Places
+from table_core.merge.take_indices import Places
 
 if TYPE_CHECKING:
     import numpy.typing as npt

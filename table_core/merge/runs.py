@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from table_core.merge.arrays import at, empty
 from table_core.merge.ordinal import comparable, single_chunk
-from table_core.merge.places import taken
+from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,8 +13,8 @@ import numpy as np
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.merge.arrays import at
 from table_core.merge.ordinal import comparable, in_order, ordinals, packed, single_chunk, validity
-from table_core.merge.places import taken
 from table_core.merge.runs import Runs, spans
+from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

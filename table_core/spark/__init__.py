@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.scan.stream_offset import ReadLimit
-    from table_core.spark.compaction import compact, compact_database
     from table_core.spark.datasource import register
-    from table_core.spark.lookup import lookup_join
-    from table_core.spark.merging import merge_into
-    from table_core.spark.reading import changes, read
-    from table_core.spark.rescaling import rescale
-    from table_core.spark.sql import create_table_as, view
-    from table_core.spark.statements import delete, update
+    from table_core.spark.read.lookup import lookup_join
+    from table_core.spark.read.reading import changes, read
     from table_core.spark.streams.drain import drain
     from table_core.spark.streams.sink import write_batch
-    from table_core.spark.syncing import sync
-    from table_core.spark.upkeep import analyze, clone_table, remove_orphan_files
-    from table_core.spark.writing import write
+    from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
+    from table_core.spark.verbs.merge_into import merge_into
+    from table_core.spark.verbs.rescale import rescale
+    from table_core.spark.verbs.sql import create_table_as, view
+    from table_core.spark.verbs.statements import delete, update
+    from table_core.spark.verbs.sync import sync
+    from table_core.spark.write.compaction import compact, compact_database
+    from table_core.spark.write.writing import write
 
 __all__ = [
     "ReadLimit",
@@ -58,24 +58,24 @@ __all__ = [
 
 _HOMES: Final[Mapping[str, str]] = {
     "ReadLimit": "scan.stream_offset",
-    "analyze": "spark.upkeep",
-    "changes": "spark.reading",
-    "clone_table": "spark.upkeep",
-    "compact": "spark.compaction",
-    "compact_database": "spark.compaction",
-    "create_table_as": "spark.sql",
-    "delete": "spark.statements",
+    "analyze": "spark.verbs.maintenance",
+    "changes": "spark.read.reading",
+    "clone_table": "spark.verbs.maintenance",
+    "compact": "spark.write.compaction",
+    "compact_database": "spark.write.compaction",
+    "create_table_as": "spark.verbs.sql",
+    "delete": "spark.verbs.statements",
     "drain": "spark.streams.drain",
-    "lookup_join": "spark.lookup",
-    "merge_into": "spark.merging",
-    "read": "spark.reading",
+    "lookup_join": "spark.read.lookup",
+    "merge_into": "spark.verbs.merge_into",
+    "read": "spark.read.reading",
     "register": "spark.datasource",
-    "remove_orphan_files": "spark.upkeep",
-    "rescale": "spark.rescaling",
-    "sync": "spark.syncing",
-    "update": "spark.statements",
-    "view": "spark.sql",
-    "write": "spark.writing",
+    "remove_orphan_files": "spark.verbs.maintenance",
+    "rescale": "spark.verbs.rescale",
+    "sync": "spark.verbs.sync",
+    "update": "spark.verbs.statements",
+    "view": "spark.verbs.sql",
+    "write": "spark.write.writing",
     "write_batch": "spark.streams.sink",
 }
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from table_core.spark.compaction import compact, compact_database
-from table_core.spark.failures import translated
-from table_core.spark.merging import merge_into
-from table_core.spark.reading import view_frame
-from table_core.spark.rescaling import rescale
-from table_core.spark.sql_text import SUBSTITUTE, query_of
-from table_core.spark.statements import delete, update
-from table_core.spark.tasks import each
-from table_core.spark.topics import records_by
-from table_core.spark.upkeep import analyze, clone_table, remove_orphan_files
-from table_core.spark.writing import write_frame
-from table_core.table.jobs.embedded import quiet
+from table_core.jobs.embedded import quiet
+from table_core.spark.read.reading import view_frame
+from table_core.spark.session.failures import translated
+from table_core.spark.session.tasks import each
+from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
+from table_core.spark.verbs.merge_into import merge_into
+from table_core.spark.verbs.rescale import rescale
+from table_core.spark.verbs.sql_text import SUBSTITUTE, query_of
+from table_core.spark.verbs.statements import delete, update
+from table_core.spark.verbs.topics import records_by
+from table_core.spark.write.compaction import compact, compact_database
+from table_core.spark.write.writing import write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from table_core.sources.kafka import KafkaSource
-    from table_core.table.catalog import Catalog
-    from table_core.table.cdc.waves import ReadWave
-    from table_core.table.jobs.flow import View
-    from table_core.table.results import Commit, CommitAs, ResultDocument
-    from table_core.table.table import Table
+    from table_core.cdc.kafka.parallel_batches import ReadWave
+    from table_core.cdc.kafka.source import KafkaSource
+    from table_core.jobs.flow import View
+    from table_core.table.api.catalog import Catalog
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
 
 __all__ = ["SparkEngine"]
 

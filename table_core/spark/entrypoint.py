@@ -18,16 +18,16 @@ if __name__ == "__main__" and not __package__:  # as a script its folder comes f
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
-from table_core.spark.lifetime import end_when_told, end_with_runner
-from table_core.table.jobs.job_spec import JobResult, JobSpec
-from table_core.table.jobs.last_line import done_facts, failed_facts
+from table_core.jobs.job_spec import JobResult, JobSpec
+from table_core.jobs.last_line import done_facts, failed_facts
+from table_core.spark.session.lifetime import end_when_told, end_with_runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
-    from table_core.spark.progress import TaskProgress
+    from table_core.spark.session.progress import TaskProgress
 
 __all__ = ["EXIT_CODES", "main"]
 
@@ -101,7 +101,7 @@ class _Job:
     def run(
         self, spec_path: str, conf_path: str | None, private_path: str | None
     ) -> dict[str, object]:
-        from table_core.table.jobs.run import run_embedded, run_job
+        from table_core.jobs.run import run_embedded, run_job
 
         spec = JobSpec.from_json(_text(spec_path))
         if private_path is not None:
@@ -128,8 +128,8 @@ class _Job:
             self._session.stop()
 
     def _open(self) -> SparkSession:
-        from table_core.spark.progress import TaskProgress
-        from table_core.spark.session import open_session
+        from table_core.spark.session.create import open_session
+        from table_core.spark.session.progress import TaskProgress
 
         self._session = open_session(self._conf, self._remote)
         if self._remote is None:
@@ -141,7 +141,7 @@ class _Job:
 
 def _explained(error: Exception) -> TableError:
     """What ``error`` means to the caller; Spark's own errors only if Spark was loaded at all."""
-    failures: Any = sys.modules.get("table_core.spark.failures")
+    failures: Any = sys.modules.get("table_core.spark.session.failures")
     if failures is not None and isinstance(error, failures.SPARK_ERRORS):
         found: TableError = failures.explained(error)
         return found

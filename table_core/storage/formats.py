@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from table_core.errors import UnsupportedFeatureError
 from table_core.schema.validate import WRITTEN_FORMATS
-from table_core.storage.data_format import (
+from table_core.storage.columns.data_format import (
     DataFormat,
     FileWriter,
     RangeStats,
     WriterSettings,
     format_name,
 )
-from table_core.storage.parquet import ParquetFormat
+from table_core.storage.parquet.format import ParquetFormat
 
 __all__ = [
     "DataFormat",
@@ -33,11 +33,11 @@ def format_for(name: str) -> DataFormat:
         case "parquet":
             return ParquetFormat()
         case "orc":
-            from table_core.storage.orc import OrcFormat  # much code, for few tables
+            from table_core.storage.orc.format import OrcFormat  # much code, for few tables
 
             return OrcFormat()
         case "avro":
-            from table_core.storage.avro_rows import AvroFormat
+            from table_core.storage.avro.rows import AvroFormat
 
             return AvroFormat()
     raise UnsupportedFeatureError(

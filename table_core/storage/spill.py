@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.errors import OptionError
-from table_core.storage.os_errors import explained
+from table_core.storage.stores.os_errors import explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -16,7 +16,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import AlreadyExistsError, NotFoundError, TableError
-from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 KINDS = (Fault.ERROR_BEFORE, Fault.CRASH_AFTER)

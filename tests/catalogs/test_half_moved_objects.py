@@ -19,7 +19,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import table_core as tc
 from table_core.errors import AlreadyExistsError, TableError
-from table_core.storage.object_store import ObjectStorage
+from table_core.storage.stores.object_store import ObjectStorage
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 

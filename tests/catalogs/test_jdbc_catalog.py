@@ -25,8 +25,8 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
-from table_core.storage.jdbc import JdbcDatabase
-from table_core.storage.jdbc_lock import JdbcLock
+from table_core.storage.stores.jdbc import JdbcDatabase
+from table_core.storage.stores.jdbc_lock import JdbcLock
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 Options = dict[str, str]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import table_core as tc
+from table_core.cdc.kafka.source import JsonRecords
 from table_core.errors import EventError, NotFoundError, StorageUnavailableError
-from table_core.sources.kafka import JsonRecords
 from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
 from tests.golden import streams

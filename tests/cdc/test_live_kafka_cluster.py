@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import table_core as tc
-from table_core.table.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobSpec
 from tests.cdc.servers import Kafka
 from tests.cdc.test_live_kafka_spark import RECORDS, jars, produce_orders  # noqa: F401  # a fixture
 from tests.cdc.torture import Torture

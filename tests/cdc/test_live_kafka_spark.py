@@ -16,9 +16,9 @@ import pytest
 
 import table_core as tc
 import table_core.spark
+from table_core.cdc.kafka import parallel_batches as waves
+from table_core.cdc.kafka import reader as kafka_reader
 from table_core.errors import EventError
-from table_core.table.cdc import kafka as kafka_reader
-from table_core.table.cdc import waves
 from tests.cdc.conftest import need
 from tests.cdc.servers import Kafka
 from tests.cdc.test_live_kafka import AvroTopics, Topics, follows
@@ -49,7 +49,7 @@ def jars() -> str:
 
 @pytest.fixture(scope="module")
 def spark(jars: str) -> Iterator[SparkSession]:
-    from table_core.spark.session import open_session
+    from table_core.spark.session.create import open_session
 
     session = open_session({"spark.master": "local[2]", "spark.jars": jars})
     session.sparkContext.setLogLevel("OFF")

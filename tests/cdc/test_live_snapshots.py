@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import table_core as tc
+from table_core.cdc.apply.target import POSITION_PROPERTY
 from table_core.errors import DataError, NotFoundError
-from table_core.table.cdc.target import POSITION_PROPERTY
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb, Postgres
 from tests.cdc.torture import ROOT, Torture

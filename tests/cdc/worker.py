@@ -16,7 +16,7 @@ def sync(catalog: tc.Catalog, source: Any, **more: Any) -> Any:
     if jars is None:
         return tc.sync_database(catalog, "lake", source, **more)
     import table_core.spark
-    from table_core.spark.session import open_session
+    from table_core.spark.session.create import open_session
 
     session = open_session({"spark.master": "local[2]", "spark.jars": jars})
     return table_core.spark.sync(session, catalog, "lake", source, **more)

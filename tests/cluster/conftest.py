@@ -29,7 +29,7 @@ def cluster() -> Iterator[Standalone]:
 
 @pytest.fixture(scope="session")
 def spark(cluster: Standalone) -> Iterator[SparkSession]:
-    from table_core.spark.session import open_session
+    from table_core.spark.session.create import open_session
 
     conf = {
         **SMALL,

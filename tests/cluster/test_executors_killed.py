@@ -20,10 +20,10 @@ from pyspark.sql import functions as f
 
 import table_core as tc
 import table_core.spark as tcs
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded, run_job
 from table_core.spark import register
 from table_core.spark.engine import SparkEngine
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded, run_job
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
 from tests.spark_servers import Standalone

@@ -12,7 +12,7 @@ import pytest
 import table_core as tc
 from paimon_provider.launchers.base import launcher_for
 from paimon_provider.warehouse import SparkSettings
-from table_core.table.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobSpec
 from tests.servers import ROOT
 from tests.spark_servers import SMALL, standalone
 

@@ -239,7 +239,7 @@ def test_no_process_of_a_job_was_given_what_the_worker_has(
 TASK = """
 import os, sys
 from pyspark.sql import SparkSession
-from table_core.spark.session import open_session
+from table_core.spark.session.create import open_session
 session = open_session({"spark.master": sys.argv[1], "spark.executor.memory": "600m", "spark.ui.enabled": "false",
                         "spark.driver.host": "127.0.0.1"})
 def look(batches):

@@ -14,7 +14,7 @@ import pytest
 
 from demo import expected, generate
 from demo.run import SPARK
-from table_core.table.opening import open_catalog
+from table_core.table.api.opening import open_catalog
 from tests.servers import ROOT
 from tests.spark_servers import SMALL, connect, standalone
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import table_core as tc
 from table_core.ondisk.snapshot import CommitKind, Snapshot
 from table_core.scan.split import hides_level0
-from table_core.table.upkeep.consumers import set_consumer
+from table_core.table.metadata.refs.consumers import set_consumer
 from tests.durability import bucket_workers as workers
 from tests.durability import processes
 from tests.simulation.one_bucket import SCHEMA, Kind, Row, Values, arrow, fold, replay, rows_of

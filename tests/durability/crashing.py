@@ -16,10 +16,10 @@ from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import decode_index_manifest
 from table_core.ondisk.snapshot import Snapshot
 from table_core.ports import Storage
-from table_core.storage.faults import Call, Crash, Fault, Faults, FaultyStorage
-from table_core.table.catalog import Catalog
-from table_core.table.metadata import Metadata
-from table_core.table.states.tag_verbs import Tags
+from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
+from table_core.table.api.catalog import Catalog
+from table_core.table.maintenance.tags import Tags
+from table_core.table.metadata.documents import Metadata
 
 KEYED = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 DATED = pa.schema([("dt", pa.string()), ("v", pa.int64())])

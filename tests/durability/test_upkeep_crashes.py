@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import pytest
 
 import table_core as tc
-from table_core.storage.faults import Fault
+from table_core.storage.stores.faults import Fault
 from tests.durability.crashing import (
     Case,
     Catalog,

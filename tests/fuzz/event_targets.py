@@ -19,26 +19,26 @@ import pyarrow as pa
 from target import Target, text_of, texts
 
 import table_core as tc
-from table_core.cdc.avro_events import AvroEvents
-from table_core.cdc.binlog import ROWS, TABLE_MAP, header_of
-from table_core.cdc.binlog_rows import BinlogRows
-from table_core.cdc.claims import Claims
-from table_core.cdc.complete import Completed
-from table_core.cdc.ddl import added_defaults
-from table_core.cdc.embedded_schema import Declared
-from table_core.cdc.geometry import geometry_text
-from table_core.cdc.log_position import LogPosition
-from table_core.cdc.mysql_types import mysql_column, mysql_type
-from table_core.cdc.pgoutput import PgOutputRows, Relation
-from table_core.cdc.position import FilesPosition, OffsetsPosition
-from table_core.cdc.postgres_types import postgres_type
-from table_core.cdc.told import told_from
-from table_core.cdc.type_mapping import TypeMapping
-from table_core.cdc.wire import Meaning, Wire
+from table_core.cdc.debezium.avro_events import AvroEvents
+from table_core.cdc.kafka.source import JsonRecords, json_text, record_line
+from table_core.cdc.model.claims import Claims
+from table_core.cdc.model.complete import Completed
+from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.geometry import geometry_text
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.mysql_types import mysql_column, mysql_type
+from table_core.cdc.model.position import FilesPosition, OffsetsPosition
+from table_core.cdc.model.source_schema import told_from
+from table_core.cdc.mysql.binlog import ROWS, TABLE_MAP, header_of
+from table_core.cdc.mysql.binlog_reader import _events
+from table_core.cdc.mysql.binlog_rows import BinlogRows
+from table_core.cdc.mysql.ddl import added_defaults
+from table_core.cdc.postgres.pgoutput import PgOutputRows, Relation
+from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import STRING
 from table_core.position.document import Positions
-from table_core.sources.kafka import JsonRecords, json_text, record_line
-from table_core.table.cdc.binlog import _events
+from table_core.schema.type_mapping import TypeMapping
 
 ROOT = Path(__file__).parents[2]
 STREAMS = ROOT / "tests" / "golden" / "streams"

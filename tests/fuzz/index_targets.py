@@ -17,16 +17,16 @@ from target import Target, text_of, texts
 
 import table_core as tc
 from table_core.bucketing.dynamic import decode_hashes, encode_hashes
-from table_core.cdc.date_format import pattern_parts
-from table_core.cdc.record import SourceTable
-from table_core.cdc.routing import takes
+from table_core.cdc.model.date_format import pattern_parts
+from table_core.cdc.model.record import SourceTable
+from table_core.cdc.model.routing import takes
 from table_core.datatypes.cast_text import from_text
 from table_core.datatypes.kinds import Atomic, DataType
 from table_core.datatypes.text import parse_type
 from table_core.declaration import document, signed_plan
 from table_core.errors import TableError
-from table_core.merge.bitmap64 import encode_bitmap64
-from table_core.merge.fold_sketch import Union
+from table_core.merge.aggregators.bitmap64 import encode_bitmap64
+from table_core.merge.aggregators.sketch import Union
 from table_core.ondisk.avro import open_blocks, open_container, read_records, write_container
 from table_core.ondisk.binary_row import decode_row, encode_row
 from table_core.ondisk.deletion_vector import decode_deletion_vector, encode_deletion_vector
@@ -40,8 +40,8 @@ from table_core.predicate.sql import parse_where
 from table_core.scan.by_index import IndexTest
 from table_core.schema.table_schema import TableSchema
 from table_core.spark.streams.drain import _stored
-from table_core.storage.orc_messages import decode_message
-from table_core.storage.parquet_footer import read_chunk_stats
+from table_core.storage.orc.messages import decode_message
+from table_core.storage.parquet.footer import read_chunk_stats
 
 __all__ = ["index_targets"]
 

@@ -15,6 +15,8 @@ from target import Target, path_of, text_of, texts
 import table_core as tc
 from table_core.datatypes.text import parse_type
 from table_core.declaration import document, manifest
+from table_core.jobs.embedded import EmbeddedEngine
+from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.ondisk.bloom_filter import decode_bloom_filter
 from table_core.ondisk.consumer import Consumer
 from table_core.ondisk.hints import decode_hint
@@ -27,10 +29,8 @@ from table_core.ondisk.tag import Tag
 from table_core.options.table import TableOptions
 from table_core.predicate.sql import parse_value, parse_where
 from table_core.schema.document import schema_from_json
-from table_core.spark.sql_text import expression_of, query_of
-from table_core.storage.jdbc import JdbcDatabase
-from table_core.table.jobs.embedded import EmbeddedEngine
-from table_core.table.jobs.job_spec import JobResult, JobSpec
+from table_core.spark.verbs.sql_text import expression_of, query_of
+from table_core.storage.stores.jdbc import JdbcDatabase
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden" / "documents"

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.avro_events import AvroEvents
-from table_core.cdc.embedded_schema import declared_columns
-from table_core.cdc.envelope import read_event, read_line
-from table_core.cdc.record import Place
+from table_core.cdc.debezium.avro_events import AvroEvents
+from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.cdc.kafka.source import KafkaSource, json_text
+from table_core.cdc.model.embedded_schema import declared_columns
+from table_core.cdc.model.envelope import read_event, read_line
+from table_core.cdc.model.record import Place
 from table_core.errors import (
     ArgumentError,
     EventError,
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
-from table_core.sources.kafka import KafkaSource, json_text
-from table_core.sources.registry import SchemaRegistry
 from tests.golden import streams
 from tests.golden.avro_form import Registry
 

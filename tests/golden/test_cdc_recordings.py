@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.record import SourceTable
-from table_core.cdc.wire import PlainSettings
+from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.record import SourceTable
 from tests.unit.cdc.feed import Feed, columns
 
 FOLDER = Path(__file__).parent / "cdc"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.postgres_types import postgres_type
-from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Field
+from table_core.schema.type_mapping import TypeMapping
 from tests.golden import streams
 
 RENAMED = frozenset({"sales_channel", "opens_at", "remark"})

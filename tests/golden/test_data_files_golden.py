@@ -12,7 +12,7 @@ import pytest
 
 from table_core.schema.document import schema_from_json
 from table_core.storage.formats import format_for
-from table_core.storage.local import LocalStorage
+from table_core.storage.stores.local import LocalStorage
 
 HERE = Path(__file__).parent / "data_files"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datasketches
 import numpy as np
 
-from table_core.merge.bitmap64 import encode_bitmap64
+from table_core.merge.aggregators.bitmap64 import encode_bitmap64
 from table_core.ondisk.roaring import encode32
 
 __all__ = ["BITMAPS", "BITMAPS64", "HLLS", "THETAS"]

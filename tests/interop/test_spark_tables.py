@@ -26,7 +26,7 @@ QTY = 3  # cell of a judged row
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
-    from table_core.spark.session import open_session
+    from table_core.spark.session.create import open_session
 
     conf = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
     naive = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}  # what Arrow's times without zone become

@@ -18,8 +18,8 @@ from judge import Judge, agree
 
 import table_core as tc
 from demo import expected, generate
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 DAG = Path(__file__).parents[2] / "dags" / "streamhouse.py"

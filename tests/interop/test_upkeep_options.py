@@ -20,7 +20,7 @@ from judge import Judge
 import table_core as tc
 from table_core.expire.partitions import partition_time
 from table_core.ondisk import layout
-from table_core.table.states.auto_tags import make_due_tags
+from table_core.table.maintenance.auto_tags import make_due_tags
 
 pytestmark = pytest.mark.interop
 

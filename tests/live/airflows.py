@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 
 from demo.airflow_home import AirflowHome
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 from tests.servers import ROOT, Database, postgres
 
 __all__ = ["Live", "running"]

@@ -25,8 +25,8 @@ import psycopg
 import pyarrow as pa
 
 from demo.airflow_home import AirflowHome
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 from tests import spark_servers
 from tests.live.slow_writes import AWHILE, ROWS, dag_file
 from tests.servers import ROOT, Database, free_port, postgres

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from table_core.table.table import Table
+from table_core.table.api.table import Table
 from tests.live.airflows import Live
 from tests.live.user_dags import MAPPED, TABLES, TASKS, Names, dag_file
 from tests.live.user_model import Key, Ledger

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from demo import expected, generate
-from table_core.table.table import Table
+from table_core.table.api.table import Table
 from tests.live.airflows import Live, running
 from tests.servers import ROOT
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 
 from demo.airflow_home import LOCAL
-from table_core.table.results import CommitAs
-from table_core.table.table import Table
+from table_core.table.api.table import Table
+from table_core.table.metadata.results import CommitAs
 from tests.live.airflows import Live, running
 from tests.provider.test_tour import BASES, DECLARED, TOUR, offered
 

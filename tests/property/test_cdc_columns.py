@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.cdc import by_line
-from table_core.cdc.record import LineBlock
+from table_core.cdc.debezium import json_fallback as by_line
+from table_core.cdc.model.record import LineBlock
 from tests.unit.cdc.feed import Feed, columns, event, lines
 
 FIELDS = columns(

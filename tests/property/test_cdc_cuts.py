@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.table.cdc import files, lines, target
+from table_core.cdc.apply import target
+from table_core.cdc.files import lines
+from table_core.cdc.files import reader as files
 
 SEEDS = int(os.environ.get("CDC_CUTS", "3"))
 SHARDS = ("s1", "s2")

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.storage.locate import open_storage
-from table_core.table.states.branches import branch_access
-from table_core.table.table import Table
+from table_core.storage.stores.locate import open_storage
+from table_core.table.api.table import Table
+from table_core.table.metadata.refs.branches import branch_access
 
 SCHEMA = pa.schema(
     [

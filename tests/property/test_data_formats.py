@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.datatypes.arrow import arrow_schema, arrow_type
-from table_core.storage.data_format import Wanted
+from table_core.storage.columns.data_format import Wanted
 from table_core.storage.formats import WriterSettings, format_for
-from table_core.storage.memory import MemoryStorage
+from table_core.storage.stores.memory import MemoryStorage
 from table_core.testing.arrow_values import arrow_tables, field_lists
 
 FORMATS = [("parquet", 9), ("orc", 9), ("avro", 6)]

@@ -30,10 +30,10 @@ from typer.testing import CliRunner
 import table_core as tc
 from table_core.cli.main import app
 from table_core.errors import ErrorKind, NotFoundError, TableError
-from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
-from table_core.table import opening
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
+from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.table.api import opening
 
 Row = dict[str, Any]
 Verb = Callable[[tc.Catalog, tc.CommitAs], Any]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from table_core.predicate.to_arrow import mask
-from table_core.table.reading.scan import bound_where
+from table_core.table.read.scan import bound_where
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "golden"))
 import corpus

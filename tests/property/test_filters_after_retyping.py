@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from table_core.predicate.to_arrow import mask
-from table_core.table.reading.scan import bound_where
+from table_core.table.read.scan import bound_where
 
 CHAINS: dict[str, tuple[tuple[str, pa.DataType], ...]] = {
     "wider": (("INT", pa.int32()), ("BIGINT", pa.int64())),

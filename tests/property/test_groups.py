@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.merge.ordinal import in_order, validity
-from table_core.merge.places import taken
 from table_core.merge.runs import Groups
+from table_core.merge.take_indices import taken
 
 
 @given(st.lists(st.lists(st.booleans(), max_size=3), max_size=6))

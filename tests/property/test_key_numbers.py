@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.errors import DataError
-from table_core.merge.fold_numeric import Sum
+from table_core.merge.aggregators.numeric import Sum
 from table_core.merge.ordinal import comparable
 from table_core.merge.runs import Groups
 

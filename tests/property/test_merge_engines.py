@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from table_core.errors import DataError
-from table_core.merge.aggregate import Aggregation
-from table_core.merge.engine import engine_for
-from table_core.merge.inserts import all_inserts
+from table_core.merge.engines.aggregate import Aggregation
+from table_core.merge.engines.engine import engine_for
+from table_core.merge.engines.inserts import all_inserts
 from table_core.merge.sort import runs_of
 from tests.merge_rows import numbered, plain, schema_of, with_options
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from table_core.datatypes.kinds import STRING, Array, Field, Map, Row
 from table_core.datatypes.text import parse_type
 from table_core.errors import DataError
-from table_core.merge.engine import engine_for
+from table_core.merge.engines.engine import engine_for
 from tests.merge_rows import kv, plain, schema_of, with_options
 
 INT = parse_type("INT")

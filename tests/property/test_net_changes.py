@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from table_core.changelog.diff import net_changes, state_changes
 from table_core.datatypes.kinds import STRING, Array, Field, Map, Row
 from table_core.datatypes.text import parse_type
-from table_core.merge.equal import equal_rows
+from table_core.merge.aggregators.equal import equal_rows
 from tests.merge_rows import numbered, plain, schema_of
 
 INT = parse_type("INT")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from table_core.datatypes.kinds import Array, Atomic, Field, Root, Row
 from table_core.errors import UnsupportedFeatureError
 from table_core.storage.formats import WriterSettings, format_for
-from table_core.storage.memory import MemoryStorage
-from table_core.storage.orc_numbers import decode_booleans, decode_integers, encode_integers
-from table_core.storage.orc_stripes import read_stripe_streams, read_tail
+from table_core.storage.orc.numbers import decode_booleans, decode_integers, encode_integers
+from table_core.storage.orc.stripes import read_stripe_streams, read_tail
+from table_core.storage.stores.memory import MemoryStorage
 
 YEAR_1, YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
 SECOND = 10**6

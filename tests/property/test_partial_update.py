@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.errors import DataError
-from table_core.merge.engine import engine_for
+from table_core.merge.engines.engine import engine_for
 from table_core.merge.sort import runs_of
 from tests.merge_rows import kv, plain, schema_of, with_options
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from table_core.storage import soundness
-from table_core.storage.soundness import check_values
+from table_core.storage.columns import validity as soundness
+from table_core.storage.columns.validity import check_values
 
 LENGTHS = st.integers(0, 20)
 

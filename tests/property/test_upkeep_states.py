@@ -22,8 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
-from table_core.table.states.branch_verbs import Branches
-from table_core.table.states.tag_verbs import Tags
+from table_core.table.maintenance.branches import Branches
+from table_core.table.maintenance.tags import Tags
 
 pytestmark = pytest.mark.usefixtures("forgetful")
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 ROOT = Path(__file__).parents[2]
 HOME = Path(tempfile.mkdtemp(prefix="paimon-airflow-"))

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_provider.triggers.wait import PaimonWaitTrigger
-from table_core.table.catalog import Catalog
-from table_core.table.results import CommitAs
+from table_core.table.api.catalog import Catalog
+from table_core.table.metadata.results import CommitAs
 from tests.provider.dag_runs import HEAD, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

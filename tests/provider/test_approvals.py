@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_dag
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

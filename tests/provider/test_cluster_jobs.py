@@ -29,8 +29,8 @@ from table_core.errors import (
     StorageUnavailableError,
     UnsupportedFeatureError,
 )
-from table_core.table.catalog import Catalog
-from table_core.table.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobSpec
+from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_dag
 from tests.provider.dag_runs import states, xcom
 

@@ -14,7 +14,7 @@ from paimon_provider.declaration import Hooks, PaimonTaskGroup, load_dags
 from table_core.datatypes.text import type_text
 from table_core.errors import ArgumentError
 from table_core.schema import change
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import HEAD, run_text, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

@@ -22,7 +22,7 @@ from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
 from paimon_provider.operators.report import PaimonChangeReportOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from table_core.errors import ArgumentError
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_dag
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import of_file
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

@@ -19,12 +19,12 @@ from paimon_provider.launchers.process import write_properties
 from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
 from paimon_provider.warehouse import SparkSettings
 from table_core.errors import CommitConflictError, JobFailedError
-from table_core.table.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobSpec
 
 STAND_IN = """
 import argparse, json, os, pathlib, subprocess, sys, time
 from table_core.errors import CommitConflictError
-from table_core.table.jobs.job_spec import JobResult, JobSpec
+from table_core.jobs.job_spec import JobResult, JobSpec
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--spec"); parser.add_argument("--result"); parser.add_argument("--private")
@@ -157,7 +157,7 @@ import sys
 sys.path[:0] = {[p for p in sys.path if p]!r}
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.warehouse import SparkSettings
-from table_core.table.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobSpec
 job = LocalProcessLauncher(SparkSettings(), module="stand_in_job", grace_seconds=0.3)
 spec = JobSpec(action="compact", warehouse="w", args={{"say": "hang"}})
 job.run(spec, log=lambda line: print(line, flush=True))

@@ -16,8 +16,8 @@ from paimon_provider.launchers.embedded import EmbeddedLauncher
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.warehouse import SparkSettings
 from table_core.errors import CorruptFileError, TableError
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.last_line import failed_facts
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.last_line import failed_facts
 
 BARS = {
     "spark.master": "local[2]",

@@ -14,8 +14,8 @@ import pytest
 from paimon_provider.triggers import poll
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 SCHEMA = pa.schema([("p", pa.string()), ("n", pa.int64())])
 

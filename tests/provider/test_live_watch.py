@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from demo.airflow_home import AirflowHome, DemoError
-from table_core.table.opening import open_catalog
+from table_core.table.api.opening import open_catalog
 
 pytestmark = [pytest.mark.airflow, pytest.mark.heavy, pytest.mark.timeout(300)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from table_core.table.opening import open_catalog
+from table_core.table.api.opening import open_catalog
 from tests.cdc.servers import MariaDb
 
 pytestmark = [

@@ -52,7 +52,7 @@ from paimon_provider.sensors.tag import PaimonTagSensor
 from paimon_provider.sensors.watermark import PaimonWatermarkSensor
 from paimon_provider.waits import SnapshotWait
 from table_core.errors import ArgumentError
-from table_core.table.jobs.job_spec import ACTIONS
+from table_core.jobs.job_spec import ACTIONS
 
 NEEDED: dict[type[BaseOperator], dict[str, Any]] = {
     PaimonAnalyzeOperator: {"columns": ["x"]},

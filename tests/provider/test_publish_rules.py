@@ -15,7 +15,7 @@ from paimon_provider.operators.branches import PaimonFastForwardOperator
 from paimon_provider.operators.write import PaimonWriteOperator
 from paimon_provider.publish import PaimonWriteAuditPublish
 from table_core.errors import ArgumentError
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import Runs, of_dag
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

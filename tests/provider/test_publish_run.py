@@ -12,7 +12,7 @@ from paimon_provider.decorators import PaimonDecoratedOperator
 from paimon_provider.notifier import PaimonNotifier
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.publish import PaimonWriteAuditPublish
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import events_of, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

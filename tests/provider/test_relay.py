@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from paimon_provider.operators.relay import PaimonRelayPartitionsOperator
 from table_core.errors import ArgumentError
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
-from table_core.table.table import Table
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
+from table_core.table.api.table import Table
 
 SCHEMA = pa.schema([("dt", pa.string()), ("n", pa.int64())])
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import HEAD, run_text, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

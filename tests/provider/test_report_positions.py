@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_provider.operators.report import PaimonChangeReportOperator
-from table_core.table.catalog import Catalog
-from table_core.table.table import Table
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.table import Table
 
 SCHEMA = pa.schema([("name", pa.string()), ("n", pa.int64())])
 

@@ -12,9 +12,9 @@ import pytest
 
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.run_identity import IDENTIFIERS_PER_VERB, RunIdentity
-from table_core.table.catalog import Catalog
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
+from table_core.table.api.catalog import Catalog
 from tests.provider.attempts import DYING, Runs, of_dag
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

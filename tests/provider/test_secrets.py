@@ -18,7 +18,7 @@ import pytest
 
 from paimon_provider.job_log import Redaction, progress_of
 from table_core.errors import JobFailedError
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

@@ -15,8 +15,8 @@ from airflow.dag_processing.dagbag import DagBag
 
 from demo import expected, generate
 from paimon_provider.declaration import load_dags
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 pytestmark = [
     pytest.mark.airflow,

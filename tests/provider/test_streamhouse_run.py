@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from demo import expected, generate
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 pytestmark = [
     pytest.mark.airflow,

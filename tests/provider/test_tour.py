@@ -17,9 +17,9 @@ import pytest
 import sqlalchemy as sa
 
 from paimon_provider import get_provider_info as info
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
-from table_core.table.results import CommitAs
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
+from table_core.table.metadata.results import CommitAs
 from tests.provider.dag_runs import events_of, run_text, states, xcom
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]

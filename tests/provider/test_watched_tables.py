@@ -17,8 +17,8 @@ from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.waits import FreshnessWait, SnapshotWait
 from table_core.commit.delivery import DELIVERY_PROPERTY
 from table_core.errors import ArgumentError
-from table_core.table.catalog import Catalog
-from table_core.table.table import Table
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.table import Table
 from tests.provider.watching import Watcher
 
 ROWS = pa.schema([("dt", pa.date32()), ("hh", pa.int32()), ("n", pa.int64())])

@@ -22,7 +22,7 @@ from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
 from paimon_provider.launchers.standalone import StandaloneLauncher
 from paimon_provider.warehouse import SparkSettings, Warehouse
 from table_core.errors import ErrorKind, TableError
-from table_core.table.jobs.job_spec import JobSpec
+from table_core.jobs.job_spec import JobSpec
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 SECTION = "## Settings that are wrong"

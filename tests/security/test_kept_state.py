@@ -14,7 +14,7 @@ from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 from paimon_provider.warehouse import SparkSettings
 from table_core.errors import ArgumentError, JobFailedError, TableError
-from table_core.table.jobs.job_spec import JobResult, JobSpec
+from table_core.jobs.job_spec import JobResult, JobSpec
 
 NAME = "paimon-job-0123456789abcdef"
 

@@ -11,8 +11,8 @@ import pytest
 
 import table_core as tc
 from table_core.errors import AccessDeniedError, OptionError, TableError
-from table_core.storage.local import LocalStorage
-from table_core.table.catalog import Catalog
+from table_core.storage.stores.local import LocalStorage
+from table_core.table.api.catalog import Catalog
 
 ROWS = pa.table({"p": ["a", "b"], "id": [1, 2]})
 

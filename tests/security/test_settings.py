@@ -19,8 +19,8 @@ from paimon_provider.links import web_address
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.warehouse import SparkSettings, looking_secret
 from table_core.errors import ArgumentError
+from table_core.jobs.job_spec import JobSpec
 from table_core.options.spark_settings import chooses_code, properties_text, require_settings
-from table_core.table.jobs.job_spec import JobSpec
 
 CONTROL = [*map(chr, range(32)), "\x7f", "\x85", "\x9b", "\u2028", "\u2029", "\ud800"]
 PROPERTY = "spark.pyspark.driver.python=/tmp/evil.sh"
@@ -194,7 +194,7 @@ def test_a_job_gets_what_it_needs_of_the_workers_environment(
 
 JOB = """
 import argparse, json, os, pathlib
-from table_core.table.jobs.job_spec import JobResult
+from table_core.jobs.job_spec import JobResult
 parser = argparse.ArgumentParser()
 for name in ("spec", "result", "private"):
     parser.add_argument("--" + name)

@@ -17,10 +17,10 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError
-from table_core.spark.sql_text import expression_of, query_of
-from table_core.table.jobs.embedded import EmbeddedEngine, SqlLimits
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
+from table_core.spark.verbs.sql_text import expression_of, query_of
 
 ROOT = str(Path(__file__).parents[2])
 ORDERS = pa.table({"id": [1, 2], "country": ["NL", "o'x"]})
@@ -164,7 +164,7 @@ def test_a_query_that_never_ends_is_ended_and_nothing_stays(sql: str) -> None:
 def test_the_process_of_a_query_ends_with_the_one_that_asked() -> None:
     program = (
         "import pyarrow as pa\n"
-        "from table_core.table.jobs.embedded import EmbeddedEngine\n"
+        "from table_core.jobs.embedded import EmbeddedEngine\n"
         "EmbeddedEngine().query_tables('SELECT count(*) FROM range(100000000000) a, range(9999)', {})\n"
     )
     asker = subprocess.Popen([sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": ROOT})

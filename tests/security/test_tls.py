@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import table_core as tc
+from table_core.cdc.kafka import registry
+from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.errors import ArgumentError, OptionError, StorageUnavailableError, TableError
 from table_core.options.tls import default_mode, is_loopback, mode_of, mysql_source_tls, mysql_tls
-from table_core.sources import registry
-from table_core.sources.registry import SchemaRegistry
-from table_core.storage.jdbc import JdbcDatabase
-from table_core.storage.jdbc_tls import mysql_settings, postgres_settings
+from table_core.storage.stores.jdbc import JdbcDatabase
+from table_core.storage.stores.jdbc_tls import mysql_settings, postgres_settings
 
 SECRET = "hunter2-hunter2"
 
@@ -187,7 +187,7 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
         def connect(**given: Any) -> None:
             asked.append(given)
 
-    import table_core.sources.postgres as module
+    import table_core.cdc.postgres.source as module
 
     before, module._driver = module._driver, lambda: Driver  # type: ignore[assignment]
     try:

@@ -15,7 +15,7 @@ import table_core as tc
 from table_core.errors import TableError
 from table_core.ondisk.manifest import decode_manifest, encode_manifest
 from table_core.ondisk.manifest_list import decode_manifest_list, encode_manifest_list
-from table_core.table.catalog import Catalog
+from table_core.table.api.catalog import Catalog
 
 ROWS = pa.table({"id": [1, 2], "s": ["a", "b"]})
 

@@ -19,12 +19,12 @@ from table_core.commit.basis import Basis
 from table_core.commit.request import CommitPart
 from table_core.ondisk.snapshot import CommitKind
 from table_core.scan.split import hides_level0
-from table_core.table.changing.overwriting import overwrite_selection
-from table_core.table.committing.committer import commit_parts, compact_part, parts_of
-from table_core.table.committing.prepared import WriteResult
-from table_core.table.compacting.compact import _compact_buckets, choose
-from table_core.table.table import Table
-from table_core.table.writing.writer import TableWriter
+from table_core.table.api.table import Table
+from table_core.table.commit_io.committer import commit_parts, compact_part, parts_of
+from table_core.table.commit_io.prepared import WriteResult
+from table_core.table.compact.compact import _compact_buckets, choose
+from table_core.table.dml.overwrite import overwrite_selection
+from table_core.table.write.writer import TableWriter
 
 SCHEMA = pa.schema(
     [

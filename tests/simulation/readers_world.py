@@ -25,13 +25,13 @@ from table_core.errors import (
     PositionDivergedError,
     StorageUnavailableError,
 )
+from table_core.jobs.embedded import EmbeddedEngine, view_rows
+from table_core.jobs.flow import run_flow
 from table_core.ondisk import layout
-from table_core.storage.faults import Call, Crash, Fault, Faults, FaultyStorage
-from table_core.table.catalog import Catalog
-from table_core.table.jobs.embedded import EmbeddedEngine, view_rows
-from table_core.table.jobs.flow import run_flow
-from table_core.table.table import Table
-from table_core.table.writing.file_rows import append_files
+from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.file_rows import append_files
+from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
 from tests.simulation.stream_reader import Query
 

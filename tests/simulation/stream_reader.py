@@ -9,11 +9,11 @@ from typing import Protocol, TypeVar
 
 from table_core.errors import PositionDivergedError
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.table.access import TableAccess
-from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.split_reader import SplitReader
-from table_core.table.reading.stream_plan import StreamPlanner
-from table_core.table.upkeep.consumers import delete_consumer
+from table_core.table.files.row_form import RowForm
+from table_core.table.metadata.access import TableAccess
+from table_core.table.metadata.refs.consumers import delete_consumer
+from table_core.table.read.split_reader import SplitReader
+from table_core.table.read.stream_plan import StreamPlanner
 
 NAME = "query"
 

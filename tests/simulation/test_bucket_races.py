@@ -27,8 +27,8 @@ from table_core.commit.protocol import commit
 from table_core.commit.request import CommitRequest
 from table_core.errors import ErrorKind, StorageUnavailableError
 from table_core.ondisk.snapshot import CommitKind
-from table_core.table.committing.commit_effects import Performer
-from table_core.table.committing.committer import _request, parts_of
+from table_core.table.commit_io.commit_effects import Performer
+from table_core.table.commit_io.committer import _request, parts_of
 from table_core.testing.simulator import Actor, Ended, simulate
 from tests.simulation.one_bucket import Bucket, Kind, Row, kinds
 

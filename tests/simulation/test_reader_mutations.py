@@ -13,17 +13,18 @@ from typing import Any
 import pytest
 
 from table_core.errors import TableError
+from table_core.jobs import pinning
 from table_core.position import files
 from table_core.position.kept import Kept
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader
 from table_core.scan.stream_offset import StreamOffset
-from table_core.table import metadata
-from table_core.table.jobs import pinning
-from table_core.table.reading import stream_plan
-from table_core.table.reading.stream_plan import StreamPlanner
-from table_core.table.upkeep import clone, consumers, expire_effects
-from table_core.table.writing import file_rows
+from table_core.table.api import clone, file_rows
+from table_core.table.maintenance import expire_effects
+from table_core.table.metadata import documents as metadata
+from table_core.table.metadata.refs import consumers
+from table_core.table.read import stream_plan
+from table_core.table.read.stream_plan import StreamPlanner
 from tests.simulation.test_readers import lived
 
 SEEDS = (400, 401, 413)

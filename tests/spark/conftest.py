@@ -29,7 +29,7 @@ QUICK = {
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    from table_core.spark.session import open_session
+    from table_core.spark.session.create import open_session
 
     place = os.environ.get("SPARK_TESTS_ON", "here")
     with ExitStack() as servers:

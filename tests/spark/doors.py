@@ -17,8 +17,8 @@ import table_core as tc
 import table_core.spark as tcs
 from table_core.datatypes.arrow import fields_from_arrow
 from table_core.datatypes.kinds import Atomic, Root
-from table_core.spark.failures import SPARK_ERRORS, explained
-from table_core.spark.schema_bridge import spark_schema
+from table_core.spark.session.failures import SPARK_ERRORS, explained
+from table_core.spark.session.schema_bridge import spark_schema
 from table_core.table.system_tables.listing import SYSTEM_TABLES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from table_core.spark import register
-from table_core.spark.session import open_session
+from table_core.spark.session.create import open_session
 
 
 def main(source: str, sink: str, checkpoint: str, how: str) -> None:

@@ -20,8 +20,8 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.spark.entrypoint import EXIT_CODES, main
-from table_core.table.jobs.job_spec import JobResult, JobSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,7 +170,7 @@ def test_private_options_are_taken_and_deleted(catalog: tc.Catalog, tmp_path: Pa
 def test_a_driver_ends_with_the_jvm_that_started_it(catalog: tc.Catalog, tmp_path: Path) -> None:
     """Spark's runner holds the other end of standard input; a pipe of ours stands for it."""
     code = (
-        "import os, time; from table_core.spark.lifetime import end_with_runner;"
+        "import os, time; from table_core.spark.session.lifetime import end_with_runner;"
         "end_with_runner(); print('up', flush=True); time.sleep(600)"
     )
     environ = {**environment(), "PYSPARK_GATEWAY_PORT": "1"}

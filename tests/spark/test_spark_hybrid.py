@@ -19,7 +19,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
-from table_core.spark.session import parallelism
+from table_core.spark.session.create import parallelism
 
 if TYPE_CHECKING:
     from collections.abc import Callable

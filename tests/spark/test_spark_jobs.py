@@ -12,9 +12,9 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_job
 
 DUE = "WITH due AS (SELECT order_id, customer, n FROM orders UNION ALL SELECT * FROM waiting)"
 SALES = (

@@ -16,7 +16,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, DataError
 from table_core.spark import lookup_join, register
-from table_core.spark.failures import translated
+from table_core.spark.session.failures import translated
 
 PATIENCE_S = 300
 ITEMS = pa.schema(

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-from table_core.spark.progress import TaskProgress
+from table_core.spark.session.progress import TaskProgress
 
 PATIENCE_S = 120
 

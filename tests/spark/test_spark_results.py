@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import table_core as tc
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
 from table_core.spark.streams.drain import drain
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_job
 from tests.unit.table.test_whole_results import JOBS, ONE_ROW, RESCALE, lake_of, put
 from tests.whole_results import MEMBERS, State, refuted
 

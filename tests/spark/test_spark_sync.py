@@ -11,9 +11,9 @@ import pytest
 
 import table_core as tc
 import table_core.spark
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_job
 from table_core.spark.engine import SparkEngine
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_job
 from tests.cdc.conftest import need
 from tests.cdc.servers import MariaDb
 

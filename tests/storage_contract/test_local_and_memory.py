@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from table_core.ports import Storage
-from table_core.storage.local import LocalStorage
-from table_core.storage.memory import MemoryStorage
+from table_core.storage.stores.local import LocalStorage
+from table_core.storage.stores.memory import MemoryStorage
 from table_core.testing.storage_contract import StorageContract
 
 

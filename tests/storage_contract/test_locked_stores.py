@@ -16,10 +16,10 @@ import pytest
 import table_core as tc
 from table_core.errors import StorageUnavailableError, UnsupportedFeatureError
 from table_core.ports import Storage
-from table_core.storage.foldered import FolderedStorage
-from table_core.storage.local import LocalStorage
-from table_core.storage.locate import open_storage
-from table_core.storage.lock import FileLock, LockedStorage
+from table_core.storage.stores.local import LocalStorage
+from table_core.storage.stores.locate import open_storage
+from table_core.storage.stores.lock import FileLock, LockedStorage
+from table_core.storage.stores.prefixed import FolderedStorage
 from table_core.testing.storage_contract import StorageContract
 
 

@@ -15,7 +15,7 @@ import pytest
 import table_core as tc
 from table_core.errors import AccessDeniedError, OutcomeUnknownError, StorageUnavailableError
 from table_core.ports import Storage
-from table_core.storage.locate import open_storage
+from table_core.storage.stores.locate import open_storage
 from table_core.testing.storage_contract import StorageContract
 from tests.servers import S3
 from tests.storage_contract.proxy import Plan, Proxy

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from table_core.errors import DataError, OptionError
-from table_core.merge.engine import counted, engine_for
+from table_core.merge.engines.engine import counted, engine_for
 from tests.merge_rows import kv, plain, schema_of, with_options
 
 

@@ -123,8 +123,8 @@ def test_a_repeated_commit_is_found_and_an_empty_table_has_nothing_to_say() -> N
 
 
 def test_jobs_do_upkeep(tmp_path: Any) -> None:
-    from table_core.table.jobs.job_spec import JobSpec
-    from table_core.table.jobs.run import run_embedded
+    from table_core.jobs.job_spec import JobSpec
+    from table_core.jobs.run import run_embedded
 
     catalog = tc.open_catalog(tmp_path.as_uri())
     catalog.create_database("d")

@@ -16,9 +16,9 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, TableError
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
-from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
-from table_core.table.metadata import Metadata
-from table_core.table.table import Table
+from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.table.api.table import Table
+from table_core.table.metadata.documents import Metadata
 
 SCHEMA = pa.schema([("id", pa.int64())])
 

@@ -14,9 +14,9 @@ import pytest
 
 from table_core.datatypes.kinds import STRING, Array, Atomic, Field, Root, Row
 from table_core.errors import CorruptFileError, UnsupportedFeatureError
-from table_core.storage.data_format import Wanted
+from table_core.storage.columns.data_format import Wanted
 from table_core.storage.formats import WriterSettings, format_for
-from table_core.storage.memory import MemoryStorage
+from table_core.storage.stores.memory import MemoryStorage
 
 FIELDS = (
     Field(0, "n", Atomic(Root.BIGINT)),

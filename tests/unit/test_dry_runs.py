@@ -19,10 +19,10 @@ import pytest
 
 import table_core as tc
 from table_core.storage.system import SystemClock
-from table_core.table.catalog_upkeep import CatalogUpkeep
-from table_core.table.states.branch_verbs import Branches
-from table_core.table.states.tag_verbs import Tags
-from table_core.table.upkeep.consumers import Consumers
+from table_core.table.api.catalog_maintenance import CatalogUpkeep
+from table_core.table.maintenance.branches import Branches
+from table_core.table.maintenance.tags import Tags
+from table_core.table.metadata.refs.consumers import Consumers
 
 SCHEMA = pa.schema(
     [

@@ -14,11 +14,11 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk import layout
-from table_core.storage.faults import Call, Faults, FaultyStorage
-from table_core.table.metadata import Metadata
-from table_core.table.states.branch_verbs import Branches
-from table_core.table.states.branches import branch_access
-from table_core.table.states.tag_verbs import Tags
+from table_core.storage.stores.faults import Call, Faults, FaultyStorage
+from table_core.table.maintenance.branches import Branches
+from table_core.table.maintenance.tags import Tags
+from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.refs.branches import branch_access
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {

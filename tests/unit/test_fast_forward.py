@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
-from table_core.table.deliveries import told
-from table_core.table.metadata import Metadata
-from table_core.table.states.state_jobs import create_branch as make_branch
-from table_core.table.states.state_jobs import fast_forward
+from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.table.api.state_jobs import create_branch as make_branch
+from table_core.table.api.state_jobs import fast_forward
+from table_core.table.commit_io.deliveries import told
+from table_core.table.metadata.documents import Metadata
 from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
 
 

@@ -21,7 +21,7 @@ from table_core.ondisk.file_index import decode_file_index
 from table_core.ondisk.index_builder import IndexBuilder
 from table_core.ondisk.value_hashes import hashes_of
 from table_core.ondisk.value_index import decode_bit_slices, decode_bitmap_index
-from table_core.table.access import TableAccess
+from table_core.table.metadata.access import TableAccess
 
 DAY = dt.date(2026, 1, 1)
 NOON = dt.datetime(2026, 1, 1, 12)

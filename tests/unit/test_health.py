@@ -18,7 +18,7 @@ from table_core.health.verdict import Measures, Thresholds, verdicts, worst
 from table_core.ondisk.data_file import DataFile, EntryKind, ManifestEntry
 from table_core.ondisk.file_columns import FileColumns
 from table_core.storage.system import SystemClock
-from table_core.table.states.tag_verbs import Tags
+from table_core.table.maintenance.tags import Tags
 
 SCHEMA = pa.schema([pa.field("dt", pa.string()), pa.field("k", pa.int64(), nullable=False)])
 HOUR_MS = 3_600_000

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.merge.engine import engine_for
-from table_core.merge.kway import merge_runs
+from table_core.merge.engines.engine import engine_for
+from table_core.merge.engines.kway import merge_runs
 from table_core.merge.sort import runs_of
 from tests.merge_rows import kv, numbered, plain, schema_of
 

@@ -25,9 +25,9 @@ from table_core.errors import (
     NotFoundError,
     StorageUnavailableError,
 )
-from table_core.storage.local import LocalStorage
-from table_core.storage.no_replace import rename_no_replace
-from table_core.storage.os_errors import table_error
+from table_core.storage.stores.local import LocalStorage
+from table_core.storage.stores.no_replace import rename_no_replace
+from table_core.storage.stores.os_errors import table_error
 
 ROUNDS = 200
 LONGEST_PAUSE_S = 2e-4
@@ -62,7 +62,7 @@ def test_a_killed_writer_leaves_no_half_file(tmp_path):
     code = textwrap.dedent(
         """
         import sys, pathlib
-        from table_core.storage.local import LocalStorage
+        from table_core.storage.stores.local import LocalStorage
         storage, run = LocalStorage(pathlib.Path(sys.argv[1])), sys.argv[2]
         print("ready", flush=True)
         for number in range(10**9):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from table_core.errors import ArgumentError, UnsupportedFeatureError
-from table_core.storage.local import LocalStorage
-from table_core.storage.locate import open_storage
+from table_core.storage.stores.local import LocalStorage
+from table_core.storage.stores.locate import open_storage
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.merge.engine import engine_for
+from table_core.merge.engines.engine import engine_for
 from table_core.merge.ordinal import comparable, ordinals
 from table_core.merge.sort import key_order, runs_of
 from tests.merge_rows import kv, numbered, plain, schema_of

@@ -14,7 +14,7 @@ import pytest
 from table_core.datatypes.kinds import STRING, Array, Atomic, Field, Map, Multiset, Root, Row
 from table_core.errors import StorageUnavailableError
 from table_core.storage.formats import WriterSettings, format_for
-from table_core.storage.memory import MemoryStorage
+from table_core.storage.stores.memory import MemoryStorage
 
 CHAR = Atomic(Root.CHAR, length=4)
 FIELDS = (

@@ -17,8 +17,8 @@ ASKED = {
     "s3": "import table_core as tc; tc.open_catalog('s3://b/w')",
     "gcs": "import table_core as tc; tc.open_catalog('gs://b/w')",
     "azure": "import table_core as tc; tc.open_catalog('abfs://b@a.dfs.core.windows.net/w')",
-    "postgres": "from table_core.sources.postgres import _driver; _driver()",
-    "mysql": "from table_core.sources.mysql import _driver; _driver()",
+    "postgres": "from table_core.cdc.postgres.source import _driver; _driver()",
+    "mysql": "from table_core.cdc.mysql.source import _driver; _driver()",
     "kafka": "import table_core as tc; tc.KafkaSource('localhost:1', ['t'], 'debezium-json').open()",
 }
 PACKAGES = {

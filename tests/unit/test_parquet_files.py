@@ -18,9 +18,9 @@ from table_core.errors import (
     UnsupportedFeatureError,
 )
 from table_core.schema.table_schema import KIND_FIELD, SEQUENCE_FIELD
-from table_core.storage.data_format import Wanted
+from table_core.storage.columns.data_format import Wanted
 from table_core.storage.formats import RangeStats, WriterSettings, format_for
-from table_core.storage.memory import MemoryStorage
+from table_core.storage.stores.memory import MemoryStorage
 
 INT, BIGINT = Atomic(Root.INT), Atomic(Root.BIGINT)
 FORMAT = format_for("parquet")

@@ -12,9 +12,9 @@ import pytest
 
 from table_core.datatypes.kinds import STRING, Atomic, Field, Root
 from table_core.storage.formats import format_for
-from table_core.storage.memory import MemoryStorage
-from table_core.storage.parquet_footer import read_chunk_stats
-from table_core.storage.parquet_room import BatchRoom, batch_room
+from table_core.storage.parquet.batch_sizes import BatchRoom, batch_room
+from table_core.storage.parquet.footer import read_chunk_stats
+from table_core.storage.stores.memory import MemoryStorage
 
 ROWS, LONG = 40_000, 4_000
 FIELDS = (Field(0, "k", Atomic(Root.BIGINT)), Field(1, "s", STRING))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from table_core.errors import OptionError
-from table_core.merge.engine import engine_for
+from table_core.merge.engines.engine import engine_for
 from tests.merge_rows import kv, plain, schema_of, with_options
 
 PLAIN = with_options(

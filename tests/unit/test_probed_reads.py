@@ -11,9 +11,9 @@ from table_core.datatypes.text import parse_type
 from table_core.predicate.bind import bind
 from table_core.predicate.sql import parse_where
 from table_core.predicate.to_arrow import mask
-from table_core.storage.data_format import Probe, Wanted, WriterSettings
-from table_core.storage.memory import MemoryStorage
-from table_core.storage.parquet import ParquetFormat
+from table_core.storage.columns.data_format import Probe, Wanted, WriterSettings
+from table_core.storage.parquet.format import ParquetFormat
+from table_core.storage.stores.memory import MemoryStorage
 
 ROWS = 20_000
 SCHEMA = pa.schema(

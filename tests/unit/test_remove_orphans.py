@@ -11,8 +11,8 @@ import pytest
 
 import table_core as tc
 from table_core.storage.system import SystemClock
-from table_core.table.states.branch_verbs import Branches
-from table_core.table.states.tag_verbs import Tags
+from table_core.table.maintenance.branches import Branches
+from table_core.table.maintenance.tags import Tags
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 DAY_MS = 24 * 3_600_000

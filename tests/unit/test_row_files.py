@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from table_core.errors import ArgumentError, DataError
-from table_core.storage.local import LocalStorage
 from table_core.storage.row_files import find_files, read_rows, split_glob
+from table_core.storage.stores.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))])
 

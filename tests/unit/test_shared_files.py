@@ -17,7 +17,7 @@ import pytest
 import table_core as tc
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock
-from table_core.table.metadata import Metadata
+from table_core.table.metadata.documents import Metadata
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.int64())])
 OPTIONS = {

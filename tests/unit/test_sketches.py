@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_core.errors import DataError, OptionError
-from table_core.merge.bitmap64 import decode_bitmap64, encode_bitmap64
-from table_core.merge.engine import engine_for
-from table_core.merge.theta import Theta, union_of
+from table_core.merge.aggregators.bitmap64 import decode_bitmap64, encode_bitmap64
+from table_core.merge.aggregators.theta import Theta, union_of
+from table_core.merge.engines.engine import engine_for
 from table_core.ondisk.roaring import decode32, encode32
 from tests.merge_rows import kv, plain, schema_of, with_options
 

@@ -114,9 +114,9 @@ def test_a_repeated_statement_is_done_once() -> None:
 
 def test_a_file_changed_meanwhile_is_a_conflict() -> None:
     from table_core.commit.request import CommitPart
-    from table_core.table.changing.row_changes import RowChanges
-    from table_core.table.committing.committer import commit_parts
-    from table_core.table.reading.scan import bound_where
+    from table_core.table.commit_io.committer import commit_parts
+    from table_core.table.dml.row_changes import RowChanges
+    from table_core.table.read.scan import bound_where
 
     table = make(key=False)
     access = table.access

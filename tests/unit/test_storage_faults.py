@@ -6,8 +6,8 @@ import pytest
 
 from table_core.errors import OutcomeUnknownError, StorageUnavailableError, TableError
 from table_core.ports import Storage
-from table_core.storage.faults import Crash, Fault, Faults, FaultyStorage
-from table_core.storage.memory import MemoryStorage
+from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
+from table_core.storage.stores.memory import MemoryStorage
 from table_core.testing.storage_contract import StorageContract
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.storage.faults import Call, Faults, FaultyStorage
-from table_core.table.metadata import Metadata
-from table_core.table.upkeep.consumers import held, set_consumer
+from table_core.storage.stores.faults import Call, Faults, FaultyStorage
+from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.refs.consumers import held, set_consumer
 from tests.unit.test_shared_files import create, fresh, keys, on_branch, put
 
 

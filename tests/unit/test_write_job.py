@@ -10,12 +10,12 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, DataError, NotFoundError, PositionDivergedError
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
 from table_core.position.source import TableId
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ LOCAL_SQL = """
 import sys
 import pyarrow as pa
 import table_core as tc
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 
 catalog = tc.open_catalog(sys.argv[1])
 catalog.create_database("d")
@@ -58,7 +58,7 @@ print(catalog.table("d.sales").read().to_arrow()["id"].to_pylist())
 """
 PYTHON_UDF = """
 from pyspark.sql.functions import udf
-from table_core.spark.session import open_session
+from table_core.spark.session.create import open_session
 
 session = open_session({"spark.ui.enabled": "false", "spark.master": "local[1]"})
 doubled = udf(lambda n: n * 2, "long")
@@ -67,7 +67,7 @@ session.stop()
 """
 WRONG_PAIR = """
 from table_core.errors import ArgumentError
-from table_core.spark.session import open_session
+from table_core.spark.session.create import open_session
 
 try:
     open_session()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from paimon_provider.launchers.base import Launcher
     from paimon_provider.launchers.standalone import StandaloneLauncher
     from paimon_provider.run_identity import RunIdentity
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
 
@@ -85,7 +85,7 @@ class PaimonHook(BaseHook):
     def catalog(self) -> Any:
         """The ``table_core.Catalog`` of the warehouse, opened once."""
         if self._catalog is None:
-            from table_core.table.opening import open_catalog  # Arrow stays out of Dag parsing
+            from table_core.table.api.opening import open_catalog  # Arrow stays out of Dag parsing
 
             self._catalog = open_catalog(
                 self.warehouse.uri, storage_options=dict(self.warehouse.storage_options)
@@ -122,7 +122,7 @@ class PaimonHook(BaseHook):
 
     def _commit_by_handle(self) -> Any:
         """Who commits by a handle: numbered apart from what ``commit_as`` gives."""
-        from table_core.table.results import CommitAs
+        from table_core.table.metadata.results import CommitAs
 
         if self._by_handle is None:
             assert self.identity is not None
@@ -131,7 +131,7 @@ class PaimonHook(BaseHook):
 
     def commit_as(self, **more: Any) -> Any:
         """A ``table_core.CommitAs`` for the next verb of this task run."""
-        from table_core.table.results import CommitAs
+        from table_core.table.metadata.results import CommitAs
 
         if self.identity is None:
             return CommitAs(**more)
@@ -174,7 +174,7 @@ class PaimonHook(BaseHook):
 
     def job_spec(self, action: str, table: str, args: Mapping[str, Any]) -> JobSpec:
         """The spec of the next verb of this task run."""
-        from table_core.table.jobs.job_spec import JobSpec
+        from table_core.jobs.job_spec import JobSpec
 
         self.hide(args)
         return JobSpec(
@@ -340,7 +340,7 @@ class PaimonHook(BaseHook):
 
 def _facts(handle: Any, snapshot: Any) -> SnapshotFacts:
     """What is known of a snapshot, by its document alone."""
-    from table_core.table.deliveries import note_of
+    from table_core.table.commit_io.deliveries import note_of
 
     return SnapshotFacts.told(note_of(handle.access, snapshot))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paimon_provider.warehouse import SparkSettings
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["ENGINES", "Launcher", "launcher_for"]
 

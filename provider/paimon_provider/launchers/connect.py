@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paimon_provider.warehouse import SparkSettings
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["ConnectLauncher"]
 

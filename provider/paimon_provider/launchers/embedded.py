@@ -12,7 +12,7 @@ from table_core.errors import JobFailedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["EmbeddedLauncher"]
 
@@ -25,8 +25,8 @@ class EmbeddedLauncher:
 
     def run(self, spec: JobSpec, *, log: Callable[[str], None]) -> dict[str, Any]:
         """Run ``spec`` here; its log is the worker's log."""
-        from table_core.table.jobs.last_line import done_facts, failed_facts
-        from table_core.table.jobs.run import run_embedded  # Arrow stays out of Dag parsing
+        from table_core.jobs.last_line import done_facts, failed_facts
+        from table_core.jobs.run import run_embedded  # Arrow stays out of Dag parsing
 
         log(f"Running {spec.action} on {spec.table} in this process")
         self._running = True

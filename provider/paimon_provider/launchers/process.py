@@ -22,7 +22,7 @@ from table_core.options.spark_settings import properties_text, require_printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = [
     "RESULT_FILE",
@@ -126,7 +126,7 @@ class JobProcess:
 def _result(
     result_file: Path, status: int, tail: Sequence[str], *, stopped: bool
 ) -> dict[str, Any]:
-    from table_core.table.jobs.job_spec import JobResult
+    from table_core.jobs.job_spec import JobResult
 
     facts: dict[str, object] = {"exit_code": status, "log_tail": "\n".join(tail)}
     if stopped:

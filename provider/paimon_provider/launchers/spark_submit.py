@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paimon_provider.warehouse import SparkSettings
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["SparkSubmitLauncher", "script_of"]
 

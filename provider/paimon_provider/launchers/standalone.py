@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from paimon_provider.warehouse import SparkSettings
-    from table_core.table.jobs.job_spec import JobSpec
+    from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["ACTIVE", "StandaloneLauncher", "Submission"]
 
@@ -178,7 +178,7 @@ class StandaloneLauncher:
         Raises:
             TableError: what the job reported, or ``JobFailedError`` without a report.
         """
-        from table_core.table.jobs.job_spec import JobResult
+        from table_core.jobs.job_spec import JobResult
 
         folder = self._folder(submission)
         try:

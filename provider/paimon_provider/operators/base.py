@@ -224,7 +224,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
     def _tell(self, result: Mapping[str, Any]) -> None:
         """Put the result into the log and Airflow's metrics."""
         self._result = result
-        from table_core.table.jobs.last_line import done_facts
+        from table_core.jobs.last_line import done_facts
 
         facts = done_facts(self.action, self.table, result)
         told = [f"{k} {v}" for k, v in facts.items() if v and k not in {"action", "table"}]

@@ -70,7 +70,7 @@ class PaimonCheckOperator(PaimonTableOperator):
         self.fail = fail
 
     def arguments(self) -> dict[str, Any]:
-        """Those of ``table_core.table.reading.checks.check``."""
+        """Those of ``table_core.table.api.checks.check``."""
         return {
             "rules": dict(self.rules),
             "parameters": None if self.parameters is None else dict(self.parameters),

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.spark.failures import carried
+from table_core.spark.session.failures import carried
 from table_core.spark.streams.source import StreamReader
 
 if TYPE_CHECKING:

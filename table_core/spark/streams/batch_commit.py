@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
-from table_core.table.carried import position
-from table_core.table.results import CommitAs
+from table_core.table.metadata.carried import position
+from table_core.table.metadata.results import CommitAs
 
 if TYPE_CHECKING:
-    from table_core.table.access import TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = ["BatchCommit", "name_of_checkpoint"]
 

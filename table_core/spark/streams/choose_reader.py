@@ -10,7 +10,7 @@ from table_core.spark._compat import STREAM_ADMISSION
 from table_core.spark.streams.source import StreamReader
 
 if TYPE_CHECKING:
-    from table_core.spark.source_options import SourceOptions
+    from table_core.spark.streams.source_options import SourceOptions
 
 __all__ = ["stream_reader"]
 

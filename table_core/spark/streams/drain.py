@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import ArgumentError
 from table_core.problems import UNFORESEEN
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.spark.reading import read_splits, shown_fields
-from table_core.spark.schema_bridge import spark_schema
-from table_core.spark.session import parallelism
+from table_core.spark.read.reading import read_splits, shown_fields
+from table_core.spark.session.create import parallelism
+from table_core.spark.session.schema_bridge import spark_schema
+from table_core.spark.session.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.streams.source import ChangeReader
-from table_core.spark.tasks import distribute, keeps_order, tasks_of
-from table_core.spark.writing import write_frame
-from table_core.table.carried import position
-from table_core.table.describing import committed
-from table_core.table.positions import read_by
-from table_core.table.reading.stream_plan import StreamPlanner
-from table_core.table.results import CommitAs, ResultDocument
+from table_core.spark.write.writing import write_frame
+from table_core.table.metadata.carried import position
+from table_core.table.metadata.describing import committed
+from table_core.table.metadata.positions import read_by
+from table_core.table.metadata.results import CommitAs, ResultDocument
+from table_core.table.read.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from table_core.table.results import Commit
-    from table_core.table.table import Table
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import Commit
 
 __all__ = ["drain"]
 

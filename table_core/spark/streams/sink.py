@@ -13,21 +13,21 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, OptionError, TableError
-from table_core.spark.failures import carried
-from table_core.spark.schema_bridge import fields_of
-from table_core.spark.session import context_of
-from table_core.spark.source_writing import (
+from table_core.spark.session.create import context_of
+from table_core.spark.session.failures import carried
+from table_core.spark.session.schema_bridge import fields_of
+from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
+from table_core.spark.write.source_writing import (
     Written,
     compacted,
     results_of,
     take_back,
     write_rows,
 )
-from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
-from table_core.spark.writing import table_names, typed, write_frame
-from table_core.table.committing.committer import find_commit, parts_of
-from table_core.table.writing.uncommitted import discard
-from table_core.table.writing.writer import refuse_unwritable
+from table_core.spark.write.writing import table_names, typed, write_frame
+from table_core.table.commit_io.committer import find_commit, parts_of
+from table_core.table.commit_io.uncommitted import discard
+from table_core.table.write.writer import refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    from table_core.spark.source_options import SourceOptions
-    from table_core.table.committing.prepared import WriteResult
-    from table_core.table.results import Commit
-    from table_core.table.table import Table
+    from table_core.spark.streams.source_options import SourceOptions
+    from table_core.table.api.table import Table
+    from table_core.table.commit_io.prepared import WriteResult
+    from table_core.table.metadata.results import Commit
 
 __all__ = ["StreamWriter", "write_batch"]
 

@@ -16,13 +16,13 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError, NotFoundError
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
-from table_core.spark.failures import carried
-from table_core.spark.reading import read_splits, shown_fields
-from table_core.spark.tasks import keeps_order, tasks_of
-from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.scan import bound_where
-from table_core.table.reading.split_reader import SplitReader
-from table_core.table.reading.stream_plan import StreamPlanner
+from table_core.spark.read.reading import read_splits, shown_fields
+from table_core.spark.session.failures import carried
+from table_core.spark.session.tasks import keeps_order, tasks_of
+from table_core.table.files.row_form import RowForm
+from table_core.table.read.scan import bound_where
+from table_core.table.read.split_reader import SplitReader
+from table_core.table.read.stream_plan import StreamPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from table_core.predicate.bound import Bound
     from table_core.scan.split import Split
     from table_core.scan.stream_offset import ReadLimit
-    from table_core.spark.source_options import SourceOptions
-    from table_core.table.access import TableAccess
+    from table_core.spark.streams.source_options import SourceOptions
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = ["ChangeReader", "StreamReader"]
 

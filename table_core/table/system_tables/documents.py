@@ -10,14 +10,14 @@ import pyarrow as pa
 from table_core.datatypes.text import field_to_json, type_text
 from table_core.ondisk import layout
 from table_core.problems import Problems, json_object
-from table_core.table.states.branches import branch_names
-from table_core.table.states.tags import tag_names, tagged
-from table_core.table.upkeep.consumers import consumers as known_consumers
+from table_core.table.metadata.refs.branches import branch_names
+from table_core.table.metadata.refs.consumers import consumers as known_consumers
+from table_core.table.metadata.refs.tags import tag_names, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from table_core.table.access import TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "aggregation_fields",

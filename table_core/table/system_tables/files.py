@@ -19,7 +19,7 @@ from table_core.ondisk.partition_text import value_text
 from table_core.ondisk.stats import decode_stats
 from table_core.options import keys_files, keys_write
 from table_core.scan.prune import value_ranges
-from table_core.table.reading.state_plan import index_entries
+from table_core.table.read.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from table_core.datatypes.kinds import Field
     from table_core.ondisk.data_file import DataFile, ManifestEntry
     from table_core.ondisk.manifest_meta import ManifestMeta
-    from table_core.table.access import TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = [
     "buckets",

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from table_core.ondisk import layout
 from table_core.ondisk.file_index import decode_file_index
-from table_core.table.reading.state_plan import index_entries
+from table_core.table.read.state_plan import index_entries
 from table_core.table.system_tables.documents import rows_table
 from table_core.table.system_tables.files import file_path, live_files, row_text
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.table.access import TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = ["file_indexes", "table_indexes"]
 

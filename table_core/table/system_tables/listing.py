@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError
-from table_core.table.reading.scan import MemoryScan, Scan
+from table_core.table.read.scan import MemoryScan, Scan
 from table_core.table.system_tables import documents, files, indexes, rows
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from table_core.table.access import TableAccess
+    from table_core.table.metadata.access import TableAccess
 
 __all__ = ["SYSTEM_TABLES", "system_scan"]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from table_core.datatypes.arrow import fields_from_arrow
 from table_core.predicate.to_arrow import mask
 from table_core.schema.table_schema import TableSchema
-from table_core.table.reading.scan import (
+from table_core.table.read.scan import (
     MemoryScan,
     Scan,
     bound_where,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.predicate.bound import Bound
     from table_core.predicate.expression import Expression
     from table_core.scan.split import Split
-    from table_core.table.reading.scan import RowReader
+    from table_core.table.read.scan import RowReader
 
 __all__ = ["narrowed"]
 

@@ -17,22 +17,22 @@ from table_core.options import keys_commit, keys_scan
 from table_core.scan.follow import Levels
 from table_core.scan.time_travel import resolve
 from table_core.schema.table_schema import TRACKING_FIELDS
-from table_core.table.reading.batch_scan import batch_scan
-from table_core.table.reading.changes import asked_range, changes_of_range
-from table_core.table.reading.following import follow
-from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.scan import Scan
-from table_core.table.reading.split_reader import SplitReader
-from table_core.table.reading.state_plan import StatePlanner, refuse_unreadable
-from table_core.table.reading.timeline import TableTimeline
+from table_core.table.files.row_form import RowForm
+from table_core.table.metadata.timeline import TableTimeline
+from table_core.table.read.batch_scan import batch_scan
+from table_core.table.read.changes import asked_range, changes_of_range
+from table_core.table.read.following import follow
+from table_core.table.read.scan import Scan
+from table_core.table.read.split_reader import SplitReader
+from table_core.table.read.state_plan import StatePlanner, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from table_core.datatypes.kinds import Field
     from table_core.scan.split import Split
-    from table_core.table.access import TableAccess
-    from table_core.table.reading.scan import RowReader
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.read.scan import RowReader
 
 __all__ = ["audit_log", "binlog", "follow_log", "read_optimized", "row_tracking"]
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from table_core.cdc.debezium import DebeziumDecoder
-from table_core.cdc.infer import missing_columns, with_columns
-from table_core.cdc.record import EventBatch, LineBlock, SourceTable
-from table_core.cdc.rows import Target, event_batch
-from table_core.cdc.truncates import cuts, within
-from table_core.cdc.unsent import with_earlier_values
-from table_core.cdc.wire import PlainSettings
+from table_core.cdc.debezium.json_blocks import DebeziumDecoder
+from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.infer import missing_columns, with_columns
+from table_core.cdc.model.record import EventBatch, LineBlock, SourceTable
+from table_core.cdc.model.rows import Target, event_batch
+from table_core.cdc.model.truncates import cuts, within
+from table_core.cdc.model.unavailable_values import with_earlier_values
 from table_core.datatypes.kinds import DataType, Field, not_null
 from table_core.datatypes.text import parse_type
 

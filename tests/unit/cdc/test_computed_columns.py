@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.computed import computed_columns
+from table_core.cdc.model.computed import computed_columns
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 import table_core as tc
-from table_core.cdc.binlog_rows import BinlogRows
-from table_core.cdc.embedded_schema import Declared
-from table_core.cdc.log_position import LogPosition
-from table_core.cdc.pgoutput import PgOutputRows
-from table_core.cdc.position import OffsetsPosition
-from table_core.cdc.told import told_from
-from table_core.cdc.type_mapping import TypeMapping
-from table_core.cdc.wire import Meaning, Wire
+from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.position import OffsetsPosition
+from table_core.cdc.model.source_schema import told_from
+from table_core.cdc.mysql.binlog_rows import BinlogRows
+from table_core.cdc.postgres.pgoutput import PgOutputRows
 from table_core.datatypes.kinds import STRING
 from table_core.errors import CorruptFileError, EventError
 from table_core.position.document import Positions
+from table_core.schema.type_mapping import TypeMapping
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.test_binlog_files import LOG, event, sync
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from table_core.cdc.ddl import added_defaults
+from table_core.cdc.mysql.ddl import added_defaults
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.record import LineBlock, SourceTable
-from table_core.cdc.wire import PlainSettings
+from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.record import LineBlock, SourceTable
 from table_core.datatypes.kinds import Array, Atomic, Root
 from table_core.errors import DataError, EventError
 from tests.unit.cdc.feed import Feed, columns, event, lines

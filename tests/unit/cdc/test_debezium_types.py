@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from table_core.cdc.postgres_types import postgres_type
-from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.postgres.types import postgres_type
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import type_text
+from table_core.schema.type_mapping import TypeMapping
 from tests.unit.cdc.lake import Lake
 
 TIME = "io.debezium.time."

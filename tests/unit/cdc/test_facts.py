@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.unsent import without_unsent
+from table_core.cdc.model.unavailable_values import without_unsent
 from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.shapes import (

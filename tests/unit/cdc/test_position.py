@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from table_core.cdc.position import FilesPosition, Piece
+from table_core.cdc.model.position import FilesPosition, Piece
 from table_core.errors import EventError
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import fastavro
 import pytest
 
-from table_core.cdc.avro_events import AvroEvents
+from table_core.cdc.debezium.avro_events import AvroEvents
+from table_core.cdc.kafka.source import JsonRecords, json_text, record_line
 from table_core.errors import EventError
-from table_core.sources.kafka import JsonRecords, json_text, record_line
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.test_sync_database import record
 

@@ -8,17 +8,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.geometry import geometry_text
-from table_core.cdc.log_position import LogPosition
-from table_core.cdc.mysql_types import mysql_column, mysql_type
-from table_core.cdc.pgoutput import array_items, lsn_text, text_value
-from table_core.cdc.postgres_types import postgres_type
-from table_core.cdc.type_mapping import TypeMapping
+from table_core.cdc.model.geometry import geometry_text
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.mysql_types import mysql_column, mysql_type
+from table_core.cdc.mysql.source import MySqlSource
+from table_core.cdc.postgres.pgoutput import array_items, lsn_text, text_value
+from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.postgres.types import postgres_type
+from table_core.cdc.sync.readers import source_from_spec
 from table_core.datatypes.text import type_text
 from table_core.errors import ArgumentError, EventError
-from table_core.sources.mysql import MySqlSource
-from table_core.sources.postgres import PostgresSource
-from table_core.table.cdc.readers import source_from_spec
+from table_core.schema.type_mapping import TypeMapping
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from table_core.cdc.by_line import decode_by_line
-from table_core.cdc.debezium import DebeziumDecoder
-from table_core.cdc.record import LineBlock, SourceTable
-from table_core.cdc.source_block import CutSource, cut_source
+from table_core.cdc.debezium.json_blocks import DebeziumDecoder
+from table_core.cdc.debezium.json_fallback import decode_by_line
+from table_core.cdc.debezium.source_block import CutSource, cut_source
+from table_core.cdc.model.record import LineBlock, SourceTable
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from table_core.cdc.changes import Changes
+    from table_core.cdc.model.changes import Changes
 
 ORDERS = SourceTable("shop", "orders")
 MYSQL: dict[str, Any] = {

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import table_core as tc
+from table_core.cdc.apply import target
+from table_core.cdc.files import lines
+from table_core.cdc.files import reader as files
 from table_core.errors import ArgumentError, DataError
-from table_core.table.cdc import files, lines, target
 from tests.unit.cdc.lake import Lake
 
 

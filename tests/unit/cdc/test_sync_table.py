@@ -11,6 +11,9 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.cdc.apply import run
+from table_core.cdc.files import lines as windows
+from table_core.cdc.sync.sync import sync_from_spec, sync_table
 from table_core.errors import (
     ArgumentError,
     CommitConflictError,
@@ -18,9 +21,6 @@ from table_core.errors import (
     EventError,
     UnsupportedFeatureError,
 )
-from table_core.table.cdc import lines as windows
-from table_core.table.cdc import run
-from table_core.table.cdc.sync import sync_from_spec, sync_table
 from tests.unit.cdc.feed import event, lines
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from table_core.cdc.record import SourceTable
-from table_core.cdc.routing import DatabaseRoute, TableFilter
+from table_core.cdc.model.record import SourceTable
+from table_core.cdc.model.routing import DatabaseRoute, TableFilter
 from table_core.errors import ArgumentError
 
 

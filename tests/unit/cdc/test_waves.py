@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.record import SourceTable
-from table_core.cdc.type_mapping import TypeMapping
-from table_core.cdc.wire import PlainSettings
-from table_core.sources.kafka import JsonRecords
-from table_core.table.cdc import waves
-from table_core.table.cdc.waves import DecodedWindow, Known, WindowWork, next_wave
+from table_core.cdc.kafka import parallel_batches as waves
+from table_core.cdc.kafka.parallel_batches import DecodedWindow, Known, WindowWork, next_wave
+from table_core.cdc.kafka.source import JsonRecords
+from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.record import SourceTable
+from table_core.schema.type_mapping import TypeMapping
 from tests.unit.cdc.shapes import record
 
 HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])

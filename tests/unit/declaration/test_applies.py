@@ -21,8 +21,8 @@ from table_core.declaration.document import parse
 from table_core.declaration.model import Declaration
 from table_core.errors import CommitConflictError, GaveUpError, SchemaError, TableError
 from table_core.schema import change
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 HEAD = "version: 1\nname: shop\ntables:\n"
 

@@ -27,8 +27,8 @@ from table_core.declaration.order import among
 from table_core.declaration.selection import selected
 from table_core.errors import ArgumentError, SchemaError
 from table_core.schema.change import AddColumn
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 ROOT = Path(__file__).parents[3]
 STREAMHOUSE = ROOT / "declarations" / "streamhouse.yaml"

@@ -25,8 +25,8 @@ from table_core.declaration.model import Declaration
 from table_core.declaration.widths import Width, width
 from table_core.errors import SchemaError, TableError
 from table_core.schema import change
-from table_core.table.catalog import Catalog
-from table_core.table.opening import open_catalog
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.opening import open_catalog
 
 _NUMBERS = itertools.count()
 TYPES: dict[str, Any] = {

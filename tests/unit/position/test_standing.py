@@ -13,7 +13,7 @@ from table_core.errors import NotFoundError, PositionDivergedError
 from table_core.position.document import Position
 from table_core.position.place import SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind
-from table_core.table.positions import came_to, place_at, table_id, table_now
+from table_core.table.metadata.positions import came_to, place_at, table_id, table_now
 
 SCHEMA = pa.schema([("id", pa.int64())])
 

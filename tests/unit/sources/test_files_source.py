@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from table_core.cdc.files.source import FilesSource, TextBlock
 from table_core.errors import ArgumentError, EventError, NotFoundError
-from table_core.sources.files import FilesSource, TextBlock
-from table_core.storage.local import LocalStorage
+from table_core.storage.stores.local import LocalStorage
 
 
 def write(folder: Path, files: dict[str, bytes]) -> LocalStorage:

@@ -19,10 +19,9 @@ import table_core as tc
 from table_core.errors import StorageUnavailableError
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock, SystemIds
-from table_core.table.committing.after_commit import finish_upkeep
-from table_core.table.states import expire_tags
-from table_core.table.upkeep import expire_effects
-from table_core.table.upkeep.consumers import consumers, set_consumer
+from table_core.table.maintenance import expire_effects, expire_tags
+from table_core.table.maintenance.after_commit import finish_upkeep
+from table_core.table.metadata.refs.consumers import consumers, set_consumer
 
 SCHEMA = pa.schema([("k", pa.int64()), ("dt", pa.string())])
 HOUR_MS = 3_600_000

@@ -11,7 +11,7 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk.index_manifest import IndexEntry
-from table_core.table.reading.state_plan import index_entries
+from table_core.table.read.state_plan import index_entries
 
 SCHEMA = pa.schema([("id", pa.int32()), ("p", pa.string()), ("n", pa.int64())])
 LAYOUTS = {
@@ -121,9 +121,9 @@ def test_random_statements_agree_with_a_list(table: tc.Table) -> None:
 
 
 def test_two_deletes_in_the_same_file_conflict(table: tc.Table) -> None:
-    from table_core.table.changing.row_changes import RowChanges
-    from table_core.table.committing.committer import commit_parts
-    from table_core.table.results import CommitAs
+    from table_core.table.commit_io.committer import commit_parts
+    from table_core.table.dml.row_changes import RowChanges
+    from table_core.table.metadata.results import CommitAs
 
     change = RowChanges(table.access, table.latest_snapshot())
     for bucket, name, rows in change.rows():
@@ -150,7 +150,7 @@ def test_a_table_that_marks_no_more_writes_files_anew_and_forgets_their_marks(
 def test_rows_that_are_deleted_while_their_file_is_compacted_stay_deleted(
     table: tc.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from table_core.table.compacting import compact
+    from table_core.table.compact import compact
 
     commit_parts = compact.commit_parts
 

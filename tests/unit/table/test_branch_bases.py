@@ -9,7 +9,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
-from table_core.table.states import state_jobs
+from table_core.table.api import state_jobs
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_branch_whose_making_was_cut_short_is_made_from_what_was_tagged_then(
         raise errors.StorageUnavailableError("no answer", path="", reason="")
 
     with monkeypatch.context() as patch:
-        patch.setattr("table_core.table.states.branch_verbs.Branches._make", cut_short)
+        patch.setattr("table_core.table.maintenance.branches.Branches._make", cut_short)
         with pytest.raises(errors.StorageUnavailableError):
             state_jobs.create_branch(table, {"name": "x", "from_head": True})
     assert table.tags.list() == ["x-base"]

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from table_core.datatypes.bounds import Bounds
 from table_core.errors import ArgumentError, DataError
-from table_core.table.opening import open_catalog
-from table_core.table.reading.checks import check
-from table_core.table.table import Table
+from table_core.table.api.checks import check
+from table_core.table.api.opening import open_catalog
+from table_core.table.api.table import Table
 
 _NUMBERS = itertools.count()
 

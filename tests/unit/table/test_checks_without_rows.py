@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from table_core.errors import ArgumentError, DataError, NotFoundError, TableError
-from table_core.table.reading.checks import check
-from table_core.table.table import Table
+from table_core.table.api.checks import check
+from table_core.table.api.table import Table
 
 
 @pytest.fixture(params=["no snapshot", "no row"])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.table.reading.state_plan import deletions_of
+from table_core.table.read.state_plan import deletions_of
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 

@@ -12,8 +12,8 @@ import pytest
 import table_core as tc
 from table_core.commit import effects as fx
 from table_core.commit.basis import Basis
-from table_core.storage.faults import Faults, FaultyStorage
-from table_core.table.committing.commit_effects import Performer
+from table_core.storage.stores.faults import Faults, FaultyStorage
+from table_core.table.commit_io.commit_effects import Performer
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 KEEPS_ALL = {"snapshot.num-retained.min": "1000"}

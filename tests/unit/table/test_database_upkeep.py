@@ -18,7 +18,7 @@ import pytest
 import table_core as tc
 from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
 from table_core.storage.system import SystemClock
-from table_core.table.upkeep.consumers import set_consumer
+from table_core.table.metadata.refs.consumers import set_consumer
 
 SCHEMA = pa.schema(
     [

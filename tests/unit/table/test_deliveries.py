@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.commit.delivery import DELIVERY_PROPERTY, recorded_delivery
 from table_core.errors import ArgumentError, NotFoundError
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 from table_core.ondisk.partition_key import key_of_values, values_of_key
 from table_core.ondisk.snapshot import Snapshot
-from table_core.table.deliveries import CommitNote, told
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.table.commit_io.deliveries import CommitNote, told
 
 DAY = dt.date(2026, 1, 1)
 ROWS = pa.schema(

@@ -16,13 +16,13 @@ import pytest
 
 import table_core as tc
 from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
+from table_core.jobs.embedded import EmbeddedEngine
+from table_core.jobs.flow import run_flow
 from table_core.ondisk import layout
 from table_core.position.document import Positions
-from table_core.storage.faults import Call, Crash, Fault, Faults, FaultyStorage
-from table_core.table.catalog import Catalog
-from table_core.table.jobs.embedded import EmbeddedEngine
-from table_core.table.jobs.flow import run_flow
-from table_core.table.results import ResultDocument
+from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
+from table_core.table.api.catalog import Catalog
+from table_core.table.metadata.results import ResultDocument
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int64()), ("amount", pa.int64())])
 CUSTOMERS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())])

@@ -11,10 +11,10 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError, CommitConflictError, PositionDivergedError
+from table_core.jobs.embedded import EmbeddedEngine
+from table_core.jobs.flow import run_flow
 from table_core.position.document import Positions
-from table_core.table.jobs.embedded import EmbeddedEngine
-from table_core.table.jobs.flow import run_flow
-from table_core.table.results import ResultDocument
+from table_core.table.metadata.results import ResultDocument
 
 SCHEMA = pa.schema([("id", pa.int64())])
 SHORT = {"snapshot.num-retained.min": "1"}

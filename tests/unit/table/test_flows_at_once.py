@@ -13,8 +13,8 @@ import pytest
 
 import table_core as tc
 from table_core.errors import CommitConflictError
-from table_core.table.jobs.embedded import EmbeddedEngine
-from table_core.table.jobs.flow import run_flow
+from table_core.jobs.embedded import EmbeddedEngine
+from table_core.jobs.flow import run_flow
 
 ROUNDS = 18
 SCHEMA = pa.schema([("id", pa.int64())])

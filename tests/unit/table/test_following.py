@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.table.table import Table
+from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])

@@ -14,8 +14,8 @@ import pytest
 import table_core as tc
 from table_core.errors import PositionDivergedError
 from table_core.ondisk import layout
-from table_core.storage.faults import Call, Fault, Faults, FaultyStorage
-from table_core.table.table import Table
+from table_core.storage.stores.faults import Call, Fault, Faults, FaultyStorage
+from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
 
 SCHEMA = pa.schema([("id", pa.int64())])

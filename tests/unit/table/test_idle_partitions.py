@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.table.upkeep import expire_partitions
+from table_core.table.maintenance import expire_partitions
 
 SCHEMA = pa.schema([pa.field("p", pa.string(), nullable=False), ("v", pa.int64())])
 

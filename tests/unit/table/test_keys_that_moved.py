@@ -11,7 +11,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import CommitConflictError
-from table_core.table.committing.prepared import WriteResult
+from table_core.table.commit_io.prepared import WriteResult
 
 SCHEMA = pa.schema(
     [

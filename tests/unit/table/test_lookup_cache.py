@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from table_core.bucketing.key_filter import KeyFilter
-from table_core.table.compacting.lookup_cache import CACHE
+from table_core.table.compact.lookup_cache import CACHE
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int64())])
 ROWS = 60_000

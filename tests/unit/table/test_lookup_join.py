@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import table_core as tc
 from table_core.errors import ArgumentError, DataError
-from table_core.table.reading.lookup_join import CACHE
-from table_core.table.table import Table
+from table_core.table.api.lookup_join import CACHE
+from table_core.table.api.table import Table
 
 SCHEMA = pa.schema(
     [

@@ -76,7 +76,7 @@ def before_the_commit(
     monkeypatch: pytest.MonkeyPatch, table: tc.Table, do: Callable[[], object], times: int = 1
 ) -> Iterator[list[int]]:
     """Do ``do`` between what a statement reads and its commit, the first ``times`` times."""
-    from table_core.table.changing import overwriting
+    from table_core.table.dml import overwrite as overwriting
 
     done: list[int] = []
     plain = overwriting.commit_results

@@ -10,7 +10,7 @@ import pytest
 
 import table_core as tc
 from table_core.schema.change import AddColumn, RenameColumn, SchemaChange, UpdateColumnType
-from table_core.table.alter import alter
+from table_core.table.metadata.alter import alter
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int32())])
 LOOKUP = {"changelog-producer": "lookup"}

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.storage.local import LocalStorage
-from table_core.table.metadata import Metadata
-from table_core.table.reading.split_reader import SplitReader
+from table_core.storage.stores.local import LocalStorage
+from table_core.table.metadata.documents import Metadata
+from table_core.table.read.split_reader import SplitReader
 
 if TYPE_CHECKING:
     from pathlib import Path

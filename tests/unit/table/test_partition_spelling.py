@@ -12,7 +12,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError
-from table_core.table.table import Table
+from table_core.table.api.table import Table
 
 MOMENT = dt.datetime(2026, 1, 1, 5, 0, 1, 500_000)
 UTC_MOMENT = MOMENT.replace(tzinfo=dt.UTC)

@@ -14,8 +14,8 @@ import pytest
 import table_core as tc
 from table_core.errors import CommitConflictError
 from table_core.ports import Clock
-from table_core.table.committing.prepared import WriteResult
-from table_core.table.table import Table
+from table_core.table.api.table import Table
+from table_core.table.commit_io.prepared import WriteResult
 
 SCHEMA = pa.schema(
     [pa.field("k", pa.int64(), nullable=False), ("v", pa.int64()), ("w", pa.int64())]
@@ -137,7 +137,7 @@ def test_a_statement_sees_rows_that_wait(statement: str, compacted: bool) -> Non
 def test_a_statement_is_done_again_when_rows_came_that_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from table_core.table.changing import overwriting
+    from table_core.table.dml import overwrite as overwriting
 
     table = table_of()
     put(table, (1, 1, 1), (5, 5, 5))
@@ -160,8 +160,8 @@ def test_rows_that_are_given_their_bucket_by_two_have_it_once() -> None:
     table = table_of(merge_engine="aggregation", **{"fields.v.aggregate-function": "sum"})
     put(table, (1, 1, 1))
     put(table, (1, 10, 1))
-    from table_core.table.committing.committer import commit_parts, compact_part
-    from table_core.table.compacting.compact import _compact_buckets, choose
+    from table_core.table.commit_io.committer import commit_parts, compact_part
+    from table_core.table.compact.compact import _compact_buckets, choose
 
     parts = [
         compact_part(_compact_buckets(table.access, choose(table.access, strategy="full"), None))

@@ -11,11 +11,11 @@ import pytest
 import table_core as tc
 from table_core.datatypes.kinds import STRING, Atomic, Field, Root
 from table_core.errors import CorruptFileError
-from table_core.storage.data_format import Part, Wanted, WriterSettings
+from table_core.storage.columns.data_format import Part, Wanted, WriterSettings
 from table_core.storage.formats import format_for
-from table_core.storage.memory import MemoryStorage
-from table_core.table.reading import scan as whole
-from table_core.table.reading import split_reader
+from table_core.storage.stores.memory import MemoryStorage
+from table_core.table.read import scan as whole
+from table_core.table.read import split_reader
 
 ROWS = 6_000
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("s", pa.string())])

@@ -17,8 +17,8 @@ from table_core.errors import (
     NotFoundError,
     PositionDivergedError,
 )
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 from tests.unit.table.test_flow_positions import House
 
 

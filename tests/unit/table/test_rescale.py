@@ -90,7 +90,7 @@ def test_rows_that_come_meanwhile_are_a_conflict(
     catalog: tc.Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = made(catalog)
-    from table_core.table.compacting import rescale as module
+    from table_core.table.compact import rescale as module
 
     commit = module.commit_replacing
 

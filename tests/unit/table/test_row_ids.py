@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import table_core as tc
 from table_core.errors import CorruptFileError
 from table_core.ondisk.data_file import DataFile
-from table_core.table.reading.row_ids import with_tracking
-from table_core.table.reading.split_reader import SplitReader
+from table_core.table.files.row_ids import with_tracking
+from table_core.table.read.split_reader import SplitReader
 
 ROWS = 200_000
 """More than a batch."""

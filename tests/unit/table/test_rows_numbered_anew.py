@@ -12,7 +12,7 @@ import pytest
 import table_core as tc
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.schema.change import AddColumn
-from table_core.table.alter import alter
+from table_core.table.metadata.alter import alter
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.string())])
 

@@ -12,7 +12,7 @@ import pytest
 import table_core as tc
 from table_core.errors import ArgumentError, OptionError, UnsupportedFeatureError
 from table_core.merge.clustering import Clustering
-from table_core.table.writing import data_files
+from table_core.table.files import data_files
 
 SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.int32()), ("y", pa.int32()), ("p", pa.string())])
 

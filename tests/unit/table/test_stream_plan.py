@@ -19,10 +19,10 @@ import table_core as tc
 from table_core.errors import ArgumentError, NotFoundError, SchemaError
 from table_core.scan.follow import Levels
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.table.reading.row_form import RowForm
-from table_core.table.reading.split_reader import SplitReader
-from table_core.table.reading.stream_plan import StreamPlanner
-from table_core.table.table import Table
+from table_core.table.api.table import Table
+from table_core.table.files.row_form import RowForm
+from table_core.table.read.split_reader import SplitReader
+from table_core.table.read.stream_plan import StreamPlanner
 from tests.clocks import Impatient, WouldWaitError
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.string())])

@@ -12,8 +12,8 @@ import pytest
 import table_core as tc
 from table_core import errors
 from table_core.commit.asked import ASKED_PROPERTY, asked, differences
-from table_core.table.jobs.job_spec import JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import JobSpec
+from table_core.jobs.run import run_embedded
 
 SCHEMA = pa.schema(
     [
@@ -318,7 +318,7 @@ def test_a_rollback_that_was_cut_short_is_finished_or_said_to_be_unclear(
 ) -> None:
     for n in (4, 5, 6):
         put(table, ("a", n))
-    from table_core.table.states import rollback as module
+    from table_core.table.maintenance import rollback as module
 
     plain = module._remove
 

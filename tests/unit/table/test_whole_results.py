@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.storage.faults import Faults, FaultyStorage
-from table_core.table.jobs.job_spec import ACTIONS, JobSpec
-from table_core.table.jobs.run import run_embedded
+from table_core.jobs.job_spec import ACTIONS, JobSpec
+from table_core.jobs.run import run_embedded
+from table_core.storage.stores.faults import Faults, FaultyStorage
 from tests.unit.test_dry_runs import VERBS, Shop, shop  # noqa: F401 - a fixture
 from tests.whole_results import MEMBERS, State, refuted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import table_core as tc
-from table_core.table.writing.coerce import coerce
+from table_core.table.write.coerce import coerce
 from tests.unit.cdc.feed import Feed, columns, event, lines
 
 COLUMNS = 4000

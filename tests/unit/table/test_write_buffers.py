@@ -17,7 +17,7 @@ import pytest
 
 import table_core as tc
 from table_core.ondisk.binary_row import decode_row
-from table_core.table.access import TableAccess
+from table_core.table.metadata.access import TableAccess
 
 ROWS = pa.schema(
     [

@@ -1,0 +1,1 @@
+"""Change events, applied to tables."""

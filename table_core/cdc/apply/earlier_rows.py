@@ -1,0 +1,66 @@
+"""Rows of a table as they were: for values that a source did not send again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.predicate.expression import And, col
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from table_core.table.api.table import Table
+
+__all__ = ["earlier_values"]
+
+_SNAPSHOTS_BACK: Final = 100
+_KEYS_AT_ONCE: Final = 2000
+
+Key = tuple[Any, ...]
+
+
+def earlier_values(
+    table: Table, keys: Sequence[Key], columns: Sequence[str]
+) -> dict[Key, list[Any]]:
+    """Values of ``columns`` by key, from the newest snapshot that has the key.
+
+    A key that was deleted is looked for in older snapshots: after a change of the primary key the
+    old row may be gone already.
+    """
+    found: dict[Key, list[Any]] = {}
+    left = set(keys)
+    snapshots = [snapshot.id for snapshot in table.snapshots()][-_SNAPSHOTS_BACK:]
+    for id in reversed(snapshots):
+        if not left:
+            break
+        wanted = [name for name in columns if name in _columns_at(table, id)]
+        for row in _rows(table, id, sorted(left, key=repr), wanted):
+            key = tuple(row[name] for name in table.primary_key)
+            if key in left:
+                left.discard(key)
+                found[key] = [row.get(name) for name in columns]
+    return found
+
+
+def _columns_at(table: Table, snapshot: int) -> set[str]:
+    schema = table.access.metadata.schema(table.snapshot(snapshot).schema_id)
+    return {field.name for field in schema.fields}
+
+
+def _rows(
+    table: Table, snapshot: int, keys: Sequence[Key], columns: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    names = list(dict.fromkeys([*table.primary_key, *columns]))
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        some = keys[start : start + _KEYS_AT_ONCE]
+        parts = [
+            col(name).isin(list(dict.fromkeys(key[n] for key in some)))
+            for n, name in enumerate(table.primary_key)
+        ]
+        where = parts[0] if len(parts) == 1 else And(tuple(parts))
+        read: pa.Table = table.read(columns=names, where=where, snapshot=snapshot).to_arrow()
+        rows += read.to_pylist()
+    return rows

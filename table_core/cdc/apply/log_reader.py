@@ -1,0 +1,293 @@
+"""What readers of servers share: the tables there are, whose snapshot is due, and positions."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from table_core.cdc.apply.diverged import refuse_diverged
+from table_core.cdc.apply.key_ranges import key_ranges, read_range
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.log_rows import LogRows
+from table_core.cdc.model.record import Place, SourceTable, shortened
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.claims import Claim
+    from table_core.cdc.model.log_rows import TableRows
+    from table_core.cdc.model.source_table import CatalogTable
+    from table_core.position.decide import LogNow
+    from table_core.position.source import SourceId
+
+__all__ = ["LogReader"]
+
+
+@dataclass(slots=True, kw_only=True)
+class LogReader(ABC):
+    """Snapshots of tables that are new to the sync, then the log of their server."""
+
+    kind: ClassVar[str]
+    """Of the positions."""
+    source: Any
+    run: SyncRun
+    forever: bool = False
+    _log_now: LogNow | None = None
+    _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
+    _since: dict[SourceTable, tuple[int, int]] = field(default_factory=dict)
+    """Tables whose snapshot is newer than the log read so far, and from where on changes count."""
+
+    @property
+    def history(self) -> None:
+        """None: a log does not go back to its start."""
+        return
+
+    @property
+    @abstractmethod
+    def chunk_rows(self) -> int:
+        """How many rows to hold at once."""
+
+    @abstractmethod
+    def _typed(
+        self, info: CatalogTable, columns: Sequence[Sequence[Any]]
+    ) -> tuple[TableRows, list[list[Any]]]:
+        """Columns of a query: what they are, and their values as such."""
+
+    @staticmethod
+    def _key_value(value: Any) -> Any:
+        """A value of a key as JSON takes it."""
+        return value
+
+    @property
+    @abstractmethod
+    def databases(self) -> str:
+        """Regular expression for the databases (PostgreSQL: schemas) that are meant."""
+
+    @property
+    def by_table(self) -> bool:
+        """Yes: the rows of a source table that is new are read from the server."""
+        return True
+
+    @abstractmethod
+    def _now(self, connection: Any) -> LogNow:
+        """The server, and from where to where its log can be read."""
+
+    def identity(self) -> tuple[SourceId, str]:
+        """What tells the server from others, and where it is."""
+        connection = self.source.connect()
+        try:
+            self._log_now = self._now(connection)
+        finally:
+            connection.close()
+        return self._log_now.source, self._address
+
+    @property
+    @abstractmethod
+    def _address(self) -> str:
+        """Where the server is."""
+
+    @property
+    @abstractmethod
+    def _expired(self) -> str:
+        """What to say where the log no longer has what comes next."""
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse a server that is not the one that was read, or whose log lacks what comes next.
+
+        Raises:
+            SourceDivergedError: it is so.
+        """
+        assert self._log_now is not None
+        for claim in claims:
+            at = claim.at
+            if isinstance(at, LogPosition) and at.order <= (0, 0):  # snapshots, and no log yet
+                if not at.since:
+                    continue
+                first, second = min(at.since.values())
+                at = replace(at, order=(first, second), since={})
+            needed = replace(claim, at=at)
+            refuse_diverged(needed, self._log_now, self._address, self._expired)
+
+    def settled(self, position: Any) -> Any:
+        """As it is."""
+        return position
+
+    def shown(self, position: Any) -> str:
+        """As it is stored."""
+        return str(position.text)
+
+    def parse(self, text: str | None) -> LogPosition | None:
+        """The position that a table holds."""
+        return None if text is None else LogPosition.parse(text, self.kind)
+
+    def remembered(self, _: Iterable[SourceTable], __: int | None = None) -> str | None:
+        """Nothing: the log tells all."""
+        return None
+
+    def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
+        """None: the log tells all."""
+        return []
+
+    def recall(self, text: str | None) -> None:  # noqa: B027 - nothing is remembered
+        """Nothing."""
+
+    def tables(self) -> list[SourceTable]:
+        """The tables of the server that are wanted."""
+        connection = self.source.connect()
+        try:
+            self._read_catalog(connection)
+        finally:
+            connection.close()
+        return list(self._catalog)
+
+    def _wants(self, table: SourceTable) -> bool:
+        meant = re.fullmatch(self.databases, table.database)
+        return meant is not None and self.run.wants(table)
+
+    def _read_catalog(self, connection: Any) -> None:
+        self._catalog = {
+            table: info
+            for info in connection.tables()
+            if self._wants(table := SourceTable(info.database, info.name))
+        }
+        for table, info in self._catalog.items():
+            if info.is_versioned:
+                raise UnsupportedFeatureError(
+                    f"{table} is WITH SYSTEM VERSIONING: its log tells no deletes; leave it out",
+                    feature="system-versioned tables",
+                )
+            if not info.readable:  # its log alone would make half a table
+                user = self.source.user
+                raise ArgumentError(
+                    f"user {user!r} may not read {table}: run GRANT SELECT ON {table} TO {user}, "
+                    "or leave the table out",
+                    argument="user",
+                    value=user,
+                )
+
+    def _known(self) -> list[LogPosition]:
+        """The positions of the tables that have one."""
+        positions = (feed.target.position for feed in self.run.feeds.values())
+        return [position for position in positions if isinstance(position, LogPosition)]
+
+    def _recall_since(self) -> None:
+        """What earlier runs left: snapshots that are newer than the log read so far."""
+        for feed in self.run.feeds.values():
+            position = feed.target.position
+            if isinstance(position, LogPosition):
+                for table in feed.sources:
+                    if (order := position.since.get(str(table))) is not None:
+                        self._since[table] = (order[0], order[1])
+
+    def _since_text(self, position: LogPosition) -> dict[str, list[int]]:
+        return {
+            str(table): list(order)
+            for table, order in self._since.items()
+            if order > position.order
+        }
+
+    def _with_since(self, batch: SourceBatch) -> SourceBatch:
+        """A batch of the log whose positions tell of snapshots that are newer than they."""
+
+        def told(position: Any) -> LogPosition:
+            assert isinstance(position, LogPosition)
+            return replace(position, since=self._since_text(position))
+
+        before = batch.before
+        return replace(
+            batch,
+            position=told(batch.position),
+            before=None if before is None else lambda number: told(before(number)),
+        )
+
+    def _pending(self) -> dict[SourceTable, list[Any] | None]:
+        """Tables that have to be read, and the key behind which to go on; None is the start."""
+        found: dict[SourceTable, list[Any] | None] = {}
+        for table in self._catalog:
+            name = self.run.route(table)
+            feed = self.run.feeds.get(name) if name is not None else None
+            position = feed.target.position if feed is not None else None
+            if feed is None or not isinstance(position, LogPosition) or table not in feed.sources:
+                found[table] = None
+            elif str(table) in position.snapshots:
+                found[table] = position.snapshots[str(table)]
+        return found
+
+    def _read(
+        self, connection: Any, info: CatalogTable, position: LogPosition
+    ) -> Iterator[SourceBatch]:
+        """The rows of a table from where ``position`` says, a part at a time."""
+        table = SourceTable(info.database, info.name)
+        for rows, reached in self._parts(connection, info, position):
+            gathered, done = LogRows(), str(table) not in reached.snapshots
+            if rows or self.run.eager:
+                columns = list(zip(*rows, strict=True)) or [()] * len(info.columns)
+                part, values = self._typed(info, columns)
+                first = gathered.number((0, 0), 0, len(rows), f"{table}, snapshot")
+                part.put("r", len(rows), first, self.run.catalog.clock.now_ms(), None, values)
+                gathered.parts[table] = part
+            keys = [[row[info.names.index(n)] for n in info.key or info.names] for row in rows]
+            batch = gathered.batch(reached, lambda _: info.key)
+            yield replace(
+                batch,
+                changes=[replace(one, place=_of_snapshot(table, keys)) for one in batch.changes],
+                consumed=lambda _, numbers: numbers < 0,
+                may_commit=bool(info.key) or done,
+            )
+            self.run.progress.snapshot(table, len(rows), info.rows_about, done=done)
+
+    def _ranges(self, connection: Any, info: CatalogTable, after: Any) -> list[Any]:
+        """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
+        found = (
+            [] if self.run.each is None else key_ranges(connection, info, after, self.chunk_rows)
+        )
+        return found if len(found) > 1 else []
+
+    def _parts(
+        self, connection: Any, info: CatalogTable, position: LogPosition
+    ) -> Iterator[tuple[list[tuple[Any, ...]], LogPosition]]:
+        """Rows, and the position once they are applied: one for each part if there is a key."""
+        name, size = str(SourceTable(info.database, info.name)), self.chunk_rows
+        if not info.key:
+            every = connection.chunk(info, None, None)
+            while part := list(islice(every, size)):
+                yield part, position
+            yield [], position.finished(name)
+            return
+        ranges = self._ranges(connection, info, position.snapshots[name])
+        if ranges:
+            assert self.run.each is not None
+            pieces = [(self.source, info, one) for one in ranges]
+            for n, part in enumerate(self.run.each(read_range, pieces), 1):
+                last_key = [self._key_value(ranges[n - 1][1])]
+                done = n == len(ranges)
+                yield (
+                    part,
+                    position.finished(name) if done else position.snapshotted(name, last_key),
+                )
+            return
+        places = [info.names.index(column) for column in info.key]
+        while name in position.snapshots:
+            part = list(connection.chunk(info, position.snapshots[name], size))
+            if len(part) < size:
+                position = position.finished(name)
+            else:
+                last = [self._key_value(part[-1][place]) for place in places]
+                position = position.snapshotted(name, last)
+            yield part, position
+
+
+def _of_snapshot(table: SourceTable, keys: Sequence[Sequence[Any]]) -> Callable[[int], Place]:
+    """Where rows of a snapshot stand: by their keys, or all of them."""
+
+    def place(number: int) -> Place:
+        text = f"{table}, snapshot, {shortened(repr(tuple(keys[number])))}"
+        return Place(text, {"position": text}, number)
+
+    return place

@@ -1,0 +1,90 @@
+"""Which source tables may feed which table: two of them never do unless somebody said so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from table_core.cdc.model.bad import refuse
+from table_core.cdc.model.envelope import bad_line
+from table_core.cdc.model.record import shortened
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.record import SourceTable
+    from table_core.errors import EventError
+
+__all__ = ["Doors"]
+
+_NAME_BYTES: Final = 200
+"""A folder of a file system has room for a name of 255; no source has tables with more than 128."""
+
+
+@dataclass(slots=True)
+class Doors:
+    """Says of each source table whether its events may come in."""
+
+    run: SyncRun
+    _owners: dict[str, SourceTable] = field(default_factory=dict)
+    """The one source table of a table that takes no other."""
+    _closed: dict[SourceTable, str] = field(default_factory=dict)
+
+    def admitted(self, batch: SourceBatch) -> Iterator[Changes]:
+        """The changes of ``batch`` that have a table to go into.
+
+        Raises:
+            EventError: there are others, and no dead letters.
+        """
+        for one in batch.changes:
+            name = self.run.route(one.table)
+            if name is None or self.is_open(one.table, name):
+                yield one
+                continue
+            errors = self._errors(one, self._closed[one.table])
+            dead = self.run.dead
+            if dead is None:
+                refuse(errors, together=False)
+                continue
+            for error in errors:
+                number = error.facts["row"]
+                assert isinstance(number, int)
+                place, text = one.place(number).text, batch.text_of(number)
+                dead.put(error, place, text, str(one.table))
+
+    @staticmethod
+    def _errors(one: Changes, why: str) -> list[EventError]:
+        return [bad_line(one.place(n), why, table=str(one.table)) for n in one.lines.tolist()]
+
+    def is_open(self, table: SourceTable, name: str) -> bool:
+        """Whether events of ``table`` may go into the table ``name``."""
+        if table in self._closed:
+            return False
+        if self.run.whole_database is None or self._owners.get(name) == table:
+            return True
+        why = self._why_not(table, name)
+        if why is not None:
+            self._closed[table] = why
+        return why is None
+
+    def _why_not(self, table: SourceTable, name: str) -> str | None:
+        if len(name.encode()) > _NAME_BYTES:
+            return f"source table {shortened(str(table))!r} has a name of more than {_NAME_BYTES} bytes"
+        try:
+            self.run.catalog.split(name)
+        except ArgumentError as error:
+            return f"source table {str(table)!r}: {error}; name its table with table_mapping"
+        if not self.run.is_alone(table):
+            return None
+        others = {self._owners.get(name, table), *self.run.feed(name).sources} - {table}
+        if others:
+            return (
+                f"source table {str(table)!r} would go into {name}, which {str(min(others))!r} feeds: "
+                "name one of them with table_mapping, or say merge_shards=True if they belong together"
+            )
+        self._owners[name] = table
+        return None

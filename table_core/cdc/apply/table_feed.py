@@ -1,0 +1,392 @@
+"""Applies the changes of one batch to one table: schema first, then rows.
+
+Everything is converted before the table is touched, so a bad value leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.apply.default_backfill import (
+    FILL_OPTION,
+    all_defaults,
+    default_texts,
+    fill_pending,
+    late_columns,
+    pending_defaults,
+    with_defaults,
+)
+from table_core.cdc.apply.earlier_rows import earlier_values
+from table_core.cdc.apply.inferred import made_whole, widened
+from table_core.cdc.apply.remove import compared_columns, remove_rows, retracts
+from table_core.cdc.apply.settings import NewTable
+from table_core.cdc.apply.target import keeps_before
+from table_core.cdc.model.bad import refuse
+from table_core.cdc.model.computed import with_metadata
+from table_core.cdc.model.envelope import bad_line
+from table_core.cdc.model.evolution import evolved, schema_changes
+from table_core.cdc.model.fit import computed_values, nulls, unfit_columns, without_key
+from table_core.cdc.model.infer import table_fields
+from table_core.cdc.model.rows import Target, event_batch, typed
+from table_core.cdc.model.unavailable_values import with_earlier_values
+from table_core.datatypes.kinds import with_nullability
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import DataError, SchemaError
+from table_core.schema.change import SetOption
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from table_core.cdc.apply.settings import ApplySettings
+    from table_core.cdc.apply.target import SyncTarget
+    from table_core.cdc.model.bad import BadEvent
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.computed import ComputedColumn
+    from table_core.cdc.model.encoding import PlainSettings
+    from table_core.cdc.model.record import EventBatch, Place, SourceTable
+    from table_core.datatypes.kinds import Field
+    from table_core.schema.change import SchemaChange
+    from table_core.schema.table_schema import TableSchema
+    from table_core.table.api.table import Table
+
+__all__ = ["SOURCES_PROPERTY", "TableFeed"]
+
+_NEW_TABLE_OPTIONS: Final = {"bucket": "1"}
+_KEYLESS_OPTIONS: Final = {"bucket": "-1"}
+_OF_KEY_TABLES: Final = frozenset(
+    {
+        *("bucket", "changelog-producer", "merge-engine", "sequence.field", "rowkind.field"),
+        *("deletion-vectors.enabled", "full-compaction.delta-commits", "ignore-delete"),
+    }
+)
+"""Options that tables without a key do not get, though they are given for all."""
+_ATTEMPTS: Final = 5
+SOURCES_PROPERTY: Final = "tc.source.tables"
+"""Property: the source tables that ever fed a table, as pairs of database and name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TableFeed:
+    """What applies events to one target table."""
+
+    target: SyncTarget
+    settings: ApplySettings
+    plain: PlainSettings
+    new_table: NewTable = field(default_factory=NewTable)
+    history: Callable[[], Iterator[SourceBatch]] | None = None
+    """Reads all that was applied before the batch at hand once more, if the source can."""
+    sources: set[SourceTable] = field(default_factory=set)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def apply(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+        """Apply rows; nothing is touched where one does not convert.
+
+        Raises:
+            DataError: a value does not fit its column.
+            EventError: an event lacks what is needed.
+        """
+        changes = [
+            with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
+            for one in changes
+        ]
+        there = [] if self.target.table is None else self.target.table.definition.fields
+        refuse(unfit_columns(changes, there, self.settings.max_columns), together=self._together)
+        self._note_sources(changes)
+        if self.target.table is None:
+            self._create(batch, changes)
+        table = self._follow(changes)
+        rows, numbers = self._converted(batch, changes)
+        table = self.target.table or table
+        fill_pending(self.target, table, self.settings)
+        if table.primary_key or not retracts(rows):
+            self.target.write(rows)
+        else:
+            lacking = self._lacking(numbers, changes[0].place)
+            remove_rows(self.target, rows, compared_columns(rows, changes), lacking)
+
+    @property
+    def _together(self) -> bool:
+        """Whether all bad events are wanted, not the first alone."""
+        return self.settings.dead_letter is not None
+
+    def _note_sources(self, changes: Sequence[Changes]) -> None:
+        """Remember, with the next commit, which source tables feed this one."""
+        new = {one.table for one in changes} - self.sources
+        self.sources |= new
+        if new:
+            self._tell_sources()
+
+    def _tell_sources(self) -> None:
+        names = sorted([s.database, s.name] for s in self.sources)
+        self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
+
+    # --------------------------------------------------------------------------------- schema
+    def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+        """Make the table from the first events; nothing is made if they do not convert."""
+        key = self.new_table.primary_key
+        if key is None:
+            known = (batch.key_of(one.table) for one in changes)
+            key = next((k for k in known if k is not None), ())
+        computed_names = {c.name for c in (*self.settings.computed, *self.new_table.computed)}
+        told = [name for name in key if name not in computed_names]
+        refuse(without_key(changes, told), together=self._together)
+        fields = table_fields(changes, told)
+        fields = self._as_wanted(changes, fields)
+        # shards may be altered at different times: room for the rows of all of them
+        fields = evolved(fields, schema_changes(changes, fields, key, self.settings.mapping))
+        self._batch(fields, key, changes, keep_before=True)
+        computed = tuple(c.field(fields) for c in self._computed(fields))
+        names = {f.name for f in (*fields, *computed)}
+        partition_by = tuple(
+            n for n in self.new_table.partition_by if n in names or not self.new_table.optional
+        )
+        late = self._fill_options(changes, late_columns(changes, fields))
+        fill = {option.key: str(option.value) for option in late}
+        given = self.new_table.options
+        if not key:
+            given = {k: v for k, v in given.items() if k not in _OF_KEY_TABLES}
+        usual = _NEW_TABLE_OPTIONS if key else _KEYLESS_OPTIONS
+        self.target.create(
+            [*fields, *computed],
+            key,
+            partition_by,
+            {**usual, **fill, **made_whole(changes, fields, key), **given},
+        )
+        self.count("tables_created", 1)
+
+    def _as_wanted(self, changes: Sequence[Changes], fields: Sequence[Field]) -> tuple[Field, ...]:
+        """With the types that the user wants and the comments of the source."""
+        told = {name: d for one in changes for name, d in (one.declared or {}).items()}
+        mapping = self.settings.mapping
+        return tuple(
+            replace(
+                f,
+                type=with_nullability(mapping.applied(f.type), nullable=f.type.nullable),
+                description=told[f.name].comment if f.name in told else f.description,
+            )
+            for f in fields
+        )
+
+    def _follow(self, changes: Sequence[Changes]) -> Table:
+        """Bring the schema of the table up to the events; another run may do the same."""
+        target = self.target
+        table = target.table
+        assert table is not None
+        for attempt in range(_ATTEMPTS):
+            definition = table.definition
+            wanted = schema_changes(
+                changes,
+                definition.fields,
+                (*definition.primary_keys, *definition.partition_keys),
+                self.settings.mapping,
+            )
+            wanted += tuple(widened(changes, definition.fields, table.options, wanted))
+            if not wanted:
+                return table
+            self._batch(evolved(definition.fields, wanted), definition.primary_keys, changes)
+            options = self._fill_options(changes, wanted)
+            try:
+                table = target.alter((*wanted, *options))
+            except SchemaError:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                table = target.reload()
+                continue
+            self.count("columns_added", sum(1 for c in wanted if type(c).__name__ == "AddColumn"))
+            self.count("schema_changes", len(wanted))
+        return table
+
+    def _fill_options(
+        self, changes: Sequence[Changes], wanted: Sequence[SchemaChange]
+    ) -> list[SetOption]:
+        if not self.settings.fill_defaults:
+            return []
+        texts = default_texts(changes, wanted)
+        return [SetOption(f"{FILL_OPTION}{name}", text) for name, text in texts.items()]
+
+    # ----------------------------------------------------------------------------------- rows
+    def _batch(
+        self,
+        fields: Sequence[Field],
+        key: Sequence[str],
+        changes: Sequence[Changes],
+        *,
+        keep_before: bool = False,
+    ) -> EventBatch:
+        computed = {column.name for column in self._computed(fields)}
+        given = [f for f in fields if f.name not in computed]
+        shape = Target(
+            fields=given,
+            key=tuple(name for name in key if name not in computed),
+            keep_before=keep_before,
+        )
+        return event_batch(changes, shape, self.plain, together=self._together)
+
+    def _lacking(
+        self, numbers: np.ndarray[Any, np.dtype[np.int64]], place: Callable[[int], Place]
+    ) -> Callable[[Sequence[int], str], None]:
+        """Refuses the events of rows that should be in a table without key, and are not."""
+
+        def refused(rows: Sequence[int], why: str) -> None:
+            places = [place(int(number)) for number in numbers[list(rows)]]
+            refuse(
+                (
+                    DataError(
+                        f"{at.text}: {self.target.name}: {why}",
+                        table=self.target.name,
+                        row=at.number,
+                        **at.facts,
+                    )
+                    for at in places
+                ),
+                together=self._together,
+            )
+
+        return refused
+
+    def _converted(
+        self, batch: SourceBatch, changes: Sequence[Changes]
+    ) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.int64]]]:
+        table = self.target.table
+        assert table is not None
+        definition = table.definition
+        keep = keeps_before(definition) or self._computes_place(table)
+        found = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
+        rows = found.rows
+        if found.lacking:
+            rows = self._with_unsent(batch, found, table, changes)
+        several = len(self.sources) > 1
+        defaults = all_defaults(table) if several else pending_defaults(self.target, table)
+        rows = with_defaults(rows, found.numbers, changes, defaults)
+        rows = self._with_computed(rows, definition, found.numbers, changes[0].place)
+        return rows, found.numbers
+
+    def _computes_place(self, table: Table) -> bool:
+        """Whether an update may move its row to another partition by a computed column."""
+        computed = self._computed(table.definition.fields)
+        return any(c.name in table.partition_by for c in computed)
+
+    def _with_unsent(
+        self, batch: SourceBatch, found: EventBatch, table: Table, changes: Sequence[Changes]
+    ) -> pa.Table:
+        if not table.primary_key:
+            number = int(found.numbers[np.flatnonzero(next(iter(found.lacking.values())))[0]])
+            why = (
+                "PostgreSQL did not send a large value that did not change, and the table has no "
+                "key to find it by; run ALTER TABLE … REPLICA IDENTITY FULL on the source"
+            )
+            raise bad_line(changes[0].place(number), why)
+        self.target.flush(complete=False)
+        return with_earlier_values(
+            found,
+            table.primary_key,
+            lambda number: self._old_key(batch, number, table, changes),
+            lambda keys, columns: earlier_values(table, keys, columns),
+            changes[0].place,
+        )
+
+    def _old_key(
+        self, batch: SourceBatch, number: int, table: Table, changes: Sequence[Changes]
+    ) -> tuple[Any, ...] | None:
+        """The key that an event moved its row from, in the types of the table."""
+        given = batch.old_key(number)
+        if given is None or not all(name in given for name in table.primary_key):
+            return None
+        declared = next(one.declared for one in changes if number in one.lines) or {}
+        types = {f.name: f for f in table.definition.fields}
+        key = []
+        for name in table.primary_key:
+            wire = declared[name].wire if name in declared else None
+            key.append(typed(pa.array([given[name]]), wire, types[name], self.plain)[0].as_py())
+        return tuple(key)
+
+    def _computed(self, fields: Sequence[Field]) -> list[ComputedColumn]:
+        """The computed columns of this table."""
+        names = {f.name for f in fields}
+        return [
+            *self.settings.computed,
+            *(
+                c
+                for c in self.new_table.computed
+                if not self.new_table.optional or c.argument is None or c.argument in names
+            ),
+        ]
+
+    def _with_computed(
+        self,
+        rows: pa.Table,
+        definition: TableSchema,
+        numbers: np.ndarray[Any, np.dtype[np.int64]],
+        place: Callable[[int], Place],
+    ) -> pa.Table:
+        """With the computed columns, of rows that have what they must have.
+
+        Raises:
+            DataError: a value cannot be computed, or a column that must not be null is.
+            BadEvents: where there are dead letters: all such events.
+        """
+        types = {f.name: f.type for f in definition.fields}
+        now_ms = self.target.catalog.clock.now_ms()
+        bad: list[BadEvent] = []
+        for column in self._computed(definition.fields):
+            values = computed_values(column, rows, types[column.name], now_ms)
+            rows = rows.append_column(column.name, values.found)
+            bad += values.errors(column.name, numbers, place)
+        kept = np.asarray(pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["+I", "+U"])))
+        refuse(bad, together=self._together)
+        for name, type_ in types.items():
+            if type_.nullable or not rows[name].null_count:
+                continue
+            meant = rows[name].is_null()
+            if name not in definition.primary_keys:
+                meant = pc.and_(meant, pa.array(kept))
+            bad += nulls(name, np.asarray(meant), numbers, place)
+        refuse(bad, together=self._together)
+        return rows
+
+    # ------------------------------------------------------------------------------ statements
+    def empty(self, table: SourceTable) -> None:
+        """The source table was emptied: take out what it gave."""
+        if self.target.table is None or (self.sources and table not in self.sources):
+            return
+        from table_core.cdc.apply.truncate import empty_source
+
+        self.count("truncates", 1)
+        empty_source(self, table, "truncated", "on_truncate='ignore'")
+
+    def leave(self, table: SourceTable) -> None:
+        """The source table is gone, and others feed this one too: take out what it gave."""
+        if table not in self.sources:
+            return
+        from table_core.cdc.apply.truncate import empty_source
+
+        self.count("drops", 1)
+        empty_source(self, table, "dropped", "on_drop='ignore'")
+        self.sources.discard(table)
+        self._tell_sources()
+
+    def takes(self, table: SourceTable) -> bool:
+        """Whether the source table feeds this one."""
+        return table in self.sources
+
+    def rows_of(self, changes: Sequence[Changes]) -> EventBatch:
+        """The rows of older events, as the table would take them now."""
+        assert self.target.table is not None
+        definition = self.target.table.definition
+        told = [
+            with_metadata(one, self.settings.metadata, self.settings.metadata_prefix)
+            for one in changes
+        ]
+        return self._batch(definition.fields, definition.primary_keys, told, keep_before=True)
+
+    def count(self, what: str, n: int) -> None:
+        """Add to what the result tells."""
+        if n:
+            self.counts[what] = self.counts.get(what, 0) + n

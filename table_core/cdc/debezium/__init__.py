@@ -1,0 +1,1 @@
+"""Decoders of Debezium's events and of formats like it."""

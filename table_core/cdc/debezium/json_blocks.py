@@ -1,0 +1,394 @@
+"""Debezium JSON to columns, a block of lines at a time.
+
+The common case never makes a Python object of a row: Arrow's JSON reader takes the block with the
+types that the table's columns should have.  What the reader refuses goes through ``by_line``, which
+either reads it or says which line is wrong.
+
+Embedded schemas are several times as large as the events; the text of a schema is cut out of all
+lines that carry it at once, before anything parses them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.debezium.event_members import (
+    SOURCE,
+    NotColumnar,
+    absent_members,
+    event_members,
+    has_many_names,
+    members_of,
+    refuse_constants,
+)
+from table_core.cdc.debezium.json_fallback import decode_by_line
+from table_core.cdc.debezium.source_block import cut_source
+from table_core.cdc.model.bad import UNFORESEEN
+from table_core.cdc.model.changes import Changes, RowImages
+from table_core.cdc.model.embedded_schema import declared_columns
+from table_core.cdc.model.encoding import PlainSettings, json_type
+from table_core.cdc.model.envelope import OPS, TIME_MAX_MS, read_event, read_line, unwrap
+from table_core.cdc.model.record import UNNAMED, SourceTable
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.debezium.source_block import CutSource
+    from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.record import EventLines, Place
+    from table_core.datatypes.kinds import Field
+
+__all__ = ["DebeziumDecoder"]
+
+_EXACT_DOUBLE: Final = float(2**53)
+_TOMBSTONE: Final = b"null\n"
+_SCHEMA_MEMBER: Final = '"schema":'
+_SCHEMAS_MAX: Final = 200
+"""With more of them in one block it is quicker to read line by line."""
+
+
+@dataclass(slots=True)
+class DebeziumDecoder:
+    """Turns blocks of lines into ``Changes``.
+
+    Keeps what it learned about columns from one block to the next (that a column of numbers comes
+    as text, say), which saves work and changes no result.
+    """
+
+    fields_of: Callable[[SourceTable], Sequence[Field] | None]
+    """Columns of the table that a source table feeds, as they are now; None if it is not there."""
+    wants: Callable[[SourceTable], bool]
+    settings: PlainSettings = field(default_factory=PlainSettings)
+    _learned: dict[SourceTable, dict[str, pa.DataType]] = field(default_factory=dict)
+    _last: SourceTable | None = None
+    """Whose all events of the block before were."""
+    _several: bool = False
+    """Whether there was a block with events of several tables."""
+
+    def decode(self, block: EventLines, *, together: bool = False) -> list[Changes]:
+        """The row changes in ``block``, grouped by table and embedded schema.
+
+        The order of lines is kept inside a group; ``Changes.lines`` puts groups together again.
+
+        Raises:
+            EventError: a line is no Debezium event; ``file``, ``line`` and, where it helps,
+                ``column`` say where.
+            BadEvents: with ``together``: all lines that cannot be read.
+        """
+        block = _without_tombstones(block)
+        try:
+            first = _first_event(block)
+            if first is None:
+                return []
+            block.lines.cast(pa.large_string())  # refuses what is no UTF-8
+            if has_many_names(block.lines):
+                raise NotColumnar
+            return list(self._columnar(block, first))
+        except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
+            found = decode_by_line(block, self.wants, together=together)
+            for changes in found:
+                self._learn(changes)
+            return found
+
+    def _learn(self, changes: Changes) -> None:
+        """Remember JSON types that differ from the usual ones, so the next block is read at once."""
+        if changes.declared is not None:
+            return
+        usual = {f.name: json_type(f.type, self.settings) for f in self._fields(changes.table)}
+        known = self._learned.setdefault(changes.table, {})
+        for images in (changes.before, changes.after):
+            for name, column in images.columns.items():
+                known_as = usual.get(name)
+                if known_as is None or pa.types.is_null(column.type):
+                    continue
+                takes_numbers = pa.types.is_decimal(known_as) or pa.types.is_floating(known_as)
+                if pa.types.is_string(column.type) or not takes_numbers:
+                    known[name] = column.type
+
+    def _fields(self, table: SourceTable) -> Sequence[Field]:
+        return self.fields_of(table) or ()
+
+    def _columnar(self, block: EventLines, first: Any) -> Iterator[Changes]:
+        path = _path(first)
+        if path[-1:] == ("payload",):
+            yield from self._with_schema(block, path)
+            return
+        likely, cut = self._last, None
+        if likely is None and not self._several:
+            likely, cut = self._only_table(block, first)
+        if likely is not None:
+            one = self._read(block, block.lines, block.numbers, path, likely, None, cut)
+            if one is not None:
+                self._last = likely
+                yield from one
+                return
+        tables = _tables(block.lines, path)
+        self._several |= len(tables) > 1
+        for table, rows in tables:
+            whole = len(rows) == len(block.lines)
+            lines = block.lines if whole else block.lines.take(pa.array(rows))
+            if table == UNNAMED and not _has_ops(lines, path):
+                _row_changes(None, lines, block, block.numbers[rows])
+            elif self.wants(table):
+                found = self._read(block, lines, block.numbers[rows], path, table, None)
+                if found is None:
+                    raise NotColumnar
+                yield from found
+                self._last = table if whole else None
+
+    def _only_table(
+        self, block: EventLines, first: Any
+    ) -> tuple[SourceTable | None, CutSource | None]:
+        """The table of the first event, if all lines say at once that they are of it."""
+        event = read_event(first, block.place(int(block.numbers[0])))
+        if event is not None and self.wants(event.table):
+            cut = cut_source(block.lines, event.table)
+            if cut is not None and not cut.is_cut.false_count:
+                return event.table, cut
+        return None, None
+
+    def _with_schema(self, block: EventLines, path: tuple[str, ...]) -> Iterator[Changes]:
+        """Cut each schema out of every line that has it, and read what is left."""
+        lines, numbers = block.lines, block.numbers
+        for _ in range(_SCHEMAS_MAX):
+            if not len(lines):
+                return
+            text = lines[0].as_py()
+            number = int(numbers[0])
+            event = read_event(read_line(text, block.place(number)), block.place(number))
+            if event is None:
+                lines, numbers = lines.slice(1), numbers[1:]
+                continue
+            if event.row_schema is None:
+                raise NotColumnar
+            cut = pc.replace_substring(lines, _schema_text(text, path), b"", max_replacements=1)
+            hit = pc.less(pc.binary_length(cut), pc.binary_length(lines))
+            mask = np.asarray(hit)
+            if not mask[0]:
+                raise NotColumnar
+            if self.wants(event.table):
+                declared = declared_columns(event.row_schema)
+                found = self._read(
+                    block, cut.filter(hit), numbers[mask], path, event.table, declared
+                )
+                if found is None:
+                    raise NotColumnar
+                yield from found
+            lines, numbers = lines.filter(pc.invert(hit)), numbers[~mask]
+        raise NotColumnar
+
+    def _read(
+        self,
+        block: EventLines,
+        lines: pa.LargeBinaryArray,
+        numbers: np.ndarray[Any, np.dtype[np.int64]],
+        path: tuple[str, ...],
+        table: SourceTable,
+        declared: Mapping[str, Declared] | None,
+        cut: CutSource | None = None,
+    ) -> list[Changes] | None:
+        """Read lines that should all be of ``table``; None if they are not."""
+        types = self._types(table, declared)
+        cut = cut or cut_source(lines, table)
+        short = lines if cut is None else cut.lines
+        absent = absent_members(short, cut)
+        events = event_members(short, path, types, absent)
+        order = _column_names(events)
+        unread = _mistaken(events, types)
+        if unread:
+            types |= unread
+            events = event_members(short, path, types, absent)
+        if not _all_of(events, table, cut):
+            return None
+        changed, ops = _row_changes(events["op"], lines, block, numbers)
+        if not len(ops):
+            return []
+        before, after = (_images(events.get(side), changed, order) for side in ("before", "after"))
+        missing_key = pc.and_(pc.equal(ops, "d"), pc.invert(before.there))
+        if pc.any(missing_key).as_py():
+            raise NotColumnar  # the record's key has what the event lacks
+        kept = np.asarray(changed)
+        times = _times(events, cut)
+        times = times if len(kept) == kept.sum() else times.filter(changed)
+        latest = pc.max(times).as_py()
+        if latest is not None and latest > TIME_MAX_MS:
+            raise NotColumnar
+        found = Changes(
+            table, block.place, numbers[kept], ops, before, after, declared, latest, times
+        )
+        return [found]
+
+    def _types(
+        self, table: SourceTable, declared: Mapping[str, Declared] | None
+    ) -> dict[str, pa.DataType]:
+        if declared is not None:
+            if any(column.json is None for column in declared.values()):
+                raise NotColumnar
+            return {name: column.json for name, column in declared.items()}
+        types = {f.name: json_type(f.type, self.settings) for f in self._fields(table)}
+        return types | self._learned.get(table, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeLines:
+    """Lines of a block."""
+
+    numbers: np.ndarray[Any, np.dtype[np.int64]]
+    lines: pa.LargeBinaryArray
+    place: Callable[[int], Place]
+
+
+def _without_tombstones(block: EventLines) -> EventLines:
+    """The lines that are more than ``null``, which is what a console shows of a tombstone."""
+    more = pc.not_equal(block.lines, pa.scalar(_TOMBSTONE, pa.large_binary()))
+    if not more.false_count:
+        return block
+    return _SomeLines(block.numbers[np.asarray(more)], block.lines.filter(more), block.place)
+
+
+def _first_event(block: EventLines) -> Any:
+    """The JSON value of the first line that is a row change; None if no line is."""
+    for number, line in zip(block.numbers.tolist(), block.lines, strict=True):
+        place = block.place(number)
+        value = read_line(line.as_py(), place)
+        if read_event(value, place) is not None:
+            return value
+    return None
+
+
+def _path(first: Any) -> tuple[str, ...]:
+    """The members that lead from a line to its event, judged by the first line."""
+    event, schema, _ = unwrap(first)
+    is_record = event is not first and isinstance(first, dict) and "value" in first
+    if is_record and not isinstance(first["value"], dict):
+        raise NotColumnar
+    return (("value",) if is_record else ()) + (("payload",) if schema is not None else ())
+
+
+def _schema_text(line: bytes, path: tuple[str, ...]) -> bytes:
+    """The member ``"schema":…,`` of the value, exactly as it stands in ``line``."""
+    text = line.decode()
+    start = text.find('"value":') if path[0] == "value" else 0
+    start = text.find(_SCHEMA_MEMBER, max(start, 0))
+    if start < 0:
+        raise NotColumnar
+    begin = start + len(_SCHEMA_MEMBER)
+    begin += len(text[begin:]) - len(text[begin:].lstrip())
+    _, end = json.JSONDecoder().raw_decode(text, begin)
+    if text[end : end + 1] != ",":
+        raise NotColumnar
+    return text[start : end + 1].encode()
+
+
+def _tables(
+    lines: pa.LargeBinaryArray, path: tuple[str, ...]
+) -> list[tuple[SourceTable, np.ndarray[Any, np.dtype[np.int64]]]]:
+    """Which lines are of which table.  Lines that are no row change come along with ``("", "")``."""
+    events = members_of(lines, path, {"source": SOURCE}, "ignore")
+    names = _names(events["source"])
+    joined = pc.binary_join_element_wise(names["database"], names["name"], "\0")
+    encoded = joined.combine_chunks().dictionary_encode()
+    codes = np.asarray(encoded.indices)
+    return [
+        (SourceTable(*text.split("\0")), np.flatnonzero(codes == code))
+        for code, text in enumerate(encoded.dictionary.to_pylist())
+    ]
+
+
+def _names(source: pa.StructArray) -> pa.Table:
+    database, schema, table = (pc.struct_field(source, part) for part in ("db", "schema", "table"))
+    named = pc.is_valid(table)
+    schema = pc.if_else(pc.equal(schema, ""), None, schema)
+    return pa.table(
+        {
+            "database": pc.if_else(named, pc.fill_null(pc.coalesce(schema, database), ""), ""),
+            "name": pc.fill_null(table, ""),
+        }
+    )
+
+
+def _all_of(events: Mapping[str, pa.Array], table: SourceTable, cut: CutSource | None) -> bool:
+    """Whether every row change says that it is of ``table``."""
+    source = events.get("source")
+    if source is None:
+        return True
+    names = _names(source)
+    same = pc.and_(pc.equal(names["database"], table.database), pc.equal(names["name"], table.name))
+    if cut is not None:  # of a line with two blocks one is left, and nobody knows which
+        same = pc.if_else(cut.is_cut, pc.is_null(source), same)
+    return bool(pc.all(pc.or_(same, pc.is_null(events["op"]))).as_py())
+
+
+def _has_ops(lines: pa.LargeBinaryArray, path: tuple[str, ...]) -> bool:
+    ops = members_of(lines, path, {"op": pa.string()}, "ignore")["op"]
+    return bool(ops.null_count < len(ops))
+
+
+def _row_changes(
+    ops: pa.Array | None,
+    lines: pa.LargeBinaryArray,
+    block: EventLines,
+    numbers: np.ndarray[Any, np.dtype[np.int64]],
+) -> tuple[pa.BooleanArray, pa.StringArray]:
+    """Which lines are row changes, and their operations; the others must be known not to be."""
+    if ops is None:
+        ops = pa.nulls(len(lines), pa.string())
+    known = pc.fill_null(pc.is_in(ops, value_set=pa.array(OPS)), False)
+    for row in np.flatnonzero(~np.asarray(known)):
+        number = int(numbers[row])
+        place = block.place(number)
+        if read_event(read_line(lines[int(row)].as_py(), place), place) is not None:
+            raise NotColumnar  # its wrapping is another one than that of the first line
+    return known, ops.filter(known)
+
+
+def _column_names(events: Mapping[str, pa.Array]) -> list[str]:
+    """Columns of the rows as the events order them, known ones first."""
+    rows = [events.get(side) for side in ("after", "before")]
+    return [m.name for one in rows if isinstance(one, pa.StructArray) for m in one.type]
+
+
+def _images(rows: pa.Array | None, changed: pa.BooleanArray, order: Sequence[str]) -> RowImages:
+    if rows is None or not isinstance(rows, pa.StructArray):
+        return RowImages(pa.repeat(pa.scalar(value=False), pc.sum(changed).as_py()), {})
+    kept = rows if pc.all(changed).as_py() else rows.filter(changed)
+    names = [member.name for member in kept.type]
+    columns = dict(zip(names, kept.flatten(), strict=True))
+    ordered = {name: columns[name] for name in order if name in columns}
+    return RowImages(kept.is_valid(), ordered)
+
+
+def _mistaken(
+    events: Mapping[str, pa.Array], known: Mapping[str, pa.DataType]
+) -> dict[str, pa.DataType]:
+    """New columns that Arrow read as something else than their JSON type says."""
+    wrong: dict[str, pa.DataType] = {}
+    for side in ("before", "after"):
+        rows = events.get(side)
+        refuse_constants(rows)
+        for member in rows.type if isinstance(rows, pa.StructArray) else ():
+            if member.name in known and not pa.types.is_floating(known[member.name]):
+                continue
+            if pa.types.is_timestamp(member.type):
+                wrong[member.name] = pa.string()
+            elif pa.types.is_nested(member.type):
+                raise NotColumnar
+            elif pa.types.is_floating(member.type):
+                low, high = pc.min_max(pc.struct_field(rows, member.name)).values()
+                if low.is_valid and max(-low.as_py(), high.as_py()) >= _EXACT_DOUBLE:
+                    raise NotColumnar  # maybe a whole number that lost digits
+    return wrong
+
+
+def _times(events: Mapping[str, pa.Array], cut: CutSource | None) -> pa.Int64Array:
+    times = [] if cut is None else [cut.times_ms]
+    if "source" in events:
+        times.append(pc.struct_field(events["source"], "ts_ms"))
+    return pc.coalesce(*times, events["ts_ms"])

@@ -1,0 +1,300 @@
+"""Reads lines of change events, from wherever they come, in the order of the source."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.debezium.json_blocks import DebeziumDecoder
+from table_core.cdc.debezium.other_formats import decode_foreign
+from table_core.cdc.model.bad import BadEvents
+from table_core.cdc.model.batch import SourceBatch
+from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.schema_change_event import news_in
+from table_core.cdc.model.source_schema import told_from, told_text
+from table_core.cdc.model.units import settled, without_sign
+from table_core.schema.type_mapping import TypeMapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.apply.dead_letters import DeadLetters
+    from table_core.cdc.kafka.parallel_batches import DecodedWindow
+    from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.claims import Claim
+    from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.record import EventLines, SourceTable
+    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.window import Window
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Clock
+    from table_core.position.source import SourceId
+
+__all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "window_is_full"]
+
+WINDOW_BYTES: Final = 16 << 20
+WINDOW_LINES: Final = 20_000
+_LARGEST: Final = 3
+_POLL_MS: Final = 1000
+
+
+def window_is_full(size: int, lines: int) -> bool:
+    """Whether so much of the source is put into order at once, and no more.
+
+    Embedded schemas are cut out before anything is parsed, so lines that are long by them may be more.
+    """
+    enough = size >= WINDOW_BYTES and lines >= WINDOW_LINES
+    return enough or size >= _LARGEST * WINDOW_BYTES
+
+
+def plain_settings(source: Any) -> PlainSettings:
+    """What a source says of events without schema."""
+    return PlainSettings(
+        decimals=source.decimals,
+        binary=source.binary,
+        timestamps=source.timestamps,
+        times=source.times,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class LineDecoder:
+    """Turns windows of lines into changes; knows the columns that a schema topic told."""
+
+    wants: Callable[[SourceTable], bool]
+    fields_of: Callable[[SourceTable], Sequence[Field] | None]
+    settings: PlainSettings
+    dead: DeadLetters | None = None
+    format: str = "debezium-json"
+    mapping: TypeMapping = field(default_factory=TypeMapping)
+    by_topic: bool = False
+    """Whether rows without a table are of the one that their topic names."""
+    told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
+    keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
+        default_factory=lambda: [(-1, {})]
+    )
+    """What was known behind which line of the newest window."""
+    _bad: set[int] = field(default_factory=set)
+    """Lines of the newest window that cannot be read."""
+    _decoder: DebeziumDecoder | None = None
+
+    def decode(self, window: Window) -> tuple[list[Changes], list[TableNews]]:
+        """The changes of a window and the schema changes in it."""
+        self.marks = [(-1, dict(self.told))]
+        self._bad.clear()
+        news = self._news(window)
+        cuts = [one for one in news if not one.in_snapshot]
+        for one in news:
+            if one.in_snapshot:
+                self._learn(one)
+        self.marks.append((0, dict(self.told)))
+        changes: list[Changes] = []
+        first = 0
+        for one in cuts:
+            changes += self._part(window, first, one.number)
+            first = one.number
+            self._learn(one)
+            self.marks.append((first, dict(self.told)))
+        changes += self._part(window, first, len(window.lines))
+        return changes, news
+
+    def _news(self, window: Window) -> list[TableNews]:
+        try:
+            return news_in(window, self.settings, together=self.dead is not None)
+        except BadEvents as bad:
+            self._put(bad, window)
+        whole = window.segment(0, len(window.lines), frozenset(self._bad))
+        return news_in(whole, self.settings)
+
+    def _learn(self, one: TableNews) -> None:
+        if one.columns:
+            self.told[one.table] = one.columns
+            self.keys[one.table] = one.key
+
+    def again(self) -> LineDecoder:
+        """One that reads the same lines once more and keeps no bad ones: they were told before."""
+        dead = self.dead and self.dead.silent()
+        return replace(
+            self, dead=dead, told={}, keys={}, marks=[(-1, {})], _bad=set(), _decoder=None
+        )
+
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
+        """What a later run has to know to read events without schema of ``tables``.
+
+        ``number``: of the line of the newest window where it begins; None: behind the window.
+        """
+        told: Mapping[SourceTable, Mapping[str, Declared]] = self.told
+        if number is not None:
+            told = [known for mark, known in self.marks if mark < number][-1]
+        known = {t: told[t] for t in tables if t in told}
+        return told_text(known) if known else None
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """Tables that are known and feed none yet."""
+        return sorted(self.told.keys() - set(fed))
+
+    def recall(self, text: str | None) -> None:
+        """Take up what an earlier run remembered."""
+        for table, columns in told_from(text).items():
+            self.told.setdefault(table, columns)
+
+    def _part(self, window: Window, first: int, end: int) -> list[Changes]:
+        if first == end:
+            return []
+        while True:
+            try:
+                found = self._decoded(window.segment(first, end, frozenset(self._bad)))
+                self.told = dict(settled(self.told, found, together=self.dead is not None))
+            except BadEvents as bad:
+                self._put(bad, window)
+                continue
+            self.marks.append((first, dict(self.told)))
+            return [self._with_told(one) for one in found]
+
+    def _put(self, bad: BadEvents, window: Window) -> None:
+        """Keep what cannot be read, and go on without it."""
+        assert self.dead is not None
+        for number, error in sorted(bad.errors.items()):
+            self.dead.put(error, window.place(number).text, window.text_of(number))
+        self._bad |= bad.errors.keys()
+
+    def _decoded(self, lines: EventLines) -> list[Changes]:
+        together = self.dead is not None
+        if not self.format.startswith("debezium-"):
+            return decode_foreign(
+                self.format,
+                lines,
+                self.wants,
+                self.mapping,
+                self.keys,
+                by_topic=self.by_topic,
+                together=together,
+            )
+        if self._decoder is None:
+            self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
+        return self._decoder.decode(lines, together=together)
+
+    def _with_told(self, one: Changes) -> Changes:
+        """Events without schema get the columns that the schema topic told."""
+        told = self.told.get(one.table)
+        if told is None:
+            return one
+        declared = told if one.declared is None else without_sign(one.declared, told)
+        return replace(one, declared=declared)
+
+    def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
+        """The primary key of a source table."""
+        known = self.keys.get(table)
+        is_debezium = self.format.startswith("debezium-")
+        return window.key_of(table) if known is None and is_debezium else known
+
+
+@dataclass(slots=True, kw_only=True)
+class LineReader(ABC):
+    """Batches of lines."""
+
+    source: Any
+    decoder: LineDecoder
+    poll: Clock | None = None
+    """Waits for more when all is read; None ends there."""
+
+    @abstractmethod
+    def parse(self, text: str | None) -> Any:
+        """The position that a table holds; None is the start."""
+
+    @property
+    def by_table(self) -> bool:
+        """No: a source table that is new is read from the start of all."""
+        return False
+
+    @abstractmethod
+    def identity(self) -> tuple[SourceId, str]:
+        """What tells the source from others, and where it is."""
+
+    @abstractmethod
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse a source that is not what was read.
+
+        Raises:
+            SourceDivergedError: it is so.
+        """
+
+    def settled(self, position: Any) -> Any:
+        """A stored position as it is to be taken now."""
+        return position
+
+    def shown(self, position: Any) -> str:
+        """A position as people read it."""
+        return str(position.text)
+
+    @abstractmethod
+    def _pass(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+        """What comes after ``start``: until ``end``, or what is there now."""
+
+    def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+        """What comes after ``start``: until ``end``, or what is there now, or for ever."""
+        reached = start
+        while True:
+            for batch in self._pass(reached, end):
+                reached = batch.position
+                yield batch
+            if self.poll is None or end is not None:
+                return
+            self.poll.sleep_ms(_POLL_MS)
+            yield SourceBatch(  # lets a run that waits commit what it has
+                changes=(), position=reached, events=0, consumed=lambda _, numbers: numbers >= 0
+            )
+
+    def history(self, until: Any) -> Iterator[SourceBatch]:
+        """All that was consumed at ``until``, once more."""
+        again = replace(self, decoder=self.decoder.again(), poll=None)
+        return again.batches(self.parse(None), until)
+
+    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
+        """See ``LineDecoder``."""
+        return self.decoder.remembered(tables, number)
+
+    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
+        """See ``LineDecoder``."""
+        return self.decoder.unfed(fed)
+
+    def recall(self, text: str | None) -> None:
+        """See ``LineDecoder``."""
+        self.decoder.recall(text)
+
+    def committed(self, position: Any) -> None:  # noqa: B027 - nobody waits for it
+        """Nothing: the tables keep how far they are."""
+
+    def tables(self) -> list[SourceTable]:
+        """The source tables that occur now; reads everything."""
+        found: dict[SourceTable, None] = {}
+        for batch in self._pass(self.parse(None), None):
+            found.update(dict.fromkeys(one.table for one in batch.changes))
+        return list(found)
+
+    def _batch(
+        self, window: Window, start: Any, reached: Any, decoded: DecodedWindow | None = None
+    ) -> SourceBatch:
+        changes, news = self.decoder.decode(window) if decoded is None else self._taken(decoded)
+        return SourceBatch(
+            changes=changes,
+            position=reached,
+            events=len(window.lines),
+            consumed=window.consumed,
+            before=lambda number: replace(start, beyond=window.beyond(number, start)),
+            news=news,
+            key_of=partial(self.decoder.key_of, window),
+            old_key=window.old_key,
+            place=window.place,
+            text_of=window.text_of,
+        )
+
+    def _taken(self, decoded: DecodedWindow) -> tuple[list[Changes], list[TableNews]]:
+        """What another decoder made of a window, and learned."""
+        assert decoded.after is not None
+        self.decoder.told, self.decoder.keys = dict(decoded.after.told), dict(decoded.after.keys)
+        self.decoder.marks = decoded.marks
+        return decoded.changes, decoded.news

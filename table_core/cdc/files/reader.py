@@ -1,0 +1,220 @@
+"""Reads change events out of files, in the order of the source where the files tell it.
+
+Files are known by their whole paths and by how they begin: another folder or pattern takes what was not
+taken, a file that grew goes on where it was left, and one that is another one by now is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.apply.diverged import diverged
+from table_core.cdc.files.lines import WINDOW_BYTES, LineReader, window_is_full
+from table_core.cdc.model.position import FilesPosition
+from table_core.cdc.model.record import LineBlock
+from table_core.cdc.model.window import Window
+from table_core.errors import NotFoundError
+from table_core.position.decide import Diverged
+from table_core.position.files import FILES_MAX
+from table_core.position.source import FilesId
+from table_core.storage.stores.locate import open_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.cdc.files.source import FilesSource, TextBlock
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.claims import Claim
+    from table_core.cdc.model.position import Piece
+    from table_core.ports import Storage
+    from table_core.position.source import SourceId
+
+__all__ = ["FilesReader"]
+
+_BLOCK_BYTES: Final = WINDOW_BYTES + (1 << 20)
+"""One block of a large file fills a window: several would have to be joined."""
+_HEAD_BYTES: Final = 4096
+
+
+@dataclass(kw_only=True)
+class FilesReader(LineReader):
+    """Batches of a ``FilesSource``."""
+
+    source: FilesSource
+    _stores: dict[str, Storage] = field(default_factory=dict)
+
+    def parse(self, text: str | None) -> FilesPosition:
+        """The position that a table holds; names without a folder are of this one."""
+        return FilesPosition.parse(text).renamed(self._whole)
+
+    def shown(self, position: FilesPosition) -> str:
+        """With short names for the files of this folder."""
+        return position.renamed(lambda name: name.removeprefix(f"{self._root}/")).text
+
+    def identity(self) -> tuple[SourceId, str]:
+        """Files are files, wherever they are: each is known by its path."""
+        return FilesId(folder=self._root, pattern=self.source.pattern), ""
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse files that are not those that were read.
+
+        Raises:
+            SourceDivergedError: a file is shorter than what was read of it, or begins otherwise.
+        """
+        listing = dict(self._listing())
+        for claim in claims:
+            at = claim.at
+            if not isinstance(at, FilesPosition):
+                continue
+            for path, (lines, read) in at.consumed.items():
+                size = listing.get(path)
+                if size is not None and (
+                    size < read or (size > read and not self._is_same(at, path))
+                ):
+                    raise diverged(self._changed(path, lines, read, size))
+
+    @staticmethod
+    def _changed(path: str, lines: int, read: int, size: int) -> Diverged:
+        return Diverged(
+            reason="changed",
+            why=f"{path} had {lines} lines and {read} bytes when it was read; it has {size} bytes "
+            "now and is another file: it was replaced; events go into new files or to the end of old "
+            "ones",
+            reader="sync",
+            source=path,
+            stored=f"{read} bytes",
+            found=f"{size} bytes",
+        )
+
+    def _is_same(self, at: FilesPosition, path: str) -> bool:
+        """Whether a file still begins as it did when it was read."""
+        mark = at.marks.get(path)
+        if not mark:
+            return True
+        length = int(mark.partition(":")[0])
+        return mark == self._mark(path, length)
+
+    def _mark(self, path: str, length: int) -> str:
+        storage, name = self._at(path)
+        with storage.open_input(name) as file:
+            return _mark_of(bytes(file.read(length)))
+
+    # ------------------------------------------------------------------------------- reading
+    def _pass(self, start: FilesPosition, end: FilesPosition | None) -> Iterator[SourceBatch]:
+        reached = start
+        for blocks in self._windows(start, end):
+            before = reached
+            lines = [(path, LineBlock(path, b.first_line, b.body)) for path, b in blocks]
+            for path, block in blocks:
+                reached = reached.after(path, block.lines, block.offset)
+                if block.start == 0 and not path.endswith(".gz"):
+                    mark = _mark_of(block.body[: min(_HEAD_BYTES, block.offset)])
+                    reached = FilesPosition(
+                        reached.consumed, {**reached.marks, path: mark}, reached.beyond
+                    )
+            yield self._batch(Window.of(lines), before, reached)
+
+    def settled(self, position: FilesPosition) -> FilesPosition:
+        """``position`` with the new paths of files that were moved, and without many that are gone."""
+        listing = [path for path, _ in self._listing()]
+        here = set(listing)
+        known: dict[str, list[str]] = {}
+        for path in position.consumed:
+            if path not in here:
+                known.setdefault(path.rpartition("/")[2], []).append(path)
+        paths = {}
+        for path in listing:
+            if path in position.consumed:
+                continue
+            for old in known.get(path.rpartition("/")[2], ()):
+                if self._is_moved(position, old, path):
+                    paths[old] = path
+        start = position.renamed(lambda name: paths.get(name, name))
+        gone = [path for path in start.consumed if path not in here]
+        if len(start.consumed) <= FILES_MAX or not gone:
+            return start
+        kept = set(start.consumed) - set(sorted(gone)[: len(start.consumed) - FILES_MAX])
+        return FilesPosition(
+            {p: v for p, v in start.consumed.items() if p in kept},
+            {p: v for p, v in start.marks.items() if p in kept},
+            {p: v for p, v in start.beyond.items() if p in kept},
+        )
+
+    def _is_moved(self, start: FilesPosition, old: str, path: str) -> bool:
+        """Whether a file that was read is gone, and stands at ``path`` now."""
+        mark = start.marks.get(old)
+        if not mark or mark != self._mark(path, int(mark.partition(":")[0])):
+            return False
+        try:
+            storage, name = self._at(old)
+            return not storage.exists(name)
+        except NotFoundError:
+            return True
+
+    def _windows(
+        self, start: FilesPosition, end: FilesPosition | None
+    ) -> Iterator[list[tuple[str, TextBlock]]]:
+        waiting: list[tuple[str, TextBlock]] = []
+        size = lines = 0
+        for path, block in self._blocks(start, end):
+            waiting.append((path, block))
+            size += len(block.body)
+            lines += block.lines - block.first_line + 1
+            if window_is_full(size, lines):
+                yield waiting
+                waiting, size, lines = [], 0, 0
+        if waiting:
+            yield waiting
+
+    def _blocks(
+        self, start: FilesPosition, end: FilesPosition | None
+    ) -> Iterator[tuple[str, TextBlock]]:
+        for piece in self._pieces(start, end):
+            storage, name = self._at(piece.name)
+            for block in self.source.blocks(
+                storage,
+                name,
+                size=piece.size,
+                lines=piece.lines,
+                offset=piece.offset,
+                block_bytes=_BLOCK_BYTES,
+            ):
+                yield piece.name, block
+
+    def _pieces(self, start: FilesPosition, end: FilesPosition | None) -> list[Piece]:
+        if end is None:
+            return start.ahead(self._listing())
+        return start.ahead([(path, size) for path, (_, size) in end.consumed.items()])
+
+    # --------------------------------------------------------------------------------- paths
+    def _listing(self) -> Sequence[tuple[str, int]]:
+        return [(self._whole(name), size) for name, size in self.source.listing(self._store)]
+
+    @cached_property
+    def _store(self) -> Storage:
+        return open_storage(self.source.folder, self.source.storage_options)
+
+    @cached_property
+    def _root(self) -> str:
+        return str(self._store.uri).rstrip("/")
+
+    def _whole(self, name: str) -> str:
+        """The path of a file; one with a folder of its own has it already."""
+        return name if "://" in name else f"{self._root}/{name}"
+
+    def _at(self, path: str) -> tuple[Any, str]:
+        """The store that has a file, and its name there."""
+        if path.startswith(f"{self._root}/"):
+            return self._store, path.removeprefix(f"{self._root}/")
+        folder, _, name = path.rpartition("/")
+        if folder not in self._stores:
+            self._stores[folder] = open_storage(folder, self.source.storage_options)
+        return self._stores[folder], name
+
+
+def _mark_of(head: bytes) -> str:
+    """What tells a file by how it begins."""
+    return f"{len(head)}:{hashlib.sha256(head).hexdigest()[:16]}"

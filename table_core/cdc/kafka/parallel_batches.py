@@ -1,0 +1,251 @@
+"""Many records of topics at once: others read and decode them, and the run checks what for.
+
+A wave is a part of every partition, cut into windows, each decoded with what was known of the tables
+when the wave began.  Where more is known once its turn comes (a column was added, say), or where it
+has an event that cannot be read, the run decodes it anew from the same lines: the outcome is that of
+a run that reads alone.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.cdc.files.lines import WINDOW_BYTES, WINDOW_LINES, LineDecoder
+from table_core.cdc.kafka.source import record_line
+from table_core.cdc.model.window import Window
+from table_core.errors import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.kafka.source import KafkaSource, RecordForm
+    from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.encoding import PlainSettings
+    from table_core.cdc.model.record import SourceTable
+    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.datatypes.kinds import Field
+    from table_core.schema.type_mapping import TypeMapping
+
+    Offsets: TypeAlias = Mapping[tuple[str, int], int]
+    ReadWave: TypeAlias = Callable[["Wave", "WindowWork"], Iterator[bytes]]
+    """Does the work for each window of a wave that has records, elsewhere; results in order."""
+    RecordsBy: TypeAlias = Callable[[KafkaSource], ReadWave | None]
+
+__all__ = ["DecodedWindow", "Known", "RecordsBy", "Wave", "Waves", "WindowWork", "records_window"]
+
+_MANY: Final = 100_000
+"""Records that are worth a wave."""
+_WINDOWS: Final = 8
+_GROWTH: Final = 4
+_LARGEST_WINDOW: Final = 6 * WINDOW_BYTES
+_RECORD_COLUMNS: Final = ("topic", "partition", "offset", "headers", "key", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """Offsets of partitions (first, behind the last), ``step`` of each in every window."""
+
+    ranges: Mapping[tuple[str, int], tuple[int, int]]
+    step: int
+
+    @property
+    def windows(self) -> int:
+        """How many there are."""
+        return max(-(-(end - first) // self.step) for first, end in self.ranges.values())
+
+
+def next_wave(begin: Offsets, last: Offsets, records: int) -> Wave | None:
+    """Windows of so many ``records``; None where few are left.
+
+    Each partition gives as many, so a short one (that of schema changes, say) is read early, as one
+    process reads it.
+    """
+    left = {at: end - begin.get(at, 0) for at, end in last.items() if end > begin.get(at, 0)}
+    if sum(left.values()) < _MANY:
+        return None
+    step = max(1, records // len(left))
+    first = {at: begin.get(at, 0) for at in left}
+    return Wave(
+        {at: (first[at], first[at] + min(n, _WINDOWS * step)) for at, n in left.items()}, step
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the decoding of a window depends on beside its lines."""
+
+    fields: Mapping[str, Sequence[Field]]
+    """Columns of the tables that are there, by name."""
+    skipped: frozenset[str]
+    told: Mapping[SourceTable, Mapping[str, Declared]]
+    keys: Mapping[SourceTable, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedWindow:
+    """A window, and what came out of it; ``after`` is None where an event cannot be read."""
+
+    window: Window
+    places: list[tuple[str, int, int]]
+    changes: list[Changes]
+    news: list[TableNews]
+    after: Known | None
+    marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
+        default_factory=list
+    )
+    """See ``LineDecoder``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowWork:
+    """Decodes the records of one window; travels to where they are."""
+
+    known: Known
+    route: Callable[[SourceTable], str | None]
+    form: RecordForm
+    format: str
+    settings: PlainSettings
+    mapping: TypeMapping
+    by_topic: bool
+
+    def __call__(self, records: Iterable[pa.RecordBatch]) -> bytes | None:
+        """A ``DecodedWindow``, pickled; b"" for more than fits into memory, None for no records.
+
+        Columns: ``topic, partition, offset, headers, key, value``, in any order of rows.
+        """
+        batches, size = [], 0
+        for batch in records:
+            batches.append(batch.select(_RECORD_COLUMNS))
+            size += batch.nbytes
+            if size > _LARGEST_WINDOW:
+                return b""
+        table = pa.Table.from_batches(batches) if batches else None
+        if table is None or not table.num_rows:
+            return None
+        return pickle.dumps(self._decoded(table))
+
+    def _decoded(self, records: pa.Table) -> DecodedWindow:
+        records = records.sort_by([(name, "ascending") for name in _RECORD_COLUMNS[:3]])
+        columns = (records[name].to_pylist() for name in _RECORD_COLUMNS)
+        places, lines = [], []
+        for topic, partition, offset, headers, key, value in zip(*columns, strict=True):
+            at = (topic, partition, offset)
+            told = [(h["key"], h["value"]) for h in headers or ()]
+            places.append(at)
+            lines.append(record_line(at, told, key, value, self.form))
+        window = records_window(places, lines)
+        known = self.known
+        decoder = LineDecoder(
+            wants=self._wants,
+            fields_of=self._fields_of,
+            settings=self.settings,
+            format=self.format,
+            mapping=self.mapping,
+            by_topic=self.by_topic,
+            told=dict(known.told),
+            keys=dict(known.keys),
+        )
+        try:
+            changes, news = decoder.decode(window)
+        except TableError:  # the run meets it again, and knows what to do with it
+            return DecodedWindow(window, places, [], [], None)
+        after = replace(known, told=decoder.told, keys=decoder.keys)
+        changes = [replace(one, place=window.place) for one in changes]  # not its lines once more
+        return DecodedWindow(window, places, changes, news, after, decoder.marks)
+
+    def _wants(self, table: SourceTable) -> bool:
+        name = self.route(table)
+        return name is not None and name not in self.known.skipped
+
+    def _fields_of(self, table: SourceTable) -> Sequence[Field] | None:
+        return self.known.fields.get(self.route(table) or "")
+
+
+def records_window(places: Sequence[tuple[str, int, int]], lines: Sequence[bytes]) -> Window:
+    """Records (topic, partition, offset) as lines, put into the order of the source."""
+    partitions = list(dict.fromkeys((topic, number) for topic, number, _ in places))
+    index = {at: n for n, at in enumerate(partitions)}
+    return Window.arranged(
+        tuple(f"topic {topic}, partition {number}" for topic, number in partitions),
+        tuple(f"{topic}\0{number}" for topic, number in partitions),
+        pa.array(lines, pa.large_binary()),
+        np.array([index[topic, number] for topic, number, _ in places], np.int64),
+        np.array([offset + 1 for _, _, offset in places], np.int64),
+        offsets=True,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Waves:
+    """Reads the records of topics wave by wave."""
+
+    run: SyncRun
+    source: KafkaSource
+    form: RecordForm
+    records_by: RecordsBy
+
+    def known(self, decoder: LineDecoder) -> Known:
+        """What is known now."""
+        tables = {n: f.target.table for n, f in self.run.feeds.items()}
+        return Known(
+            fields={n: t.definition.fields for n, t in tables.items() if t is not None},
+            skipped=frozenset(self.run.skipped),
+            told=dict(decoder.told),
+            keys=dict(decoder.keys),
+        )
+
+    def worth(self, begin: Offsets, last: Offsets) -> bool:
+        """Whether there are many records."""
+        return next_wave(begin, last, 1) is not None
+
+    def windows(
+        self, decoder: LineDecoder, begin: Offsets, last: Offsets, records: int
+    ) -> Iterator[tuple[DecodedWindow, bool]]:
+        """Windows until few records are left, and whether each was decoded as it would be now.
+
+        Ends early where nobody else reads the source, or where a window is too large for a task.
+        The first ones have about so many ``records``.
+        """
+        if not self.worth(begin, last) or (read := self.records_by(self.source)) is None:
+            return
+        reached = dict(begin)
+        while (wave := next_wave(reached, last, records)) is not None:
+            work = self._work(decoder)
+            size = count = 0
+            for body in read(wave, work):
+                if not body:
+                    return
+                found: DecodedWindow = pickle.loads(body)
+                lines = found.window.lines
+                size, count = size + lines.nbytes, count + len(lines)
+                usable = found.after is not None and self.known(decoder) == work.known
+                self.run.events_elsewhere += len(lines) if usable else 0
+                yield found, usable
+            reached |= {at: end for at, (_, end) in wave.ranges.items()}
+            records = _records_of(records, size / count if count else 0.0)
+
+    def _work(self, decoder: LineDecoder) -> WindowWork:
+        return WindowWork(
+            known=self.known(decoder),
+            route=self.run.route,
+            form=self.form,
+            format=self.source.format,
+            settings=decoder.settings,
+            mapping=decoder.mapping,
+            by_topic=decoder.by_topic,
+        )
+
+
+def _records_of(before: int, bytes_each: float) -> int:
+    """Records of a window, as large as those that one process puts into order."""
+    wanted = max(WINDOW_LINES, int(WINDOW_BYTES / bytes_each)) if bytes_each else WINDOW_LINES
+    most = int(_LARGEST_WINDOW / 2 / bytes_each) if bytes_each else wanted
+    return max(1, min(wanted, most, before * _GROWTH))

@@ -1,0 +1,137 @@
+"""Reads change events out of Kafka topics, in the order of the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from table_core.cdc.apply.diverged import refuse_diverged
+from table_core.cdc.files.lines import LineReader, window_is_full
+from table_core.cdc.kafka.parallel_batches import records_window
+from table_core.cdc.kafka.source import JsonRecords
+from table_core.cdc.model.position import OffsetsPosition
+from table_core.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.cdc.kafka.parallel_batches import Waves
+    from table_core.cdc.kafka.source import KafkaReading, KafkaSource, RecordForm
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.claims import Claim
+    from table_core.position.decide import TopicsNow
+    from table_core.position.source import SourceId
+
+__all__ = ["KafkaReader"]
+
+
+@dataclass(slots=True, kw_only=True)
+class KafkaReader(LineReader):
+    """Batches of a ``KafkaSource``."""
+
+    source: KafkaSource
+    form: RecordForm = field(default_factory=JsonRecords)
+    waves: Waves | None = None
+    """Has records read by others where they are many."""
+    _now: TopicsNow | None = None
+
+    def parse(self, text: str | None) -> OffsetsPosition:
+        """The position that a table holds."""
+        return OffsetsPosition.parse(text)
+
+    def identity(self) -> tuple[SourceId, str]:
+        """The cluster, and the ids of the topics."""
+        reading = self.source.open()
+        try:
+            self._now = reading.now()
+        finally:
+            reading.close()
+        return self._now.source, self.source.servers
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Refuse topics that were made anew, went back, or lost what comes next.
+
+        Raises:
+            SourceDivergedError: they did.
+        """
+        assert self._now is not None
+        for claim in claims:
+            refuse_diverged(claim, self._now, self.source.servers)
+
+    def _pass(self, start: OffsetsPosition, end: OffsetsPosition | None) -> Iterator[SourceBatch]:
+        reading = self.source.open()
+        try:
+            there = reading.partitions()
+            begin = {at: max(start.next_of(*at), first) for at, (first, _) in there.items()}
+            last = {
+                at: next_ if end is None else min(next_, end.next_of(*at))
+                for at, (_, next_) in there.items()
+            }
+            yield from self._windows(reading, start, begin, last)
+        finally:
+            reading.close()
+
+    def _windows(
+        self,
+        reading: KafkaReading,
+        start: OffsetsPosition,
+        begin: dict[tuple[str, int], int],
+        last: dict[tuple[str, int], int],
+    ) -> Iterator[SourceBatch]:
+        reached, here = start, self._here(reading, begin, last)
+        if self.waves is not None and self.waves.worth(begin, last):
+            count = 0
+            for places, lines in islice(here, 1):  # schema changes are few, and come with it
+                before, reached = reached, reached.after(places)
+                count = len(lines)
+                yield self._batch(records_window(places, lines), before, reached)
+            begin |= {at: reached.next_of(*at) for at in begin if at in reached.offsets}
+            for found, usable in self.waves.windows(self.decoder, begin, last, count):
+                before, reached = reached, reached.after(found.places)
+                begin |= {at: reached.next_of(*at) for at in {place[:2] for place in found.places}}
+                yield self._batch(found.window, before, reached, found if usable else None)
+            here = self._here(reading, begin, last)
+        for places, lines in here:
+            before, reached = reached, reached.after(places)
+            yield self._batch(records_window(places, lines), before, reached)
+
+    def _here(
+        self,
+        reading: KafkaReading,
+        begin: dict[tuple[str, int], int],
+        last: dict[tuple[str, int], int],
+    ) -> Iterator[tuple[list[tuple[str, int, int]], list[bytes]]]:
+        """Windows of records that this process reads: topic, partition and offset, and lines."""
+        places, lines, size = list[tuple[str, int, int]](), list[bytes](), 0
+        for topic, number, offset, line in reading.lines(begin, last, self.form):
+            places.append((topic, number, offset))
+            lines.append(line)
+            size += len(line)
+            if window_is_full(size, len(lines)):
+                yield places, lines
+                places, lines, size = [], [], 0
+        if lines:
+            yield places, lines
+
+    def history(self, until: OffsetsPosition) -> Iterator[SourceBatch]:
+        """All that was consumed at ``until``, once more.
+
+        Raises:
+            EventError: the topic no longer has its beginning.
+        """
+        reading = self.source.open()
+        try:
+            for at, (first, _) in reading.partitions().items():
+                if first and until.next_of(*at):
+                    raise EventError(
+                        f"topic {at[0]}, partition {at[1]} was truncated at the source, and the "
+                        "topic no longer has its beginning to tell whose rows are whose: add "
+                        "metadata_columns=('database_name', 'table_name')",
+                        topic=at[0],
+                        partition=at[1],
+                        offset=first,
+                    )
+        finally:
+            reading.close()
+        return LineReader.history(self, until)

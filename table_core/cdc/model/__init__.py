@@ -1,0 +1,1 @@
+"""What a change stream is made of: events, types, positions.  Pure."""

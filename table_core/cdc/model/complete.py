@@ -1,0 +1,96 @@
+"""What a run over many tables leaves behind: up to which position all of them are complete.
+
+Tables without news get no commit.  So the last commit of a run says of every table how far it was
+itself; of one that is elsewhere by now, e.g. because it was rolled back, the word does not hold.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.model.claims import ANY_ROUTE, Claim, Claims
+from table_core.problems import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.cdc.model.claims import Who
+
+__all__ = ["Complete", "Completed"]
+
+_VERSION: Final = 2
+_KEPT: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complete:
+    """All that ``claim`` takes is in ``tables``."""
+
+    claim: Claim
+    tables: Mapping[str, str | None]
+    """How far each was itself, as a digest of its claims; None: an earlier release did not say."""
+    told: str | None = None
+    """What is known of source tables that feed none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What the runs say that ended with a commit to one table, the newest last."""
+
+    held: tuple[Complete, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str | None, old: Callable[[str], Any]) -> Completed:
+        """Read what ``text`` wrote, or an earlier release.
+
+        ``old`` reads a position of that.
+        """
+        with stored("runs", text):
+            return cls._of(json.loads(text or "{}"), old)
+
+    @classmethod
+    def _of(cls, document: Any, old: Callable[[str], Any]) -> Completed:
+        if "filter" in document:
+            claim = old(document["position"])
+            one = Claim(
+                source=claim.source, route=document["filter"], at=claim.at, address=claim.address
+            )
+            return cls((Complete(claim=one, tables=dict.fromkeys(document["tables"])),))
+        return cls(
+            tuple(
+                Complete(
+                    claim=Claims.parse(run["claim"], None, old).held[0],
+                    tables=run["tables"],
+                    told=run.get("told"),
+                )
+                for run in document.get("runs", ())
+            )
+        )
+
+    @property
+    def text(self) -> str:
+        """Compact JSON."""
+        runs = []
+        for one in self.held:
+            run: dict[str, Any] = {
+                "claim": Claims((one.claim,)).text(None),
+                "tables": dict(sorted(one.tables.items())),
+            }
+            runs.append(run if one.told is None else {**run, "told": one.told})
+        return json.dumps({"v": _VERSION, "runs": runs}, separators=(",", ":"))
+
+    def of(self, who: Who) -> list[Complete]:
+        """What they say of a source and its choice of tables."""
+        return [
+            one
+            for one in self.held
+            if who.is_of(one.claim) and one.claim.route in {who.route, ANY_ROUTE}
+        ]
+
+    def after(self, who: Who, one: Complete) -> Completed:
+        """These once another run has ended here."""
+        mine = self.of(who)
+        left = [other for other in self.held if other not in mine]
+        return Completed((*left, one)[-_KEPT:])

@@ -1,0 +1,386 @@
+"""How Debezium puts a column into JSON, and the way back to a typed Arrow column.
+
+A value goes two steps, both Arrow kernels (only base64 is decoded value by value): from what JSON
+holds (number, text, boolean) to what it means (days since 1970), then to the type of the table.
+
+Source: Debezium's documentation of data type mappings; ``io.debezium.time``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.model.single_values import (
+    address_text,
+    base64_bytes,
+    clock_text,
+    plain_text,
+    unscaled,
+    uuid_text,
+)
+from table_core.cdc.model.typed_values import DAY_MS, in_micros, time_of_day, to_type, without_sign
+from table_core.datatypes.arrow import arrow_type, timestamp_unit
+from table_core.datatypes.kinds import Array, Atomic, DataType, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "INTEGER_ROOTS",
+    "NUMBER",
+    "TIME_MEANING",
+    "Meaning",
+    "PlainSettings",
+    "Wire",
+    "convert",
+    "json_type",
+    "plain_wire",
+    "resolved",
+]
+
+NUMBER: Final = r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$"
+_HEX_EVIDENCE: Final = 12
+"""So many letters are not hexadecimal by chance: one time in ten million."""
+INTEGER_ROOTS: Final = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT})
+_TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
+_BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
+
+
+class Meaning(Enum):
+    """What the number or text of a column stands for."""
+
+    PLAIN = auto()
+    """What JSON says; text may be a number or bytes, as the column's type tells."""
+    RAW = auto()
+    """The very value, of a source that does not go through JSON."""
+    DAYS = auto()
+    MILLIS = auto()
+    MICROS = auto()
+    NANOS = auto()
+    MOMENT = auto()
+    """Microseconds or milliseconds since 1970; the numbers tell."""
+    TIME = auto()
+    """Micro- or milliseconds of a time of day; the numbers tell, or nothing is known of them."""
+    TIME_MILLIS = auto()
+    TIME_MICROS = auto()
+    TIME_NANOS = auto()
+    BASE64 = auto()
+    HEX = auto()
+    LATIN1 = auto()
+    """A letter for each byte, as Canal writes them."""
+    BITS = auto()
+    """Base64 of little-endian bytes, as Debezium writes BIT(n); stored as the server prints them."""
+    SET = auto()
+    """Words with commas between them: a list, or that text."""
+    UUID = auto()
+    """Sixteen bytes, or the text of them."""
+    ADDRESS = auto()
+    """The four or sixteen bytes of an internet address, or the text of them."""
+    ZONED = auto()
+    """Text of a moment with a zone of hours only, as PostgreSQL prints it."""
+    ISO = auto()
+    """Text of a date or time with a ``Z`` that says nothing."""
+    DECIMAL = auto()
+    """A number, its text, or what UNSCALED is; the texts tell."""
+    UNSCALED = auto()
+    """Base64 of a big-endian two's complement integer; ``Wire.scale`` says where the point is."""
+    UNSIGNED = auto()
+    """The same, or 64 bits without sign that were written as a number with one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One column as it travels."""
+
+    meaning: Meaning = Meaning.PLAIN
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSettings:
+    """What events without schema do not say about their values.
+
+    ``decimals``: ``text`` ("12.50", or a number), ``base64`` (Debezium's ``precise`` mode), or
+    ``auto``: base64 where a column has text that is no number.
+    ``binary``: ``base64``, ``hex``, or ``auto``: hex where all of a column's text is hexadecimal.
+    ``timestamps``: unit of numbers; ``adaptive``: that of the column's precision as Debezium's
+    mode of this name chooses it; ``auto``: likewise, but milliseconds where the numbers are no
+    microseconds, as its ``connect`` mode writes them.  ``times``: unit of numbers in TIME columns;
+    without it the numbers have to tell, because Debezium's own differs between databases.
+    """
+
+    decimals: str = "auto"
+    binary: str = "auto"
+    timestamps: str = "auto"
+    times: str | None = None
+
+
+_UNIT_MEANING: Final = {
+    "ms": Meaning.MILLIS,
+    "us": Meaning.MICROS,
+    "ns": Meaning.NANOS,
+    "millis": Meaning.MILLIS,
+    "micros": Meaning.MICROS,
+    "nanos": Meaning.NANOS,
+}
+TIME_MEANING: Final = {
+    "millis": Meaning.TIME_MILLIS,
+    "micros": Meaning.TIME_MICROS,
+    "nanos": Meaning.TIME_NANOS,
+}
+
+
+def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
+    """What JSON most likely holds for a column of ``type_``, as the Arrow type to read it with."""
+    match type_:
+        case Atomic(Root.BOOLEAN):
+            return pa.bool_()
+        case Atomic(root) if root in INTEGER_ROOTS or root in {
+            Root.DATE,
+            Root.TIME,
+            Root.TIMESTAMP,
+        }:
+            return pa.int64()
+        case Atomic(Root.FLOAT | Root.DOUBLE):
+            return pa.float64()
+        case Atomic(Root.DECIMAL) if settings.decimals != "base64":
+            return arrow_type(type_)  # takes numbers and text, to the digit
+        case Atomic():
+            return pa.string()
+        case Array(element=element):
+            return pa.list_(json_type(element, settings))
+        case _:
+            return arrow_type(type_)
+
+
+def plain_wire(array: pa.Array, type_: DataType, settings: PlainSettings) -> Wire:
+    """What a column means whose events carry no schema, by its JSON type and the table's type.
+
+    Raises:
+        ValueError: nothing says what the numbers or the text are.
+    """
+    if isinstance(type_, Array):
+        lists = _from_json(array) if pa.types.is_string(array.type) else array
+        is_list = pa.types.is_list(lists.type)
+        return plain_wire(lists.flatten(), type_.element, settings) if is_list else Wire()
+    if not isinstance(type_, Atomic):
+        return Wire()
+    if pa.types.is_integer(array.type):
+        if type_.root is Root.DATE:
+            return Wire(Meaning.DAYS)
+        if type_.root in _TIMESTAMPS:
+            return Wire(_moment(settings.timestamps, type_.precision))
+        if type_.root is Root.TIME:
+            return Wire(_time(array, settings.times))
+    if pa.types.is_string(array.type):
+        if type_.root in _BYTES:
+            return Wire(_binary_meaning(array, settings.binary))
+        if type_.root is Root.DECIMAL and _is_unscaled(array, settings.decimals):
+            return Wire(Meaning.UNSCALED, type_.scale)
+        if type_.root is Root.BIGINT and _is_padded(array) and _is_unscaled(array, "auto"):
+            return Wire(Meaning.UNSCALED)  # BIGINT UNSIGNED in Debezium's precise mode
+    return Wire()
+
+
+def resolved(array: pa.Array, wire: Wire | None, type_: DataType, settings: PlainSettings) -> Wire:
+    """``wire``, or what the values tell where it leaves that open.
+
+    Raises:
+        ValueError: nothing says what the numbers or the text are.
+    """
+    is_text = pa.types.is_string(array.type)
+    if wire is None or (wire.meaning is Meaning.PLAIN and is_text):
+        return plain_wire(array, type_, settings)
+    if wire.meaning is Meaning.DECIMAL:
+        digits = is_text and _is_unscaled(array, settings.decimals)
+        return Wire(Meaning.UNSCALED, wire.scale) if digits else Wire()
+    return Wire(Meaning.UNSCALED) if wire.meaning is Meaning.UNSIGNED and is_text else wire
+
+
+def _moment(unit: str, precision: int) -> Meaning:
+    if unit not in {"auto", "adaptive"}:
+        return _UNIT_MEANING[unit]
+    meaning = _UNIT_MEANING[timestamp_unit(precision)]
+    return Meaning.MOMENT if unit == "auto" and meaning is Meaning.MICROS else meaning
+
+
+def _time(array: pa.Array, unit: str | None) -> Meaning:
+    if unit is not None:
+        return TIME_MEANING[unit]
+    low, high = pc.min_max(array).values()
+    largest = max(-low.as_py(), high.as_py()) if high.is_valid else 0
+    if not largest or largest >= DAY_MS:
+        return Meaning.TIME_MICROS
+    raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
+
+
+def _is_unscaled(array: pa.Array, mode: str) -> bool:
+    """Whether texts are base64 of whole numbers.  Those that are neither that nor a number say nothing."""
+    if mode != "auto":
+        return mode == "base64"
+    numbers = pc.match_substring_regex(array, NUMBER)
+    fits = pc.match_substring_regex(
+        array, r"^([A-Za-z0-9+/]{4})*[A-Za-z0-9+/]{2}[A-Za-z0-9+/=]{2}$"
+    )
+    words = pc.match_substring_regex(array, "[A-Z0-9+/=]")
+    only_base64 = _count(pc.and_(pc.and_(fits, words), pc.invert(numbers)))
+    only_number = _count(pc.and_(numbers, pc.invert(fits)))
+    return only_base64 > only_number
+
+
+def _count(flags: pa.BooleanArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
+
+
+def _is_padded(array: pa.Array) -> bool:
+    return bool(pc.any(pc.ends_with(array, "=")).as_py())
+
+
+def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
+    if mode != "auto":
+        return Meaning.HEX if mode == "hex" else Meaning.BASE64
+    hexadecimal = pc.match_substring_regex(array, "^([0-9a-f]{2})+$")
+    base64_alone = pc.and_(
+        pc.invert(hexadecimal),
+        pc.match_substring_regex(
+            array, r"^([A-Za-z0-9+/_-]{4})*[A-Za-z0-9+/_-]{2}[A-Za-z0-9+/_=-]{2}$"
+        ),
+    )
+    if _count(base64_alone) > _count(hexadecimal):
+        return Meaning.BASE64
+    if not _count(hexadecimal):
+        return Meaning.BASE64
+    array = array.filter(hexadecimal)
+    letters = pc.sum(pc.binary_length(array)).as_py() or 0
+    if 0 < letters < _HEX_EVIDENCE and pc.all(_fours(array)).as_py():
+        raise ValueError("may be base64 or hexadecimal: say binary='base64' or binary='hex'")
+    return Meaning.HEX
+
+
+def _fours(array: pa.Array) -> pa.BooleanArray:
+    """Whether each text has the length of base64."""
+    length = pc.binary_length(array)
+    return pc.equal(pc.multiply(pc.divide(length, 4), 4), length)
+
+
+def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
+    """The column as the table stores it.
+
+    Shape: ``array[n]`` of a JSON type to ``arrow_type(type_)[n]``.
+
+    Raises:
+        ValueError: a value does not fit (``pyarrow.ArrowInvalid`` is one); nothing says which.
+    """
+    target = arrow_type(type_)
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), target)
+    if isinstance(type_, Array):
+        return _list(array, wire, type_, target)
+    if wire.meaning is Meaning.UNSIGNED:
+        return to_type(without_sign(array), type_, target)
+    if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
+        per_second = 1000 * _PER_MILLI[wire.meaning]
+        return pa.array(_each(array, lambda time: clock_text(time, per_second)), target)
+    if wire.meaning is Meaning.UNSCALED and target == pa.string() and array.type == target:
+        texts = _each(array, lambda text: plain_text(unscaled(text, wire.scale)))
+        return pa.array(texts, target)
+    return to_type(_meant(array, wire), type_, target)
+
+
+def _list(array: pa.Array, wire: Wire, type_: Array, target: pa.DataType) -> pa.Array:
+    """Lists, or JSON text of lists, element by element."""
+    if wire.meaning is Meaning.SET and pa.types.is_string(array.type):
+        return pa.array(_each(array, lambda text: text.split(",") if text else []), target)
+    if pa.types.is_string(array.type):
+        return _list(_from_json(array), wire, type_, target)
+    if not pa.types.is_list(array.type):
+        raise ValueError(f"expected lists, not {array.type}")
+    inner = convert(array.flatten(), wire, type_.element)
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    ends = np.concatenate([[0], np.cumsum(np.asarray(lengths))]).astype(np.int32)
+    return pa.ListArray.from_arrays(
+        pa.array(ends), inner, type=target, mask=array.is_null() if array.null_count else None
+    )
+
+
+def _from_json(array: pa.Array) -> pa.Array:
+    values = _each(array, lambda text: json.loads(text, parse_float=Decimal))
+    leaves = {type(v) for row in values if row is not None for v in row if v is not None}
+    if not leaves:
+        return pa.array(values, pa.list_(pa.null()))
+    if leaves == {int}:
+        return pa.array(values, pa.list_(pa.int64()))
+    if leaves == {bool}:
+        return pa.array(values, pa.list_(pa.bool_()))
+    return pa.array(
+        [None if row is None else [_leaf(v) for v in row] for row in values], pa.list_(pa.string())
+    )
+
+
+def _leaf(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, default=str) if isinstance(value, dict | list | bool) else str(value)
+
+
+def _meant(array: pa.Array, wire: Wire) -> pa.Array:
+    """Apply the meaning: the second step starts from a date, not from days."""
+    meaning = wire.meaning
+    is_text = pa.types.is_string(array.type)
+    if meaning in {Meaning.PLAIN, Meaning.RAW} or (meaning is Meaning.UNSCALED and not is_text):
+        return array  # a number without digits of its own is the default of a column
+    if is_text:
+        if meaning in _TO_BYTES:
+            return pa.array(_each(array, _TO_BYTES[meaning]), pa.binary())
+        if meaning is Meaning.ZONED:
+            return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
+        if meaning is Meaning.ISO or meaning in _PER_MILLI:
+            return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
+        if meaning is Meaning.UNSCALED:
+            whole = _each(array, lambda text: unscaled(text, wire.scale))
+            return pa.array(whole, pa.decimal128(38, wire.scale))
+        return array  # text where a number is usual: ISO
+    if pa.types.is_binary(array.type) and meaning in _OF_BYTES:
+        return pa.array(_each(array, _OF_BYTES[meaning]), pa.string())
+    if not pa.types.is_integer(array.type):
+        raise ValueError(f"expected whole numbers or text, not {array.type}")
+    if meaning is Meaning.DAYS:
+        return array.cast(pa.int32()).cast(pa.date32())
+    if meaning in _PER_MILLI:
+        return time_of_day(array, _PER_MILLI[meaning])
+    if meaning is Meaning.MOMENT:
+        return in_micros(array).cast(pa.timestamp("us"))
+    return array.cast(pa.timestamp(_UNIT[meaning]))
+
+
+_OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
+    Meaning.UUID: uuid_text,
+    Meaning.ADDRESS: address_text,
+}
+_UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
+_PER_MILLI: Final = {
+    Meaning.TIME: 1000,
+    Meaning.TIME_MILLIS: 1,
+    Meaning.TIME_MICROS: 1000,
+    Meaning.TIME_NANOS: 1_000_000,
+}
+
+
+def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
+    return [None if text is None else decode(text) for text in array.to_pylist()]
+
+
+_TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {
+    Meaning.BASE64: base64_bytes,
+    Meaning.BITS: lambda text: base64_bytes(text)[::-1],
+    Meaning.HEX: bytes.fromhex,
+    Meaning.LATIN1: lambda text: text.encode("latin-1"),
+}

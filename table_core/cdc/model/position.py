@@ -1,0 +1,230 @@
+"""How far a source was read, as text that goes into a snapshot property.
+
+For files: lines and bytes consumed of each file, by name.  Names, not an order, because a file
+that sorts before others may arrive after them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.model.ahead import still_ahead
+from table_core.errors import EventError
+from table_core.position.files import FilesRead, Taken
+from table_core.position.place import OffsetsPlace
+from table_core.problems import UNFORESEEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["POSITION_PROPERTY", "FilesPosition", "OffsetsPosition", "Piece"]
+
+POSITION_PROPERTY: Final = "tc.source.position"
+_VERSION: Final = 1
+_LONG: Final = range(1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The part of one file that is still to be read."""
+
+    name: str
+    size: int
+    """Bytes of the file when it was listed; what is appended later belongs to the next run."""
+    lines: int
+    """Lines consumed before."""
+    offset: int
+    """Bytes consumed before; 0 for a compressed file, which is read again from its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesPosition:
+    """Lines and bytes consumed, by file name.  ``text`` and ``parse`` are inverse."""
+
+    consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What tells a file from another one of its name; not part of ``text``."""
+    beyond: Mapping[str, str] = field(default_factory=dict)
+    """Lines behind those that were taken too, by file: ``lines_ahead``; not part of ``text``."""
+
+    @classmethod
+    def parse(cls, text: str | None) -> FilesPosition:
+        """Read what ``text`` wrote; None is the start.
+
+        Raises:
+            EventError: the text is no position of files, e.g. that of another kind of source.
+        """
+        if text is None:
+            return cls()
+        problem = EventError(
+            f"the table's position {text[:80]!r} was not written by a source of files; "
+            "sync it with the source that wrote it, or drop the table to start anew",
+            position=text,
+        )
+        try:
+            document: Any = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise problem from error
+        if not isinstance(document, dict) or document.get("v") != _VERSION:
+            raise problem
+        files = document.get("files")
+        if not isinstance(files, dict) or not all(_is_pair(pair) for pair in files.values()):
+            raise problem
+        return cls({name: (lines, size) for name, (lines, size) in files.items()})
+
+    @property
+    def text(self) -> str:
+        """Compact JSON, the same for the same position."""
+        files = {name: list(self.consumed[name]) for name in sorted(self.consumed)}
+        return json.dumps({"v": _VERSION, "files": files}, separators=(",", ":"))
+
+    def after(self, name: str, lines: int, size: int) -> FilesPosition:
+        """This position once ``lines`` and ``size`` bytes of ``name`` are consumed in all."""
+        beyond = still_ahead(self.beyond, name, lines)
+        return FilesPosition({**self.consumed, name: (lines, size)}, self.marks, beyond)
+
+    @property
+    def place(self) -> FilesRead:
+        """The same for the document of positions; what was taken out of turn is not in it."""
+        return FilesRead(
+            files={
+                name: Taken(lines, size, self.marks.get(name, ""))
+                for name, (lines, size) in self.consumed.items()
+            }
+        )
+
+    @classmethod
+    def of_place(cls, place: FilesRead, beyond: Mapping[str, str]) -> FilesPosition:
+        """The position at ``place``."""
+        return cls(
+            {name: (taken.lines, taken.size) for name, taken in place.files.items()},
+            {name: taken.mark for name, taken in place.files.items() if taken.mark},
+            beyond,
+        )
+
+    def renamed(self, names: Callable[[str], str]) -> FilesPosition:
+        """This position with other names of the files."""
+        return FilesPosition(
+            {names(n): v for n, v in self.consumed.items()},
+            {names(n): v for n, v in self.marks.items()},
+            {names(n): v for n, v in self.beyond.items()},
+        )
+
+    def covers(self, other: FilesPosition) -> bool:
+        """Whether everything that ``other`` consumed is consumed here too."""
+        return all(
+            self.consumed.get(name, (0, 0))[0] >= lines
+            for name, (lines, _) in other.consumed.items()
+        )
+
+    def ahead(self, listing: Iterable[tuple[str, int]]) -> list[Piece]:
+        """What is left to read of the files (name, size) there are, by name.
+
+        Raises:
+            EventError: a file is shorter than what was read of it, so it was replaced.
+        """
+        pieces = []
+        for name, size in sorted(listing):
+            lines, read = self.consumed.get(name, (0, 0))
+            if size < read:
+                raise EventError(
+                    f"{name} has {size} bytes, but {read} were read of it before: it was replaced; "
+                    "events go into new files or to the end of old ones",
+                    file=name,
+                    line=lines,
+                )
+            if size > read:
+                pieces.append(Piece(name, size, lines, 0 if name.endswith(".gz") else read))
+        return pieces
+
+
+def _is_pair(pair: object) -> bool:
+    return (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(type(n) is int and n in _LONG for n in pair)
+    )
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int or number not in _LONG:
+        raise ValueError(f"{number!r} is no offset")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsPosition:
+    """The next offset of every partition of the topics read."""
+
+    offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    beyond: Mapping[str, str] = field(default_factory=dict)
+    """Records behind those that were taken too, by topic and partition; not part of ``text``."""
+
+    @classmethod
+    def parse(cls, text: str | None) -> OffsetsPosition:
+        """Read what ``text`` wrote; None is the start.
+
+        Raises:
+            EventError: it is the position of another kind of source.
+        """
+        if text is None:
+            return cls()
+        problem = EventError(
+            f"the table's position {text[:80]!r} was not written by a source of Kafka topics; "
+            "sync it with the source that wrote it, or drop the table to start anew",
+            position=text,
+        )
+        try:
+            return cls(
+                {
+                    (topic, int(n)): _whole(offset)
+                    for topic, partitions in json.loads(text)["topics"].items()
+                    for n, offset in partitions.items()
+                }
+            )
+        except UNFORESEEN as error:
+            raise problem from error
+
+    @property
+    def text(self) -> str:
+        """Compact JSON, the same for the same position."""
+        topics: dict[str, dict[str, int]] = {}
+        for (topic, n), offset in sorted(self.offsets.items()):
+            topics.setdefault(topic, {})[str(n)] = offset
+        return json.dumps({"v": _VERSION, "topics": topics}, separators=(",", ":"))
+
+    def next_of(self, topic: str, partition: int) -> int:
+        """The offset that comes next."""
+        return self.offsets.get((topic, partition), 0)
+
+    @property
+    def consumed(self) -> dict[str, tuple[int, int]]:
+        """Records consumed, by partition, as ``FilesPosition`` has lines by file."""
+        return {f"{topic}\0{n}": (offset, 0) for (topic, n), offset in self.offsets.items()}
+
+    def after(self, places: Iterable[tuple[str, int, int]]) -> OffsetsPosition:
+        """This position once records (topic, partition, offset) are consumed."""
+        found = dict(self.offsets)
+        for topic, n, offset in places:
+            found[topic, n] = max(offset + 1, found.get((topic, n), 0))
+        beyond = self.beyond
+        for (topic, n), offset in found.items():
+            if beyond:
+                beyond = still_ahead(beyond, f"{topic}\0{n}", offset)
+        return OffsetsPosition(found, beyond)
+
+    @property
+    def place(self) -> OffsetsPlace:
+        """The same for the document of positions; what was taken out of turn is not in it."""
+        return OffsetsPlace(offsets=self.offsets)
+
+    @classmethod
+    def of_place(cls, place: OffsetsPlace, beyond: Mapping[str, str]) -> OffsetsPosition:
+        """The position at ``place``."""
+        return cls(place.offsets, beyond)
+
+    def covers(self, other: OffsetsPosition) -> bool:
+        """Whether everything that ``other`` consumed is consumed here too."""
+        return all(self.offsets.get(at, 0) >= offset for at, offset in other.offsets.items())

@@ -1,0 +1,118 @@
+"""Which source tables feed a target table."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import ArgumentError
+from table_core.problems import UNFORESEEN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.cdc.model.record import SourceTable
+
+__all__ = ["DatabaseRoute", "TableFilter", "database_route", "table_route", "takes"]
+
+
+@dataclass(frozen=True)
+class TableFilter:
+    """Source tables by regular expression, matched whole against ``database.table`` or ``table``."""
+
+    including: str = ".*"
+    excluding: str = ""
+
+    def __post_init__(self) -> None:
+        _ = self._patterns
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        return (
+            _compiled("including", self.including),
+            _compiled("excluding", self.excluding) if self.excluding else None,
+        )
+
+    def takes(self, table: SourceTable) -> bool:
+        """Whether events of ``table`` are wanted."""
+        including, excluding = self._patterns
+        if excluding is not None and _matches(excluding, table):
+            return False
+        return _matches(including, table)
+
+
+@dataclass(frozen=True)
+class DatabaseRoute:
+    """Where the tables of a whole source go."""
+
+    tables: TableFilter
+    prefix: str = ""
+    suffix: str = ""
+    merge_shards: bool = True
+    """Tables of one name in several databases go into one table; else the database is in front."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Names of single tables, by ``table`` or ``database.table``; no prefix is put before them."""
+
+    def target(self, table: SourceTable) -> str | None:
+        """Name of the table that ``table`` feeds, or None if nobody wants it."""
+        if not self.tables.takes(table):
+            return None
+        mapped = self.mapping.get(str(table), self.mapping.get(table.name))
+        if mapped is not None:
+            return mapped
+        whole = self.merge_shards or not table.database
+        name = table.name if whole else f"{table.database}_{table.name}"
+        return f"{self.prefix}{name}{self.suffix}"
+
+    def is_alone(self, table: SourceTable) -> bool:
+        """Whether no other source table may feed the table that ``table`` feeds."""
+        is_mapped = str(table) in self.mapping or table.name in self.mapping
+        return not self.merge_shards and not is_mapped
+
+    @property
+    def signature(self) -> list[object]:
+        """What tells this route from others, for JSON."""
+        mapping = sorted(self.mapping.items())
+        return [self.prefix, self.suffix, self.merge_shards, *map(list, mapping)]
+
+
+def table_route(tables: str | None) -> str:
+    """What tells which source tables go into the one table of a sync, as text."""
+    return json.dumps({"tables": tables})
+
+
+def database_route(route: DatabaseRoute) -> str:
+    """What tells which source tables go where, as text."""
+    return json.dumps([route.tables.including, route.tables.excluding, route.signature])
+
+
+@cache
+def takes(route: str, table: SourceTable, name: str) -> bool:
+    """Whether a route, as text, brings ``table`` to the table ``name``."""
+    try:
+        document: Any = json.loads(route)
+        if isinstance(document, dict):
+            tables = document["tables"]
+            return tables is None or TableFilter(tables).takes(table)
+        including, excluding, (prefix, suffix, merge_shards, *mapping) = document
+        filter_ = TableFilter(including, excluding)
+        found = DatabaseRoute(filter_, prefix, suffix, merge_shards, dict(mapping))
+        return found.target(table) == name
+    except UNFORESEEN:
+        return False  # of a release that writes routes otherwise, or of somebody else
+
+
+def _matches(pattern: re.Pattern[str], table: SourceTable) -> bool:
+    return bool(pattern.fullmatch(table.name) or pattern.fullmatch(str(table)))
+
+
+def _compiled(argument: str, text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ArgumentError(
+            f"{argument}={text!r} is no regular expression: {error}", argument=argument, value=text
+        ) from error

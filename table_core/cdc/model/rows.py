@@ -1,0 +1,307 @@
+"""Decoded events to rows of a table: row kinds, types, order.
+
+A create or snapshot read is ``+I``; an update ``-U`` and ``+U``, or ``-D`` and ``+I`` if it moves
+the row to another primary key; a delete ``-D``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.model.bad import UNFORESEEN, refuse
+from table_core.cdc.model.encoding import convert, resolved
+from table_core.cdc.model.envelope import bad_line
+from table_core.cdc.model.record import EventBatch, shortened
+from table_core.cdc.model.truncates import first_truncate
+from table_core.cdc.model.unavailable_values import without_unsent
+from table_core.datatypes.arrow import arrow_schema, arrow_type
+from table_core.datatypes.kinds import Atomic, Root
+from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
+from table_core.errors import DataError, EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.model.bad import BadEvent
+    from table_core.cdc.model.changes import Changes, RowImages
+    from table_core.cdc.model.encoding import PlainSettings, Wire
+    from table_core.cdc.model.record import Place
+    from table_core.datatypes.kinds import Field
+    from table_core.schema.change import SchemaChange
+
+__all__ = ["Target", "event_batch", "null_keys", "typed"]
+
+_FLOAT: Final = Atomic(Root.FLOAT)
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The table that events go into."""
+
+    fields: Sequence[Field]
+    key: Sequence[str]
+    """Primary key; () for a table without one."""
+    keep_before: bool = True
+    """Whether updates also give their old row.  Needed where the table hands on its input as
+    changes, or a merge engine takes old values back; else half the rows can be spared."""
+
+
+def event_batch(
+    changes: Sequence[Changes],
+    target: Target,
+    settings: PlainSettings,
+    schema_changes: tuple[SchemaChange, ...] = (),
+    *,
+    together: bool = False,
+) -> EventBatch:
+    """All events of one block that go into one table, in the order of their lines.
+
+    Args:
+        changes: of one block, cut by ``truncates.cut_at_truncates``; several source tables may
+            feed one target.
+        target: the table after ``schema_changes``.
+        settings: how to read values without embedded schema.
+        schema_changes: handed on.
+        together: tell all events that do not fit, not the first alone.
+
+    Raises:
+        DataError: a value does not fit, or a key is null.
+        EventError: an event lacks the row that it is about.
+        BadEvents: with ``together``: all of them.
+    """
+    bad: list[BadEvent] = []
+    parts = [_rows(one, target, settings, bad) for one in changes]
+    refuse(bad, together=together)
+    # events that differ have room for their own columns, and together for those of the table
+    shape = _shape(target.fields)
+    none = pa.table([pa.chunked_array([], type_) for type_ in shape.types], schema=shape)
+    rows = pa.concat_tables([none, *(part for part, _, _ in parts)], promote_options="default")
+    moments = np.concatenate([moment for _, moment, _ in parts])
+    lacking = _joined([lacks for _, _, lacks in parts], [len(moment) for _, moment, _ in parts])
+    if len(parts) > 1:
+        order = np.argsort(moments, kind="stable")
+        rows, moments = rows.take(pa.array(order)), moments[order]
+        lacking = {name: mask[order] for name, mask in lacking.items()}
+    times = [one.event_time_ms for one in changes if one.event_time_ms is not None]
+    return EventBatch(
+        rows,
+        schema_changes,
+        truncate=first_truncate(changes) is not None,
+        numbers=moments // 2,
+        lacking=lacking,
+        event_time_ms=max(times, default=None),
+    )
+
+
+def _joined(parts: Sequence[Mapping[str, Flags]], sizes: Sequence[int]) -> dict[str, Flags]:
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: np.concatenate(
+            [p.get(name, np.zeros(size, bool)) for p, size in zip(parts, sizes, strict=True)]
+        )
+        for name in names
+    }
+
+
+def _shape(fields: Sequence[Field]) -> pa.Schema:
+    """Columns of rows of events: each may be null until the table says otherwise."""
+    nullable = [field.with_nullable(True) for field in arrow_schema(fields)]
+    return pa.schema([*nullable, pa.field(ROW_KIND_COLUMN, pa.string())])
+
+
+def _rows(
+    changes: Changes, target: Target, settings: PlainSettings, bad: list[BadEvent]
+) -> tuple[pa.Table, Ints, dict[str, Flags]]:
+    """Typed rows of the columns that there are, the moment of each, and what was not sent of them.
+
+    A moment is twice the number of its event, and one more for the row after.  Where an event is
+    ``bad`` its values are null.
+    """
+    ops, moved = changes.ops, _moved(changes, target.key)
+    is_update, is_delete = pc.equal(ops, "u"), pc.equal(ops, "d")
+    puts = pc.is_in(ops, value_set=pa.array(["c", "r", "u"]))
+    bad += _lacking(changes, puts, changes.after, "after")
+    bad += _lacking(changes, is_delete, changes.before, "before")
+    if not target.key:  # nothing else tells which row it was
+        bad += _lacking(changes, is_update, changes.before, "before")
+    old = pc.and_(is_update, changes.before.there)
+    if not target.keep_before:
+        old = pc.and_(old, moved)
+    after = np.flatnonzero(np.asarray(puts))
+    before = np.flatnonzero(np.asarray(pc.or_(is_delete, old)))
+    stays = np.asarray(pc.and_(is_update, pc.invert(moved)))
+    kinds = np.concatenate(
+        [
+            np.where(stays[before], RowKind.UPDATE_BEFORE, RowKind.DELETE),
+            np.where(stays[after], RowKind.UPDATE_AFTER, RowKind.INSERT),
+        ]
+    )
+    moments = np.concatenate([2 * changes.lines[before], 2 * changes.lines[after] + 1])
+    order = np.argsort(moments, kind="stable") if len(before) else None
+    if order is not None:
+        moments = moments[order]
+    columns, lacking = [], {}
+    sent = {*target.key, *changes.before.columns, *changes.after.columns}
+    fields = [field for field in target.fields if field.name in sent]
+    for field in fields:
+        pieces = [
+            _column(changes, changes.before, before, field, settings, bad),
+            _column(changes, changes.after, after, field, settings, bad),
+        ]
+        columns.append(_ordered([piece for piece, _ in pieces], order))
+        if any(lacks is not None for _, lacks in pieces):
+            flags = [
+                np.zeros(len(piece), bool) if lacks is None else lacks for piece, lacks in pieces
+            ]
+            mask = np.concatenate(flags)
+            lacking[field.name] = mask if order is None else mask[order]
+        elif field.name in target.key and columns[-1].null_count:
+            bad += null_keys(field.name, columns[-1], moments // 2, changes.place)
+    kind = pa.DictionaryArray.from_arrays(pa.array(kinds.astype(np.int8)), pa.array(KIND_TEXTS))
+    columns.append(_ordered([kind.cast(pa.string())], order))
+    return pa.Table.from_arrays(columns, schema=_shape(fields)), moments, lacking
+
+
+def _ordered(pieces: Sequence[pa.Array], order: Ints | None) -> pa.Array:
+    filled = [piece for piece in pieces if len(piece)] or [pieces[0]]
+    whole = filled[0] if len(filled) == 1 else pa.concat_arrays(filled)
+    return whole if order is None else whole.take(pa.array(order))
+
+
+def _moved(changes: Changes, key: Iterable[str]) -> pa.BooleanArray:
+    """Whether an update changed the primary key."""
+    moved = pa.repeat(pa.scalar(value=False), len(changes.ops))
+    for name in key:
+        before, after = changes.before.columns.get(name), changes.after.columns.get(name)
+        if before is None or after is None or before.type != after.type:
+            continue
+        moved = pc.or_(moved, pc.fill_null(pc.not_equal(before, after), False))
+    return pc.and_(moved, pc.equal(changes.ops, "u"))
+
+
+def _lacking(
+    changes: Changes, which: pa.BooleanArray, rows: RowImages, side: str
+) -> Iterator[EventError]:
+    """Errors for events that should have a row."""
+    for at in np.flatnonzero(np.asarray(pc.and_(which, pc.invert(rows.there)))).tolist():
+        op = changes.ops[at].as_py()
+        why = f"an event with op {op!r} has no row {side!r}"
+        if op == "u" and side == "before":
+            why += ", and the table has no primary key to find it by: give primary_key"
+        yield bad_line(changes.place(int(changes.lines[at])), why)
+
+
+def _column(
+    changes: Changes,
+    rows: RowImages,
+    chosen: Ints,
+    field: Field,
+    settings: PlainSettings,
+    bad: list[BadEvent],
+) -> tuple[pa.Array, Flags | None]:
+    found = rows.columns.get(field.name)
+    if found is None or not len(chosen):
+        return pa.nulls(len(chosen), arrow_type(field.type)), None
+    values = found if len(chosen) == len(found) else found.take(pa.array(chosen))
+    lines = changes.lines[chosen]
+    values, lacking = without_unsent(values)
+    if (unsent := rows.unsent.get(field.name)) is not None:
+        lacking = unsent[chosen] if lacking is None else lacking | unsent[chosen]
+    declared = changes.declared.get(field.name) if changes.declared is not None else None
+    wire = declared.wire if declared else None
+    if declared and declared.type == _FLOAT and pa.types.is_floating(values.type):
+        values = values.cast(pa.float32()).cast(pa.float64())  # as exact as the source holds it
+    try:
+        return typed(values, wire, field, settings), lacking
+    except UNFORESEEN:
+        unfit = _unfit(values, wire, field, settings)
+    fit, why_none = _without(values, unfit, wire, field, settings)
+    if why_none is not None:
+        unfit = (
+            dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), why_none) | unfit
+        )
+    for row, why in unfit.items():
+        place = changes.place(int(lines[row]))
+        value = shortened(values[row].as_py())
+        bad.append(
+            DataError(
+                f"{place.text}: column {field.name!r} cannot take {value}: {why}",
+                column=field.name,
+                value=value,
+                row=int(lines[row]),
+                **place.facts,
+            )
+        )
+    return fit, lacking
+
+
+def _without(
+    values: pa.Array,
+    unfit: Mapping[int, str],
+    wire: Wire | None,
+    field: Field,
+    settings: PlainSettings,
+) -> tuple[pa.Array, str | None]:
+    """The values but those that do not fit, which are null; why there are none where it cannot be."""
+    fits = np.ones(len(values), bool)
+    fits[list(unfit)] = False
+    kept = pc.if_else(pa.array(fits), values, pa.scalar(None, values.type))
+    try:
+        return typed(kept, wire, field, settings), None
+    except UNFORESEEN as error:
+        return pa.nulls(len(values), arrow_type(field.type)), str(error)
+
+
+def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> pa.Array:
+    """Values of JSON as the column takes them.
+
+    Raises:
+        ValueError: one does not fit; nothing says which.
+    """
+    return convert(values, resolved(values, wire, field.type, settings), field.type)
+
+
+def _unfit(
+    values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
+) -> dict[int, str]:
+    """The rows that ``convert`` refuses, by bisection, and why."""
+    try:
+        wire = resolved(values, wire, field.type, settings)
+    except UNFORESEEN as error:
+        return dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), str(error))
+    found: dict[int, str] = {}
+    left = [(0, len(values))]
+    while left:
+        first, end = left.pop()
+        try:
+            convert(values.slice(first, end - first), wire, field.type)
+        except UNFORESEEN as error:
+            if end - first == 1:
+                found[first] = str(error)
+            else:
+                middle = (first + end) // 2
+                left += [(middle, end), (first, middle)]
+    return found
+
+
+def null_keys(
+    name: str, column: pa.Array, numbers: Ints, place: Callable[[int], Place]
+) -> Iterator[DataError]:
+    """Errors for events whose rows are null where a key, or a column that may not be, is."""
+    for at in np.flatnonzero(np.asarray(column.is_null())).tolist():
+        where = place(int(numbers[at]))
+        yield DataError(
+            f"{where.text}: column {name!r} of the primary key is null",
+            column=name,
+            value="null",
+            row=int(numbers[at]),
+            **where.facts,
+        )

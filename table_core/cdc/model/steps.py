@@ -1,0 +1,75 @@
+"""Rows and statements of one target table, in the order of the source.
+
+A statement (the source table was emptied, or dropped) holds for all rows before it and for none after
+it.  So the events of a batch are taken apart there: the outcome is that of one event after the other,
+however the source was cut into files, windows and runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+
+from table_core.cdc.model.truncates import chosen, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.record import SourceTable
+    from table_core.cdc.model.schema_change_event import TableNews
+
+__all__ = ["Statement", "Step", "steps"]
+
+
+class Statement(StrEnum):
+    """What happened to a whole source table."""
+
+    DROP = "drop"
+    TRUNCATE = "truncate"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement, and the rows until the next one."""
+
+    number: int
+    """Of the event that it begins with: everything before is done when it is applied."""
+    statement: Statement | None
+    """None for the rows before the first statement."""
+    table: SourceTable | None
+    """That the statement is about."""
+    changes: Sequence[Changes]
+    """Rows alone: no truncates among them."""
+
+
+def steps(changes: Sequence[Changes], news: Iterable[TableNews] = ()) -> list[Step]:
+    """The events of one batch for one target.
+
+    Args:
+        changes: rows and truncates.
+        news: of which the drops count; rows with their number come after them.
+    """
+    marks = [(one.number, 0, Statement.DROP, one.table) for one in news if one.dropped]
+    for one in changes:
+        emptied = one.lines[np.asarray(pc.equal(one.ops, "t"))]
+        marks += [(int(n), 1, Statement.TRUNCATE, one.table) for n in emptied]
+    rows = [
+        part
+        for one in changes
+        if (part := chosen(one, np.asarray(pc.not_equal(one.ops, "t")))) is not None
+    ]
+    if not marks:
+        return [Step(0, None, None, rows)] if rows else []
+    marks.sort()
+    ends = [*(number for number, *_ in marks[1:]), np.iinfo(np.int64).max]
+    found = [
+        Step(number, statement, table, within(rows, number, end))
+        for (number, _, statement, table), end in zip(marks, ends, strict=True)
+    ]
+    first = within(rows, -1, marks[0][0])
+    return [Step(0, None, None, first), *found] if first else found

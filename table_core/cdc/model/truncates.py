@@ -1,0 +1,66 @@
+"""Where the source emptied its table: blocks are cut there, so a truncate always comes first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from table_core.cdc.model.changes import Changes, RowImages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+__all__ = ["chosen", "cuts", "first_truncate", "within"]
+
+
+def first_truncate(changes: Iterable[Changes]) -> int | None:
+    """The first event that says that its table was emptied, or None."""
+    return min((int(lines[0]) for one in changes if len(lines := _truncates(one))), default=None)
+
+
+def cuts(changes: Iterable[Changes]) -> list[int]:
+    """Every event that says so, in order."""
+    return sorted({int(line) for one in changes for line in _truncates(one)})
+
+
+def within(changes: Sequence[Changes], first: int, end: int) -> list[Changes]:
+    """The events with numbers ``first`` to ``end - 1``."""
+    return [
+        part
+        for one in changes
+        if (part := chosen(one, (one.lines >= first) & (one.lines < end))) is not None
+    ]
+
+
+def chosen(one: Changes, mask: np.ndarray[Any, np.dtype[np.bool_]]) -> Changes | None:
+    """The events for which ``mask`` holds; None if there are none."""
+    kept = np.flatnonzero(mask)
+    if len(kept) == len(one.lines):
+        return one
+    return _taken(one, kept) if len(kept) else None
+
+
+def _truncates(one: Changes) -> np.ndarray[Any, np.dtype[np.int64]]:
+    lines: np.ndarray[Any, np.dtype[np.int64]] = one.lines[np.asarray(pc.equal(one.ops, "t"))]
+    return lines
+
+
+def _taken(one: Changes, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Changes:
+    return replace(
+        one,
+        lines=one.lines[kept],
+        ops=one.ops.take(kept),
+        before=_rows(one.before, kept),
+        after=_rows(one.after, kept),
+        times_ms=None if one.times_ms is None else one.times_ms.take(kept),
+    )
+
+
+def _rows(images: RowImages, kept: np.ndarray[Any, np.dtype[np.int64]]) -> RowImages:
+    columns = {name: column.take(kept) for name, column in images.columns.items()}
+    unsent = {name: mask[kept] for name, mask in images.unsent.items()}
+    return RowImages(images.there.take(kept), columns, unsent)

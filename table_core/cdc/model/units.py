@@ -1,0 +1,193 @@
+"""How a connector writes times and decimals, where only the values can tell.
+
+Debezium's settings are nowhere in events without schema.  ``time.precision.mode``: ``adaptive`` modes
+write DATETIME of more than three digits and TIME in microseconds, ``connect`` both in milliseconds;
+the numbers of one are out of reach for the other.  ``decimal.handling.mode``: what ``precise`` writes
+has letters somewhere, what ``string`` writes has points.  One answer holds for all tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.cdc.model.bad import refuse
+from table_core.cdc.model.encoding import NUMBER, Meaning, Wire
+from table_core.cdc.model.envelope import bad_line
+from table_core.cdc.model.typed_values import DAY_MS, MILLIS_MAX
+from table_core.datatypes.kinds import Atomic, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from table_core.cdc.model.changes import Changes
+    from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.record import SourceTable
+    from table_core.errors import EventError
+
+    Told = Mapping[SourceTable, Mapping[str, Declared]]
+
+__all__ = ["settled", "without_sign"]
+
+_UNSIGNED: Final = Wire(Meaning.UNSIGNED)
+_BIGINT: Final = Atomic(Root.BIGINT)
+_OPEN: Final = {Meaning.MOMENT, Meaning.TIME, Meaning.DECIMAL}
+_COARSE: Final = {Meaning.MOMENT: Meaning.MILLIS, Meaning.TIME: Meaning.TIME_MILLIS}
+_FINE: Final = {Meaning.MOMENT: Meaning.MICROS, Meaning.TIME: Meaning.TIME_MICROS}
+_LEAST_MILLIS: Final = {Meaning.MOMENT: 10**10, Meaning.TIME: 1}
+"""What is smaller shows nothing: April 1970, or three hours after its beginning."""
+_MOST_MILLIS: Final = {Meaning.MOMENT: MILLIS_MAX, Meaning.TIME: DAY_MS}
+_DECIDED: Final = {Meaning.PLAIN, Meaning.UNSCALED}
+_TIMESTAMPS: Final = {Root.TIMESTAMP, Root.TIMESTAMP_LTZ}
+_MILLIS_DIGITS: Final = 3
+_BEYOND: Final = {
+    Meaning.MILLIS: MILLIS_MAX,
+    Meaning.MICROS: MILLIS_MAX * 1000,
+    Meaning.TIME_MILLIS: DAY_MS,
+    Meaning.TIME_MICROS: 839 * 3_600_000_000,
+}
+"""No such moment of four-digit years, and no such time of MySQL, is as large."""
+
+
+def settled(told: Told, changes: Sequence[Changes], *, together: bool = False) -> Told:
+    """``told`` with what the values of ``changes`` show; the same where they show nothing.
+
+    A connector writes all tables alike, so what is known of one column holds for the others.
+
+    Raises:
+        EventError: numbers cannot be what they were taken for.
+        BadEvents: with ``together``: all events that have such.
+    """
+    known: dict[Meaning, Meaning] = {}
+    if any(_is_open(columns) for columns in told.values()):
+        known = {**_units(told, changes), **_decimals(told, changes)}
+    if known:
+        told = {
+            table: {name: _with(d, known) for name, d in columns.items()}
+            for table, columns in told.items()
+        }
+    refuse(_mistaken(told, changes), together=together)
+    return told
+
+
+def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
+    wires = {
+        (d.wire.meaning, _digits(d))
+        for columns in told.values()
+        for d in columns.values()
+        if d.wire is not None
+    }
+    if wires & {(Meaning.MICROS, 6), (Meaning.TIME_MICROS, 0)}:
+        return _FINE
+    if wires & {(Meaning.MILLIS, 6), (Meaning.TIME_MILLIS, 0)}:
+        return _COARSE
+    fine, coarse = 0, dict.fromkeys(_COARSE, 0)
+    for meaning in _COARSE:
+        for column in _values(told, changes, meaning):
+            fine += _within(column, _BEYOND[_COARSE[meaning]], _BEYOND[_FINE[meaning]])
+            coarse[meaning] += _within(column, _LEAST_MILLIS[meaning], _MOST_MILLIS[meaning])
+    if fine and fine >= sum(coarse.values()):
+        return _FINE
+    return {m: _COARSE[m] for m, count in coarse.items() if count}
+
+
+def _digits(declared: Declared) -> int:
+    """6 for moments that Debezium's settings write in one unit or the other."""
+    type_ = declared.type
+    moment = isinstance(type_, Atomic) and type_.root in _TIMESTAMPS
+    return 6 if moment and isinstance(type_, Atomic) and type_.precision > _MILLIS_DIGITS else 0
+
+
+def _within(column: pa.Array, low: int, high: int) -> int:
+    """How many numbers are so far from zero."""
+    if not pa.types.is_integer(column.type) or column.null_count == len(column):
+        return 0
+    size = pc.abs(column)
+    found = pc.and_(pc.greater_equal(size, low), pc.less(size, high))
+    return int(pc.sum(found).as_py() or 0)
+
+
+def _mistaken(told: Told, changes: Sequence[Changes]) -> Iterator[EventError]:
+    """Errors for numbers that are too large for what they are taken for: of another setting."""
+    for one in _without_schema(changes):
+        for name, declared in told.get(one.table, {}).items():
+            if declared.wire is None:
+                continue
+            meaning = _FINE.get(declared.wire.meaning, declared.wire.meaning)
+            if (beyond := _BEYOND.get(meaning)) is None:
+                continue
+            taken = meaning.name.lower().replace("_", " in ")
+            why = (
+                f"column {name!r} has numbers that are no {taken}; drop the table, and say "
+                "timestamps='adaptive', or with time.precision.mode=microseconds or "
+                "nanoseconds: timestamps='micros', times='micros', or 'nanos'"
+            )
+            for images in (one.before, one.after):
+                column = images.columns.get(name)
+                if column is None or not pa.types.is_integer(column.type):
+                    continue
+                size = pc.fill_null(
+                    pc.or_(pc.greater_equal(column, beyond), pc.less_equal(column, -beyond)), False
+                )
+                for line in one.lines[np.asarray(size)].tolist():
+                    yield bad_line(one.place(line), why, column=name)
+
+
+def _without_schema(changes: Sequence[Changes]) -> list[Changes]:
+    return [one for one in changes if one.declared is None]
+
+
+def _decimals(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
+    for columns in told.values():
+        for d in columns.values():
+            is_decimal = isinstance(d.type, Atomic) and d.type.root is Root.DECIMAL
+            if is_decimal and d.wire is not None and d.wire.meaning in _DECIDED:
+                return {Meaning.DECIMAL: d.wire.meaning}
+    texts = [c for c in _values(told, changes, Meaning.DECIMAL) if pa.types.is_string(c.type)]
+    points = sum(_matching(column, r"^[+-]?\d+\.\d*$") for column in texts)
+    letters = sum(len(column) - column.null_count - _matching(column, NUMBER) for column in texts)
+    if points > letters:
+        return {Meaning.DECIMAL: Meaning.PLAIN}
+    return {Meaning.DECIMAL: Meaning.UNSCALED} if letters else {}
+
+
+def _matching(column: pa.Array, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
+
+
+def _is_open(columns: Mapping[str, Declared]) -> bool:
+    return any(d.wire is not None and d.wire.meaning in _OPEN for d in columns.values())
+
+
+def _with(declared: Declared, known: Mapping[Meaning, Meaning]) -> Declared:
+    if declared.wire is None or (meaning := known.get(declared.wire.meaning)) is None:
+        return declared
+    return replace(declared, wire=Wire(meaning, declared.wire.scale))
+
+
+def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterator[pa.Array]:
+    """The values of all columns whose wire has ``meaning``."""
+    for one in _without_schema(changes):
+        for name, declared in told.get(one.table, {}).items():
+            if declared.wire is None or declared.wire.meaning is not meaning:
+                continue
+            for images in (one.before, one.after):
+                column = images.columns.get(name)
+                if column is not None:
+                    yield column
+
+
+def without_sign(
+    declared: Mapping[str, Declared], told: Mapping[str, Declared]
+) -> Mapping[str, Declared]:
+    """The columns of an embedded schema, those without sign that it calls int64 as the table has them."""
+    known = {
+        name: replace(declared[name], type=one.type, wire=one.wire)
+        for name, one in told.items()
+        if one.wire == _UNSIGNED and name in declared and declared[name].type == _BIGINT
+    }
+    return {**declared, **known} if known else declared

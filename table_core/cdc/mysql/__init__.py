@@ -1,0 +1,1 @@
+"""MySQL and MariaDB: the binary log, types, connections."""

@@ -1,0 +1,231 @@
+"""Reads the files of a MySQL or MariaDB binary log, without the server that wrote them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.source_schema import told_from, told_text
+from table_core.cdc.mysql.binlog import EVENT_BYTES, FORMAT, HEADER_BYTES, ROTATE, header_of
+from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
+from table_core.datatypes.kinds import STRING
+from table_core.errors import EventError
+from table_core.position.source import MySqlId
+from table_core.problems import too_large
+from table_core.storage.stores.locate import open_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.files.source import FilesSource
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.claims import Claim
+    from table_core.cdc.model.record import SourceTable
+    from table_core.position.source import SourceId
+
+__all__ = ["BinlogFilesReader"]
+
+_BATCH_ROWS: Final = 20_000
+_MAGIC: Final = b"\xfebin"
+_CHECKSUM_BYTES: Final = 4
+_BUFFER: Final = 4 << 20
+_NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
+
+
+@dataclass(slots=True, kw_only=True)
+class BinlogFilesReader:
+    """Batches of a ``FilesSource`` of format ``mysql-binlog``.
+
+    Types are those that the log tells: it does not know the length of texts or TINYINT(1).
+    """
+
+    source: FilesSource
+    run: SyncRun
+    defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
+    """Of columns that were added, by source table."""
+
+    def parse(self, text: str | None) -> LogPosition:
+        """The position that a table holds."""
+        return _START if text is None else LogPosition.parse(text, "mysql")
+
+    @property
+    def by_table(self) -> bool:
+        """No: all files are read from the first."""
+        return False
+
+    def settled(self, position: Any) -> Any:
+        """As it is."""
+        return position
+
+    def shown(self, position: LogPosition) -> str:
+        """As it is stored."""
+        return position.text
+
+    def identity(self) -> tuple[SourceId, str]:
+        """The server that wrote the files, by its number in the first of them."""
+        storage = open_storage(self.source.folder, self.source.storage_options)
+        names = sorted(n for n, _ in self.source.listing(storage) if _NAME.search(n))
+        if not names:
+            return MySqlId(), ""
+        with storage.open_input(names[0]) as raw, _buffered(names[0], raw) as file:
+            head = _bytes(names[0], 0, file, len(_MAGIC) + HEADER_BYTES)
+        number = int.from_bytes(head[len(_MAGIC) + 5 : len(_MAGIC) + 9], "little")
+        return MySqlId(server=f"files of server {number}"), ""
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """Nothing: gaps between files are refused where they are read."""
+
+    def history(self, until: LogPosition) -> Iterator[SourceBatch]:
+        """All that was consumed at ``until``, once more."""
+        return self.batches(_START, until)
+
+    def remembered(self, tables: Iterable[SourceTable], _: int | None = None) -> str | None:
+        """Defaults of columns that were added, until a row has them."""
+        known = {
+            table: {n: Declared(STRING, None, None, default=text) for n, text in columns.items()}
+            for table in tables
+            if (columns := self.defaults.get(table))
+        }
+        return told_text(known) if known else None
+
+    def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
+        """None: the log tells all."""
+        return []
+
+    def recall(self, text: str | None) -> None:
+        """Take up what an earlier run remembered."""
+        for table, columns in told_from(text).items():
+            texts = {name: str(declared.default) for name, declared in columns.items()}
+            self.defaults[table] = {**texts, **self.defaults.get(table, {})}
+
+    def committed(self, position: Any) -> None:
+        """Nothing: files stay."""
+
+    def tables(self) -> list[SourceTable]:
+        """The source tables with changes in the files; reads them all."""
+        found: dict[SourceTable, None] = {}
+        for batch in self.batches(_START, None):
+            found.update(dict.fromkeys(one.table for one in batch.changes))
+        return list(found)
+
+    def batches(self, start: LogPosition, end: LogPosition | None) -> Iterator[SourceBatch]:
+        """What comes after ``start``: until ``end``, or what is there now."""
+        storage = open_storage(self.source.folder, self.source.storage_options)
+        names = [n for n, _ in self.source.listing(storage) if _NAME.search(n)]
+        names = _one_after_the_other(names, start)
+        most = max(EVENT_BYTES, self.source.max_event_bytes)
+        rows = BinlogRows(
+            event_bytes=most,
+            wants=self.run.wants,
+            described=lambda *_: None,
+            mapping=self.run.settings.mapping,
+            file=start.name,
+            gtid=start.gtid,
+            transaction=start.order,
+            defaults=self.defaults,
+        )
+        for name in names:
+            newest = name == names[-1]
+            plain = name.removesuffix(".gz")
+            at = start.order[1] if file_number(plain) == start.order[0] else len(_MAGIC)
+            rows.rotate(plain, at)
+            with storage.open_input(name) as raw, _buffered(name, raw) as file:
+                for event, behind in _events(plain, file, at, newest=newest, most=most):
+                    ended = rows.take(event, behind)
+                    if rows.rows.count >= _BATCH_ROWS:
+                        yield rows.batch()
+                    if ended and end is not None and rows.transaction >= end.order:
+                        yield rows.batch()
+                        return
+        if rows.rows.count or rows.position != start:
+            yield rows.batch()
+
+
+_START: Final = LogPosition("mysql", (0, 0))
+
+
+def _one_after_the_other(names: Iterable[str], start: LogPosition) -> list[str]:
+    """The files that are left to read, in order.
+
+    Raises:
+        EventError: one is missing between them, or there are two of a number.
+    """
+    found = sorted(names, key=file_number_of)
+    found = [name for name in found if file_number_of(name) >= start.order[0]]
+    read = [start.name] if start.name else []
+    for before, name in pairwise([*read, *found]):
+        step = file_number_of(name) - file_number_of(before)
+        if step != 1 and (step or before is not start.name):
+            problem = "have one number" if not step else "do not follow each other"
+            raise EventError(
+                f"{before} and {name} {problem}: give all files of one server's log, or drop the "
+                "tables and take a new snapshot",
+                file=name,
+                line=0,
+            )
+    return found
+
+
+def file_number_of(name: str) -> int:
+    """The number of a file of the log, compressed or not."""
+    return file_number(name.removesuffix(".gz"))
+
+
+def _buffered(name: str, raw: Any) -> Any:
+    return gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else io.BufferedReader(raw, _BUFFER)
+
+
+def _events(
+    name: str, file: Any, start: int, *, newest: bool, most: int
+) -> Iterator[tuple[bytes, int]]:
+    """Events from a position on, without checksums, and where each ends.
+
+    Raises:
+        EventError: the file is damaged, or ends within an event and is not the ``newest``.
+    """
+    if _bytes(name, 0, file, len(_MAGIC)) != _MAGIC:
+        raise EventError(f"{name} is no binary log", file=name, line=0)
+    at, checksum = len(_MAGIC), 0
+    while head := _bytes(name, at, file, HEADER_BYTES):
+        header = header_of(head) if len(head) == HEADER_BYTES else None
+        if header is not None and header.size < HEADER_BYTES:
+            raise _damaged(name, at, f"an event of {header.size} bytes")
+        if header is not None and header.size > most:
+            raise EventError(
+                f"{name}, position {at}: {too_large(header.size, most)}", file=name, line=0
+            )
+        event = head + (_bytes(name, at, file, header.size - HEADER_BYTES) if header else b"")
+        if header is None or len(event) != header.size:
+            if newest:
+                return  # the server is still writing it
+            raise _damaged(name, at, "the file ends within the event, and there is a newer file")
+        behind = at + header.size
+        if header.kind == FORMAT:
+            checksum = _CHECKSUM_BYTES if event[-_CHECKSUM_BYTES - 1] == 1 else 0
+        if at >= start and header.kind not in {FORMAT, ROTATE}:
+            if checksum and zlib.crc32(event[:-4]) != int.from_bytes(event[-4:], "little"):
+                raise _damaged(name, at, "the event is damaged")
+            yield event[: len(event) - checksum], behind
+        at = behind
+
+
+def _bytes(name: str, at: int, file: Any, count: int) -> bytes:
+    try:
+        found: bytes = file.read(count)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged(name, at, f"it cannot be decompressed: {error}") from error
+    return found
+
+
+def _damaged(name: str, at: int, why: str) -> EventError:
+    return EventError(
+        f"{name}, position {at}: {why}: fetch the file anew", file=name, line=0, position=str(at)
+    )

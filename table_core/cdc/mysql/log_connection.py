@@ -1,0 +1,36 @@
+"""Whose log a MySQL or MariaDB server writes, and what is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from table_core.cdc.mysql.source import MySqlConnection
+
+__all__ = ["first_log", "gtids", "gtids_at", "server_named"]
+
+_NAMES: Final = ("server_uuid", "server_uid", "server_id")
+
+
+def first_log(connection: MySqlConnection) -> str:
+    """The oldest file of the log that is there."""
+    return str(connection.rows("SHOW BINARY LOGS")[0][0])
+
+
+def server_named(connection: MySqlConnection) -> str:
+    """What tells the server from others."""
+    asked = ",".join(f"'{name}'" for name in _NAMES)
+    found = dict(connection.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({asked})"))
+    return next((f"{name} {found[name]}" for name in _NAMES if found.get(name)), "")
+
+
+def gtids(connection: MySqlConnection) -> str:
+    """The transactions that are in its log or were, where it counts them."""
+    asked = "@@gtid_binlog_pos" if connection.is_mariadb else "@@global.gtid_executed"
+    return str(connection.rows(f"SELECT {asked}")[0][0] or "")
+
+
+def gtids_at(connection: MySqlConnection, file: str, position: int) -> str:
+    """MariaDB: the newest transactions before a place in its log; '' if it has no such place."""
+    found = connection.rows("SELECT BINLOG_GTID_POS(%s, %s)", (file, str(position)))
+    return str(found[0][0] or "")

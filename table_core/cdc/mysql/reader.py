@@ -1,0 +1,348 @@
+"""Reads a MySQL or MariaDB server: tables that are new to the sync first, then its log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.apply.diverged import diverged
+from table_core.cdc.apply.log_reader import LogReader
+from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.log_rows import LogRows, TableRows
+from table_core.cdc.model.mysql_types import mysql_column, mysql_type
+from table_core.cdc.model.record import SourceTable
+from table_core.cdc.mysql.binlog import ROTATE, charset_of, header_of
+from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
+from table_core.cdc.mysql.log_connection import first_log, gtids, gtids_at, server_named
+from table_core.cdc.mysql.values import (
+    constant_default,
+    same_kind,
+    snapshot_type,
+    snapshot_value,
+)
+from table_core.datatypes.kinds import STRING
+from table_core.errors import EventError
+from table_core.position.decide import Diverged, LogNow
+from table_core.position.gtids import gtids_contain
+from table_core.position.source import MySqlId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.claims import Claim
+    from table_core.cdc.model.source_table import CatalogTable
+    from table_core.cdc.mysql.source import MySqlConnection, MySqlSource
+
+__all__ = ["MySqlReader"]
+
+_BATCH_ROWS: Final = 20_000
+_POLL_MS: Final = 500
+_MAGIC: Final = b"\xfebin"
+_ANY_FILE: Final = 1 << 62
+_MEANINGS: Final = {
+    "set": Meaning.SET,
+    "uuid": Meaning.UUID,
+    "inet4": Meaning.ADDRESS,
+    "inet6": Meaning.ADDRESS,
+}
+_ALTERED: Final = frozenset({1412, 1054, 1146})
+"""Table definition has changed; unknown column; no such table."""
+
+
+@dataclass(slots=True, kw_only=True)
+class MySqlReader(LogReader):
+    """Batches of a ``MySqlSource``."""
+
+    kind = "mysql"
+    source: MySqlSource
+
+    @property
+    def chunk_rows(self) -> int:
+        """See ``LogReader``."""
+        return self.source.chunk_rows
+
+    @property
+    def databases(self) -> str:
+        """See ``LogReader``."""
+        return self.source.databases
+
+    def committed(self, position: Any) -> None:
+        """Nothing: the server does not wait for us."""
+
+    # ------------------------------------------------------------------------------ identity
+    @property
+    def _address(self) -> str:
+        return f"{self.source.host}:{self.source.port}"
+
+    def _now(self, connection: MySqlConnection) -> LogNow:
+        name, at, _ = connection.end_of_log()
+        first = (file_number(first_log(connection)), len(_MAGIC))
+        server = "" if self.source.use_gtid else server_named(connection)
+        end = (_ANY_FILE, 0) if self.source.use_gtid else (file_number(name), at)
+        if self.source.use_gtid:
+            first = (0, 0)
+        return LogNow(source=MySqlId(server=server), first=first, end=end, gtids=gtids(connection))
+
+    @property
+    def _expired(self) -> str:
+        return (
+            f"{self._address}: the server no longer has the binary log that comes next; keep logs "
+            "longer: SET GLOBAL binlog_expire_logs_seconds = 604800"
+        )
+
+    def check(self, claims: Sequence[Claim]) -> None:
+        """See ``LogReader``; at a place the server has to have the transactions that were read.
+
+        Raises:
+            SourceDivergedError: it has others: its log was reset, or it is another server.
+        """
+        LogReader.check(self, claims)
+        assert self._log_now is not None
+        for claim in claims:
+            if not self._log_now.source.is_same(claim.source):
+                self._refuse_another(claim, self._log_now)
+        places = [
+            c.at
+            for c in claims
+            if isinstance(c.at, LogPosition) and self._log_now.source.is_same(c.source)
+        ]
+        places = [at for at in places if at.gtid and at.name and not at.skip and not at.snapshots]
+        if not places or self.source.use_gtid:
+            return
+        connection = self.source.connect()
+        try:
+            if not connection.is_mariadb:
+                return
+            for at in {(at.name, at.order[1]): at for at in places}.values():
+                found = gtids_at(connection, at.name, at.order[1])
+                if not set(at.gtid.split(",")) <= set(found.split(",")):
+                    raise diverged(self._reset(at, found))
+        finally:
+            connection.close()
+
+    def _refuse_another(self, claim: Claim, now: LogNow) -> None:
+        """Refuse a server that took the place of the one that was read, e.g. its replica.
+
+        Of MariaDB the ids of transactions do not tell: every server counts from one.
+        """
+        gtid = claim.at.gtid if isinstance(claim.at, LogPosition) else ""
+        follows = ":" in gtid and gtids_contain(now.gtids, gtid)
+        if follows or claim.address == self._address:
+            raise diverged(
+                Diverged(
+                    reason="made-anew",
+                    why=f"{claim.source} was read, and {self._address} is {now.source}"
+                    + (
+                        ", which has its transactions: go on there with use_gtid=True"
+                        if follows
+                        else ""
+                    ),
+                    reader="sync",
+                    source=str(now.source),
+                    stored=claim.at.text,
+                    found=now.gtids,
+                )
+            )
+
+    def _reset(self, at: LogPosition, found: str) -> Diverged:
+        return Diverged(
+            reason="went-back",
+            why=f"the log of {self._address} was read up to {at.name}, position {at.order[1]}, with "
+            f"transaction {at.gtid}; it has {found or 'none'} there: it was reset (RESET MASTER), or "
+            "this is another server",
+            reader="sync",
+            source=str(self._log_now.source if self._log_now else ""),
+            stored=at.text,
+            found=found,
+        )
+
+    def settled(self, position: Any) -> Any:
+        """By transaction ids another master goes on, whose files have other numbers."""
+        if not self.source.use_gtid or not isinstance(position, LogPosition) or not position.gtid:
+            return position
+        connection = self.source.connect()
+        try:
+            name, at, _ = connection.end_of_log()
+        finally:
+            connection.close()
+        beyond = position.order > (file_number(name), at)
+        return replace(position, order=(0, 0), name="", skip=0) if beyond else position
+
+    # ------------------------------------------------------------------------------- reading
+    def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
+        """Snapshots of tables that have none yet, then the log until ``end`` or its end now."""
+        connection = self.source.connect()
+        try:
+            connection.check()
+            self._read_catalog(connection)
+            self._recall_since()
+            stream_from: LogPosition | None = None
+            for batch in self._snapshots(connection, start):
+                assert isinstance(batch.position, LogPosition)
+                stream_from = batch.position
+                yield batch
+            if stream_from is None:
+                stream_from = start
+            if stream_from is None:  # other tables are chosen than before: from the first of them
+                name, at, gtid = connection.end_of_log()
+                now = LogPosition("mysql", (file_number(name), at), name, gtid)
+                stream_from = self._earliest(None, now)
+        finally:
+            connection.close()
+        while True:
+            stop = end or self._end_now()
+            for batch in self._log(stream_from, stop):
+                assert isinstance(batch.position, LogPosition)
+                stream_from = batch.position
+                yield batch
+            if not self.forever or end is not None:
+                return
+            self.run.catalog.clock.sleep_ms(_POLL_MS)
+            yield LogRows().batch(stream_from, lambda _: None)
+
+    def _end_now(self) -> LogPosition:
+        connection = self.source.connect()
+        try:
+            name, at, gtid = connection.end_of_log()
+        finally:
+            connection.close()
+        return LogPosition("mysql", (file_number(name), at), name, gtid)
+
+    # ------------------------------------------------------------------------------ snapshots
+    def _snapshots(
+        self, connection: MySqlConnection, start: LogPosition | None
+    ) -> Iterator[SourceBatch]:
+        pending = self._pending()
+        if not pending:
+            return
+        now = self._begin(connection)
+        base = self._earliest(start, now)
+        position = replace(base, snapshots={str(table): key for table, key in pending.items()})
+        position = self._count_from(now, pending, position)
+        for table in pending:
+            while str(table) in position.snapshots:
+                if (info := self._catalog.get(table)) is None:
+                    position = position.finished(str(table))
+                    continue
+                try:
+                    for batch in self._read(connection, info, position):
+                        assert isinstance(batch.position, LogPosition)
+                        position = batch.position
+                        yield batch
+                except EventError as error:
+                    if error.facts.get("code") not in _ALTERED:
+                        raise
+                    # the table was altered or dropped under the snapshot: a new one
+                    connection.rows("ROLLBACK")
+                    self._read_catalog(connection)
+                    now = self._begin(connection)
+                    position = self._count_from(now, pending, position)
+
+    def _begin(self, connection: MySqlConnection) -> LogPosition:
+        name, at, gtid = connection.begin_snapshot()
+        return LogPosition("mysql", (file_number(name), at), name, gtid)
+
+    def _count_from(
+        self, now: LogPosition, tables: Iterable[SourceTable], position: LogPosition
+    ) -> LogPosition:
+        """Changes before ``now`` are in the snapshots of those of ``tables`` that begin there."""
+        if position.order < now.order:
+            begin = [t for t in tables if position.snapshots.get(str(t), ()) is None]
+            self._since |= dict.fromkeys(begin, now.order)
+        return replace(position, since=self._since_text(position))
+
+    def _earliest(self, start: LogPosition | None, now: LogPosition) -> LogPosition:
+        """Where the log has to be read from: a table that was begun earlier needs it from there."""
+        positions = [*self._known(), *([start] if start is not None else [])]
+        return min([now, *positions], key=lambda p: (*p.order, p.skip))
+
+    def _typed(
+        self, info: CatalogTable, columns: Sequence[Sequence[Any]]
+    ) -> tuple[TableRows, list[list[Any]]]:
+        table = SourceTable(info.database, info.name)
+        kinds = [mysql_column(column.type) for column in info.columns]
+        part = TableRows(
+            table=table,
+            names=info.names,
+            types=[snapshot_type(kind) for kind in kinds],
+            declared=self._described(table),
+        )
+        pairs = zip(columns, kinds, strict=True)
+        return part, [[snapshot_value(value, kind) for value in column] for column, kind in pairs]
+
+    @staticmethod
+    def _key_value(value: Any) -> Any:
+        """Text, or a list of hexadecimal text."""
+        return [value.hex()] if isinstance(value, bytes) else str(value)
+
+    def _described(self, table: SourceTable) -> dict[str, Declared]:
+        """The columns of a table as the catalog has them."""
+        info = self._catalog.get(table)
+        found = {}
+        for column in info.columns if info else ():
+            kind = mysql_column(column.type)
+            type_ = mysql_type(kind, self.run.settings.mapping) or STRING
+            meaning = _MEANINGS.get(kind.name, Meaning.RAW)
+            found[column.name] = Declared(
+                type_,
+                Wire(meaning),
+                None,
+                nullable=column.nullable,
+                default=constant_default(column.default),
+                comment=column.comment,
+            )
+        return found
+
+    # ------------------------------------------------------------------------------------ log
+    def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch]:
+        by_gtid = start.gtid if self.source.use_gtid and start.gtid and not start.skip else None
+        if by_gtid is None and start.covers(stop):
+            return
+        connection = self.source.connect()
+        codecs = connection.collations()
+        rows = BinlogRows(
+            wants=self._wants,
+            described=self._catalog_of,
+            mapping=self.run.settings.mapping,
+            charset=lambda n: charset_of(n) and codecs.get(n, charset_of(n)),
+            file=start.name,
+            gtid=start.gtid,
+            transaction=start.order,
+        )
+        try:
+            for event, end in connection.stream(start.name, start.order[1], by_gtid):
+                if event[4] == ROTATE:
+                    rows.rotate(event[27:].decode(), int.from_bytes(event[19:27], "little"))
+                    continue
+                if header_of(event).time == 0 and end == 0:
+                    continue  # made up by the server for this reader
+                ended = rows.take(event, end)
+                if rows.rows.count >= _BATCH_ROWS:
+                    yield self._logged(rows)
+                if ended and rows.transaction >= stop.order:
+                    break
+            yield self._logged(rows)
+        finally:
+            connection.close()
+
+    def _logged(self, rows: BinlogRows) -> SourceBatch:
+        rows.rows.since = self._since
+        return self._with_since(rows.batch())
+
+    def _catalog_of(self, table: SourceTable, found: Any) -> Mapping[str, Declared] | None:
+        """What the catalog says of a table whose columns the log just told."""
+        info = self._catalog.get(table)
+        if info is None or info.names != [c.name for c in found.columns]:
+            connection = self.source.connect()
+            try:
+                self._read_catalog(connection)
+            finally:
+                connection.close()
+        told = self._described(table)
+        kinds = {c.name: c.source_type.name for c in found.columns}
+        info = self._catalog.get(table)
+        now = {n: mysql_column(t).name for n, t in info.types.items()} if info else {}
+        return {n: d for n, d in told.items() if same_kind(kinds.get(n), now.get(n))}

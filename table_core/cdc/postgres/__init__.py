@@ -1,0 +1,1 @@
+"""PostgreSQL: logical replication, types, connections."""

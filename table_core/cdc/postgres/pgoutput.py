@@ -1,0 +1,272 @@
+"""PostgreSQL's ``pgoutput`` messages, version 1, with values as text.
+
+Source: the PostgreSQL manual, "Logical Replication Message Formats".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from table_core.cdc.model.log_cursor import Cursor
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.log_rows import LogRows, TableRows
+from table_core.cdc.model.record import SourceTable
+from table_core.errors import EventError, TableError
+from table_core.problems import UNFORESEEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.embedded_schema import Declared
+
+__all__ = ["PgOutputRows", "Relation", "array_items", "lsn_text", "text_value"]
+
+_EPOCH_MS: Final = 946_684_800_000
+"""PostgreSQL counts from 2000."""
+UNSENT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table as the stream describes it."""
+
+    table: SourceTable
+    names: tuple[str, ...]
+    types: tuple[tuple[int, int], ...]
+    """Number and modifier of each column's type."""
+    key: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class PgOutputRows:
+    """Takes messages in order, gives batches."""
+
+    wants: Callable[[SourceTable], bool]
+    described: Callable[[Relation], Mapping[str, Declared]]
+    slot: str
+    position: LogPosition
+    keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
+    rows: LogRows = field(default_factory=LogRows)
+    _relations: dict[int, Relation] = field(default_factory=dict)
+    _declared: dict[Relation, Mapping[str, Declared]] = field(default_factory=dict)
+    _commit: int = 0
+    _time_ms: int = 0
+    _ordinal: int = 0
+
+    def take(self, message: bytes) -> None:
+        """One message.
+
+        Raises:
+            EventError: it is none that this version knows, or cannot be read.
+        """
+        try:
+            self._take(message)
+        except TableError:
+            raise
+        except UNFORESEEN as error:
+            where = self._where
+            raise EventError(
+                f"{where}: a message {message[:1]!r} cannot be read: {error}", position=where
+            ) from error
+
+    @property
+    def _where(self) -> str:
+        return f"slot {self.slot}, LSN {lsn_text(self._commit)}"
+
+    def _take(self, message: bytes) -> None:
+        kind, cursor = message[:1], Cursor(message[1:])
+        match kind:
+            case b"B":
+                commit, time = _lsn(cursor), _signed(cursor)
+                self._commit, self._time_ms = commit, time // 1000 + _EPOCH_MS
+                self._ordinal = 0
+            case b"C":
+                cursor.skip(9)
+                self.position = LogPosition("postgres", (_lsn(cursor), 0), self.slot)
+            case b"R":
+                self._relation(cursor)
+            case b"I" | b"U" | b"D":
+                self._row(kind.decode(), cursor)
+            case b"T":
+                self._truncate(cursor)
+            case b"Y" | b"O" | b"M":
+                pass
+            case _:
+                raise EventError(
+                    f"slot {self.slot}: unknown pgoutput message {kind!r}", slot=self.slot
+                )
+
+    def batch(self) -> SourceBatch:
+        """The rows so far."""
+        rows, self.rows = self.rows, LogRows()
+        return rows.batch(self.position, self.keys.get)
+
+    def _relation(self, cursor: Cursor) -> None:
+        id, schema, name = cursor.big(4), cursor.text(), cursor.text()
+        identity = cursor.take(1)
+        names, types, key = [], [], []
+        for _ in range(cursor.big(2)):
+            flags, column = cursor.big(1), cursor.text()
+            names.append(column)
+            types.append((cursor.big(4), cursor.big(4)))
+            if flags & 1:
+                key.append(column)
+        table = SourceTable(schema, name)
+        primary = set(self.keys.get(table, ()))
+        if identity == b"i" and primary and primary != set(key) and self.wants(table):
+            raise EventError(
+                f"slot {self.slot}: the log tells old rows of {table} by an index that is not its "
+                f"primary key: run ALTER TABLE {table} REPLICA IDENTITY DEFAULT, drop the table here "
+                "and take a new snapshot",
+                slot=self.slot,
+            )
+        self._relations[id] = Relation(table, tuple(names), tuple(types), tuple(key))
+
+    def _row(self, kind: str, cursor: Cursor) -> None:
+        relation = self._relations[cursor.big(4)]
+        if not self.wants(relation.table):
+            return
+        rows: dict[bytes, list[Any]] = {}
+        while cursor.at < cursor.end:
+            mark = cursor.take(1)
+            rows[mark] = _tuple(cursor, len(relation.names))
+        after = rows.pop(b"N", None)
+        if rows.keys() - {b"K", b"O"} or (after is None) != (kind == "D") or not (rows or after):
+            raise ValueError(f"a change {kind} with the rows {sorted(rows)}")
+        before = next(iter(rows.values()), None)
+        part = self._part(relation)
+        images = _columns(part, before), _columns(part, after)
+        number = self._number()
+        op = {"I": "c", "U": "u", "D": "d"}[kind]
+        at = len(part.numbers)
+        part.put(op, 1, number, self._time_ms, *images)
+        for name, value in zip(part.names, after or (), strict=False):
+            if value is UNSENT:
+                part.unsent.setdefault(name, []).append(at)
+
+    def _number(self) -> int:
+        """Of a row or statement that comes next."""
+        number = self.rows.number((self._commit, 0), self._ordinal, 1, self._where)
+        self._ordinal += 1
+        return number
+
+    def _truncate(self, cursor: Cursor) -> None:
+        count = cursor.big(4)
+        cursor.skip(1)
+        for _ in range(count):
+            relation = self._relations[cursor.big(4)]
+            if self.wants(relation.table):
+                self.rows.truncated(relation.table, self._number(), self._time_ms)
+
+    def _part(self, relation: Relation) -> TableRows:
+        found = self.rows.parts.get(relation)
+        if found is None:
+            declared = self._declared.get(relation)
+            if declared is None:
+                declared = self._declared[relation] = self.described(relation)
+            found = self.rows.parts[relation] = TableRows(
+                table=relation.table,
+                names=relation.names,
+                types=[declared[name].json or pa.string() for name in relation.names],
+                declared=declared,
+            )
+        return found
+
+
+def _lsn(cursor: Cursor) -> int:
+    """A place in the log, which we keep as a signed number."""
+    found = cursor.big(8)
+    if found >> 63:
+        raise ValueError(f"no log is as long as {found}")
+    return found
+
+
+def _signed(cursor: Cursor) -> int:
+    return int.from_bytes(cursor.take(8), "big", signed=True)
+
+
+def _tuple(cursor: Cursor, columns: int) -> list[Any]:
+    found: list[Any] = []
+    if (count := cursor.big(2)) != columns:
+        raise ValueError(f"a row of {count} columns in a table of {columns}")
+    for _ in range(count):
+        match cursor.take(1):
+            case b"n":
+                found.append(None)
+            case b"u":
+                found.append(UNSENT)
+            case b"t":
+                found.append(cursor.take(cursor.big(4)).decode())
+            case mark:
+                raise ValueError(f"a value of the kind {mark!r}")
+    return found
+
+
+def _columns(part: TableRows, values: Sequence[Any] | None) -> list[list[Any]] | None:
+    if values is None:
+        return None
+    return [
+        [None if v is UNSENT else text_value(v, type_)]
+        for v, type_ in zip(values, part.types, strict=True)
+    ]
+
+
+def text_value(text: str | None, type_: pa.DataType) -> Any:
+    """A value as PostgreSQL prints it, as what a column of ``type_`` is built from."""
+    if text is None:
+        return None
+    if pa.types.is_boolean(type_):
+        return text in {"t", "true"}
+    if pa.types.is_binary(type_):
+        return bytes.fromhex(text.removeprefix("\\x"))
+    if pa.types.is_list(type_):
+        return [text_value(item, type_.value_type) for item in array_items(text)]
+    return text
+
+
+def array_items(text: str) -> list[str | None]:
+    """The elements of an array in text form; inner arrays stay text.
+
+    Raises:
+        ValueError: the text is no array; so may ``IndexError``.
+    """
+    found: list[str | None] = []
+    at, end = text.index("{") + 1, len(text) - 1
+    while at < end:
+        if text[at] == '"':
+            at, item = _quoted(text, at + 1)
+            found.append(item)
+        else:
+            stop = _plain_end(text, at, end)
+            word = text[at:stop]
+            found.append(None if word == "NULL" else word)
+            at = stop
+        at += 1  # the comma
+    return found
+
+
+def _quoted(text: str, at: int) -> tuple[int, str]:
+    item = []
+    while text[at] != '"':
+        if text[at] == "\\":
+            at += 1
+        item.append(text[at])
+        at += 1
+    return at + 1, "".join(item)
+
+
+def _plain_end(text: str, at: int, end: int) -> int:
+    depth = 0
+    while at < end and (depth or text[at] != ","):
+        depth += (text[at] == "{") - (text[at] == "}")
+        at += 1
+    return at
+
+
+def lsn_text(lsn: int) -> str:
+    """``16/B374D848``."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"

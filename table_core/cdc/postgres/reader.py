@@ -1,0 +1,244 @@
+"""Reads a PostgreSQL database: tables that are new to the sync first, then the slot.
+
+The slot is peeked at; it moves on only once every table is committed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from table_core.cdc.apply.log_reader import LogReader
+from table_core.cdc.model.embedded_schema import Declared
+from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.log_position import LogPosition
+from table_core.cdc.model.log_rows import TableRows
+from table_core.cdc.model.record import SourceTable
+from table_core.cdc.postgres.log_connection import cluster_and_timeline, slot_begin
+from table_core.cdc.postgres.pgoutput import PgOutputRows, Relation, lsn_text, text_value
+from table_core.cdc.postgres.types import postgres_type
+from table_core.datatypes.kinds import Array, Atomic, DataType, Root
+from table_core.position.decide import LogNow
+from table_core.position.source import PostgresId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.source_table import CatalogColumn, CatalogTable
+    from table_core.cdc.postgres.source import PostgresConnection, PostgresSource
+
+__all__ = ["PostgresReader"]
+
+_POLL_MS: Final = 500
+_NEVER: Final = 1 << 63
+"""Where the changes of a slot begin that is not there."""
+_CONSTANT: Final = re.compile(
+    r"^(?:'((?:[^']|'')*)'|(-?\d+(?:\.\d+)?|true|false))(?:::[\w \[\]\"(),.]+)?$"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class PostgresReader(LogReader):
+    """Batches of a ``PostgresSource``."""
+
+    kind = "postgres"
+    source: PostgresSource
+    _connection: PostgresConnection | None = None
+    _moved: tuple[int, int] = (0, 0)
+
+    @property
+    def chunk_rows(self) -> int:
+        """See ``LogReader``."""
+        return self.source.chunk_rows
+
+    @property
+    def databases(self) -> str:
+        """See ``LogReader``."""
+        return self.source.schemas
+
+    # ------------------------------------------------------------------------------ identity
+    @property
+    def _address(self) -> str:
+        return f"{self.source.host}:{self.source.port}/{self.source.database}"
+
+    @property
+    def _expired(self) -> str:
+        slot = self.source.slot
+        assert self._log_now is not None
+        if self._log_now.first[0] == _NEVER:
+            return (
+                f"replication slot {slot!r} is gone, and with it the changes since the last run; the "
+                "slot is made again by the next run, or by SELECT "
+                f"pg_create_logical_replication_slot('{slot}', 'pgoutput')"
+            )
+        return (
+            f"replication slot {slot!r} begins at {lsn_text(self._log_now.first[0])}, behind what was "
+            "read: it was dropped and made anew, or moved on by others or by a run that left tables out"
+        )
+
+    def _now(self, connection: PostgresConnection) -> LogNow:
+        system, timeline = cluster_and_timeline(connection)
+        slot = slot_begin(connection, self.source.slot)
+        return LogNow(
+            source=PostgresId(
+                system=system, slot=f"{self.source.database}/{self.source.slot}", timeline=timeline
+            ),
+            first=(_NEVER if slot is None else slot, 0),
+            end=(connection.end_of_log(), 0),
+        )
+
+    def committed(self, position: Any) -> None:
+        """Every table is complete up to here: the server may forget what comes before."""
+        connection = self._connection
+        if connection is None or not isinstance(position, LogPosition):
+            return  # the stream said so itself while it was open
+        if position.order > self._moved and not position.snapshots:
+            connection.advance(lsn_text(position.order[0]))
+            self._moved = position.order
+
+    # ------------------------------------------------------------------------------- reading
+    def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
+        """Snapshots of tables that have none yet, then the slot until its end now."""
+        known = self._known()
+        self._connection = connection = self.source.connect()
+        try:
+            connection.check()
+            connection.prepare(expected=bool(known))
+            self._read_catalog(connection)
+            connection.check_publication(self._catalog.values())
+            self._recall_since()
+            begin = min((p.order for p in [*known, *([start] if start else [])]), default=(0, 0))
+            position = LogPosition("postgres", begin, self.source.slot)
+            for batch in self._snapshots(position):
+                assert isinstance(batch.position, LogPosition)
+                position = batch.position
+                yield batch
+            yield from self._stream(connection, position, end)
+        finally:
+            self._connection = None
+            connection.close()
+
+    def _stream(
+        self, connection: PostgresConnection, position: LogPosition, end: LogPosition | None
+    ) -> Iterator[SourceBatch]:
+        stop = end.order[0] if end is not None else connection.end_of_log()
+        rows = PgOutputRows(
+            wants=self._wants,
+            described=self._described,
+            slot=self.source.slot,
+            position=position,
+        )
+        rows.keys.update({t: info.key for t, info in self._catalog.items()})
+        while True:
+            messages = connection.peek()
+            for message in messages:
+                rows.take(message)
+            rows.rows.since = self._since
+            batch = self._with_since(rows.batch())
+            reached = batch.position
+            assert isinstance(reached, LogPosition)
+            yield batch
+            done = not messages or reached.order[0] >= stop
+            if done and not self.forever:
+                # the run commits and lets the slot move on while the connection is still open
+                self.run.flush(self, complete=True)
+                return
+            self.run.flush(self, complete=False)
+            if not messages:
+                self.run.catalog.clock.sleep_ms(_POLL_MS)
+
+    # ------------------------------------------------------------------------------ snapshots
+    def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch]:
+        pending = self._pending()
+        if not pending:
+            return
+        exporter = self.source.connect(replication=True)
+        reader = self.source.connect()
+        try:
+            lsn, snapshot = exporter.export_snapshot()
+            reader.read_at(snapshot)
+            # of a table that was begun earlier the changes since then are needed too
+            self._since |= {table: (lsn, 0) for table, key in pending.items() if key is None}
+            begun = {str(table): key for table, key in pending.items()}
+            position = replace(base, snapshots=begun, since=self._since_text(base))
+            for table in pending:
+                for batch in self._read(reader, self._catalog[table], position):
+                    assert isinstance(batch.position, LogPosition)
+                    position = batch.position
+                    yield batch
+        finally:
+            reader.close()
+            exporter.close()
+
+    def _typed(
+        self, info: CatalogTable, columns: Sequence[Sequence[Any]]
+    ) -> tuple[TableRows, list[list[Any]]]:
+        declared = {c.name: self._declared(c.type, c) for c in info.columns}
+        types = [declared[name].json or pa.string() for name in info.names]
+        part = TableRows(
+            table=SourceTable(info.database, info.name),
+            names=info.names,
+            types=types,
+            declared=declared,
+        )
+        pairs = zip(columns, types, strict=True)
+        return part, [[text_value(value, type_) for value in column] for column, type_ in pairs]
+
+    # ---------------------------------------------------------------------------------- types
+    def _described(self, relation: Relation) -> Mapping[str, Declared]:
+        """The columns of a relation; the catalog is read again where it does not know them."""
+        info = self._catalog.get(relation.table)
+        connection = self.source.connect()
+        try:
+            if info is None or info.names != list(relation.names):
+                self._read_catalog(connection)
+                info = self._catalog.get(relation.table)
+            names = connection.type_names(relation.types)
+        finally:
+            connection.close()
+        told = {c.name: c for c in info.columns} if info else {}
+        return {
+            name: self._declared(_with_dimensions(type_, told.get(name)), told.get(name))
+            for name, type_ in zip(relation.names, names, strict=True)
+        }
+
+    def _declared(self, text: str, told: CatalogColumn | None) -> Declared:
+        type_ = postgres_type(text, self.run.settings.mapping)
+        zoned = isinstance(type_, Atomic) and type_.root is Root.TIMESTAMP_LTZ
+        return Declared(
+            type_,
+            Wire(Meaning.ZONED if zoned else Meaning.RAW),
+            _arrow(type_),
+            nullable=told is None or told.nullable,
+            default=None if told is None else _constant(told.default),
+            comment=None if told is None else told.comment,
+        )
+
+
+def _with_dimensions(type_: str, told: CatalogColumn | None) -> str:
+    """A type of the log, which does not tell how deep an array is, as the catalog has it."""
+    same = told is not None and told.type.rstrip("[]") == type_.rstrip("[]")
+    return told.type if told is not None and same else type_
+
+
+def _arrow(type_: DataType) -> pa.DataType:
+    """What a column of values in text form is built as."""
+    if isinstance(type_, Array):
+        return pa.list_(_arrow(type_.element))
+    if isinstance(type_, Atomic) and type_.root is Root.BOOLEAN:
+        return pa.bool_()
+    if isinstance(type_, Atomic) and type_.root is Root.VARBINARY:
+        return pa.binary()
+    return pa.string()
+
+
+def _constant(expression: str | None) -> str | None:
+    """The value of a default that is no function."""
+    match = _CONSTANT.match(expression) if expression else None
+    if match is None:
+        return None
+    return match[1].replace("''", "'") if match[1] is not None else match[2]

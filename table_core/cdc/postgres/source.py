@@ -1,0 +1,384 @@
+"""PostgreSQL: a first snapshot, then a replication slot that is peeked at and moved on later."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
+from table_core.cdc.postgres.lsn import lsn_number
+from table_core.errors import (
+    ArgumentError,
+    EventError,
+    MissingPackageError,
+    StorageUnavailableError,
+)
+from table_core.options.tls import default_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["PostgresConnection", "PostgresSource"]
+
+_DENIED: Final = frozenset({"42501", "28000", "28P01"})
+_MISSING_OBJECT: Final = "42704"
+_PREREQUISITE: Final = "55000"
+_TLS: Final = re.compile(r"\bssl\b|certificate|no encryption", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSource:
+    """The tables of one database.
+
+    Args:
+        host: of the server.
+        database: to read.
+        user: needs REPLICATION and SELECT on the tables.
+        password: never logged, stored or shown.
+        port: of the server.
+        schemas: regular expression for the schemas that are meant.
+        tables: regular expression for the tables that are meant, for ``sync_table``.
+        slot: name of the replication slot; made if it is not there.
+        publication: name of the publication; made for all tables if it is not there.
+        chunk_rows: rows of one step of the first snapshot.
+        batch_changes: changes of one step, after which every table is committed.
+        options: further parameters of the connection, e.g. ``{"sslrootcert": "/etc/ca.pem"}``.
+            ``sslmode`` is ``verify-full`` unless it says less; on this machine it is ``prefer``.
+    """
+
+    host: str
+    database: str
+    user: str
+    password: str = field(default="", repr=False)
+    port: int = 5432
+    schemas: str = ".*"
+    tables: str | None = None
+    slot: str = "table_core"
+    publication: str = "table_core"
+    chunk_rows: int = 50_000
+    batch_changes: int = 50_000
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def connect(self, *, replication: bool = False) -> PostgresConnection:
+        """Open a connection.
+
+        Raises:
+            StorageUnavailableError: the server cannot be reached.
+            ArgumentError: it refuses the user.
+        """
+        driver = _driver()
+        more = {"replication": "database"} if replication else {}
+        with _named(self):
+            raw = driver.connect(
+                host=self.host,
+                port=self.port,
+                dbname=self.database,
+                user=self.user,
+                password=self.password or None,
+                autocommit=True,
+                options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=iso_8601 "
+                "-c extra_float_digits=3 -c bytea_output=hex",
+                **{**_tls_of(self), **self.options, **more},
+            )
+        return PostgresConnection(self, raw)
+
+
+class PostgresConnection:
+    """One connection; every method says what the server refuses and how to mend it."""
+
+    def __init__(self, source: PostgresSource, raw: Any) -> None:
+        self._source = source
+        self._raw = raw
+
+    def close(self) -> None:
+        """Close it."""
+        self._raw.close()
+
+    def rows(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        with _named(self._source, sql), self._raw.cursor() as cursor:
+            cursor.execute(sql, arguments or None)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def check(self) -> None:
+        """Refuse a server that does not decode its log.
+
+        Raises:
+            ArgumentError: names the setting and the statement that mends it.
+        """
+        level = self.rows("SHOW wal_level")[0][0]
+        if level != "logical":
+            raise ArgumentError(
+                f"{self._source.host}: wal_level is {level}, but has to be logical: run ALTER "
+                "SYSTEM SET wal_level = 'logical' and restart the server",
+                argument="wal_level",
+                value=level,
+            )
+
+    def prepare(self, *, expected: bool) -> None:
+        """Make the publication and the slot if they are not there.
+
+        Args:
+            expected: whether an earlier run used the slot, so that it has to be there.
+
+        Raises:
+            EventError: the slot is gone or the server dropped its log.
+        """
+        source = self._source
+        if not self.rows("SELECT 1 FROM pg_publication WHERE pubname = %s", (source.publication,)):
+            made = f"CREATE PUBLICATION {_quoted(source.publication)} FOR ALL TABLES"
+            self.rows(f"{made} WITH (publish_via_partition_root = true)")
+        found = self.rows(
+            "SELECT plugin, wal_status FROM pg_replication_slots WHERE slot_name = %s",
+            (source.slot,),
+        )
+        if not found and expected:
+            raise EventError(
+                f"replication slot {source.slot!r} is gone, and with it the changes since the last "
+                "run; drop the tables so that they are read anew (the slot is made again by the "
+                f"next run, or by SELECT pg_create_logical_replication_slot('{source.slot}', "
+                "'pgoutput'))",
+                slot=source.slot,
+            )
+        if found and found[0][1] == "lost":
+            raise EventError(
+                f"the server dropped the log that replication slot {source.slot!r} needs; run "
+                f"SELECT pg_drop_replication_slot('{source.slot}'), drop the tables so that they "
+                "are read anew, and raise max_slot_wal_keep_size",
+                slot=source.slot,
+            )
+        if found and found[0][0] != "pgoutput":
+            raise ArgumentError(
+                f"replication slot {source.slot!r} is of plugin {found[0][0]!r}, not 'pgoutput'",
+                argument="slot",
+                value=source.slot,
+            )
+        if not found:
+            self.rows("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (source.slot,))
+
+    def check_publication(self, tables: Iterable[CatalogTable]) -> None:
+        """Refuse a publication that does not tell all changes of ``tables``.
+
+        Raises:
+            ArgumentError: names the statement that mends it.
+        """
+        name = self._source.publication
+        found = self.rows(
+            "SELECT schemaname, tablename, to_jsonb(t)->>'rowfilter', to_jsonb(t)->'attnames' "
+            "FROM pg_publication_tables t WHERE pubname = %s",
+            (name,),
+        )
+        told = {(schema, table): (rows, columns) for schema, table, rows, columns in found}
+        for table in tables:
+            where = f"{_quoted(table.database)}.{_quoted(table.name)}"
+            rows, columns = told.get((table.database, table.name), (None, []))
+            mend = f"run ALTER PUBLICATION {name} ADD TABLE {where}"
+            if table.is_partitioned:
+                mend = f"run ALTER PUBLICATION {name} SET (publish_via_partition_root = true)"
+            elif table.is_unlogged:
+                mend = f"run ALTER TABLE {where} SET LOGGED"
+            if rows is not None or (columns and not set(table.names) <= set(columns)):
+                mend = f"give publication {name} the table without row filter and column list"
+            elif columns != []:
+                continue
+            raise ArgumentError(
+                f"publication {name!r} does not tell all changes of {where}: {mend}, or leave the "
+                "table out; if it was read before, drop it here so that it is read anew",
+                argument="publication",
+                value=name,
+            )
+
+    def export_snapshot(self) -> tuple[int, str]:
+        """On a replication connection: a position and the name of a snapshot taken there."""
+        driver = _driver()
+        name = f"{self._source.slot}_snapshot_{self._raw.info.backend_pid}"
+        command = (
+            f"CREATE_REPLICATION_SLOT {_quoted(name)} TEMPORARY LOGICAL pgoutput EXPORT_SNAPSHOT"
+        )
+        result = self._raw.pgconn.exec_(command.encode())
+        if result.status != driver.pq.ExecStatus.TUPLES_OK:
+            text = result.error_message.decode(errors="replace").strip()
+            user = self._source.user
+            raise ArgumentError(
+                f"{self._source.host}: {text}; run ALTER ROLE {user} REPLICATION, or raise "
+                "max_replication_slots and max_wal_senders",
+                argument="user",
+                value=user,
+            )
+        return lsn_number(result.get_value(0, 1).decode()), result.get_value(0, 2).decode()
+
+    def read_at(self, snapshot: str) -> None:
+        """Read from here on what the snapshot saw."""
+        self.rows("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.rows(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+
+    def tables(self) -> list[CatalogTable]:
+        """Every table but for those of the server itself."""
+        found = self.rows(_COLUMNS)
+        columns = (
+            (schema, table, CatalogColumn(name, type_, not required, default, comment))
+            for schema, table, name, type_, required, default, comment, *_ in found
+        )
+        keys = sorted((f[0], f[1], f[7], f[2]) for f in found if f[7] is not None)
+        rows = {(f[0], f[1]): int(f[8]) if f[8] >= 0 else None for f in found}
+        more = {(f[0], f[1]): f[9:] for f in found}
+        tables = catalog_tables(columns, ((s, t, name) for s, t, _, name in keys), rows)
+        return [
+            replace(t, readable=readable, is_partitioned=partitioned, is_unlogged=unlogged)
+            for t in tables
+            for readable, partitioned, unlogged in [more[t.database, t.name]]
+        ]
+
+    def type_names(self, types: Sequence[tuple[int, int]]) -> list[str]:
+        """Types by number and modifier, as text."""
+        signed = [(n, m - (1 << 32) if m >> 31 else m) for n, m in types]
+        return [self.rows("SELECT format_type(%s, %s)", pair)[0][0] for pair in signed]
+
+    def chunk(
+        self,
+        table: CatalogTable,
+        after: Sequence[str] | None,
+        limit: int | None,
+        until: int | None = None,
+    ) -> Iterator[tuple[str | None, ...]]:
+        """Rows behind a primary key, in its order, as text; all of a table without one.
+
+        ``until`` is the last one, of a key that is one number.
+        """
+        names = ", ".join(_quoted(column.name) for column in table.columns)
+        sql = f"SELECT {names} FROM {_quoted(table.database)}.{_quoted(table.name)}"
+        key = ", ".join(map(_quoted, table.key))
+        if table.key and after is not None:
+            values = [
+                f"{_literal(value)}::{table.types[name]}"
+                for name, value in zip(table.key, after, strict=True)
+            ]
+            sql += f" WHERE ({key}) > ({', '.join(values)})"
+        if until is not None:
+            sql += f" {'AND' if ' WHERE ' in sql else 'WHERE'} {key} <= {until}"
+        if table.key:
+            sql += f" ORDER BY {key}"
+        if limit is not None:
+            sql += f" LIMIT {limit}"
+        with (
+            _named(self._source, sql),
+            self._raw.cursor() as cursor,
+            cursor.copy(f"COPY ({sql}) TO STDOUT") as copy,
+        ):
+            yield from copy.rows()
+
+    def key_bounds(self, table: CatalogTable) -> tuple[Any, Any]:
+        """The first and the last value of a key of one column."""
+        key, name = _quoted(table.key[0]), f"{_quoted(table.database)}.{_quoted(table.name)}"
+        first, last = self.rows(f"SELECT min({key}), max({key}) FROM {name}")[0]
+        return first, last
+
+    def peek(self) -> list[bytes]:
+        """Changes that the slot holds, whole transactions; they stay there."""
+        source = self._source
+        found = self.rows(
+            "SELECT data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, "
+            "'proto_version', '1', 'publication_names', %s)",
+            (source.slot, source.batch_changes, source.publication),
+        )
+        return [bytes(row[0]) for row in found]
+
+    def advance(self, lsn: str) -> None:
+        """Let the server forget what comes before."""
+        self.rows("SELECT pg_replication_slot_advance(%s, %s::pg_lsn)", (self._source.slot, lsn))
+
+    def end_of_log(self) -> int:
+        """Where the log ends now."""
+        return lsn_number(str(self.rows("SELECT pg_current_wal_lsn()")[0][0]))
+
+
+_COLUMNS: Final = """
+SELECT n.nspname, c.relname, a.attname,
+       format_type(a.atttypid, a.atttypmod) || repeat('[]', greatest(a.attndims - 1, 0)), a.attnotnull,
+       pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
+       array_position(i.indkey::int2[], a.attnum), c.reltuples,
+       has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
+       c.relkind = 'p', c.relpersistence = 'u'
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_'
+  AND a.attgenerated = ''
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _tls_of(source: PostgresSource) -> dict[str, str]:
+    """A server elsewhere has to prove who it is, by the certificates of this system or those given."""
+    mode = default_mode(str(source.options.get("hostaddr") or source.host))
+    if mode != "verify-full" or "sslmode" in source.options:
+        return {}
+    return {"sslmode": mode, "sslrootcert": "system"}
+
+
+def _driver() -> Any:
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError as error:
+        raise MissingPackageError.of("PostgresSource", "postgres", error) from error
+
+
+@contextmanager
+def _named(source: PostgresSource, doing: str = "connect") -> Iterator[None]:
+    """Errors of the driver as ours, with the statement that mends them and without secrets."""
+    driver = _driver()
+    try:
+        yield
+    except driver.Error as error:
+        text = str(error).strip().partition("\n")[0]
+        if source.password:
+            text = text.replace(source.password, "***")
+        raise _error(source, doing, str(error.sqlstate or ""), text) from None
+
+
+def _error(
+    source: PostgresSource, doing: str, state: str, text: str
+) -> ArgumentError | EventError | StorageUnavailableError:
+    where = f"{source.host}:{source.port}/{source.database}"
+    if state in _DENIED or "password authentication" in text:
+        mend = f"GRANT SELECT ON ALL TABLES IN SCHEMA … TO {source.user}"
+        if "replication" in text.lower() or "slot" in doing:
+            mend = f"ALTER ROLE {source.user} REPLICATION"
+        elif "PUBLICATION" in doing or "superuser" in text:
+            mend = (
+                f"as superuser: CREATE PUBLICATION {source.publication} FOR ALL TABLES WITH "
+                "(publish_via_partition_root = true)"
+            )
+        return ArgumentError(
+            f"{where} refuses user {source.user!r}: {text}; run {mend}",
+            argument="user",
+            value=source.user,
+        )
+    if _TLS.search(text):
+        return ArgumentError(
+            f"{where}: {text}; say what TLS is to be, e.g. options={{'sslmode': 'verify-full', "
+            "'sslrootcert': '/path/ca.pem'}}, or options={{'sslmode': 'disable'}} for none, or let the server offer it: ALTER SYSTEM SET ssl = on",
+            argument="options",
+            value="sslmode",
+        )
+    if doing == "connect" or not state:
+        return StorageUnavailableError(
+            f"{where} cannot be reached: {text}", path=where, reason=text
+        )
+    if state in {_MISSING_OBJECT, _PREREQUISITE}:
+        text += f"; slot {source.slot!r}, publication {source.publication!r}"
+    return EventError(f"{where}: {text}", host=where, code=state)

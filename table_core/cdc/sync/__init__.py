@@ -1,0 +1,1 @@
+"""Syncs as users call them: a source, its reader, and the tables that follow it."""

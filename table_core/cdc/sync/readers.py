@@ -1,0 +1,123 @@
+"""Which reader goes with which source."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from table_core.cdc.files.lines import LineDecoder, plain_settings
+from table_core.cdc.files.reader import FilesReader
+from table_core.cdc.files.source import BINLOG, FilesSource
+from table_core.cdc.kafka.source import JsonRecords, KafkaSource, json_text
+from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.mysql.source import MySqlSource
+from table_core.cdc.postgres.source import PostgresSource
+from table_core.cdc.sync.source_kinds import SOURCE_KINDS
+from table_core.errors import ArgumentError, UnsupportedFeatureError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.cdc.apply.run import SyncRun
+    from table_core.ports import Clock
+
+__all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
+
+Source: TypeAlias = FilesSource | KafkaSource | MySqlSource | PostgresSource
+
+
+def plain_of(source: Source) -> PlainSettings:
+    """What the source says of events without schema."""
+    return (
+        plain_settings(source) if isinstance(source, FilesSource | KafkaSource) else PlainSettings()
+    )
+
+
+def open_reader(source: Source, run: SyncRun, until: str) -> Any:
+    """The reader of ``source`` for one run; what only others need is not even imported."""
+    forever = until == "forever"
+    if isinstance(source, MySqlSource):
+        from table_core.cdc.mysql.reader import MySqlReader
+
+        return MySqlReader(source=source, run=run, forever=forever)
+    if isinstance(source, PostgresSource):
+        from table_core.cdc.postgres.reader import PostgresReader
+
+        return PostgresReader(source=source, run=run, forever=forever)
+    if not isinstance(source, FilesSource | KafkaSource):
+        raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
+    if isinstance(source, FilesSource) and source.format == BINLOG:
+        from table_core.cdc.mysql.binlog_reader import BinlogFilesReader
+
+        return BinlogFilesReader(source=source, run=run)
+    decoder = LineDecoder(
+        wants=run.wants,
+        fields_of=run.fields_of,
+        settings=plain_of(source),
+        dead=run.dead,
+        format=source.format,
+        mapping=run.settings.mapping,
+        by_topic=run.whole_database is not None,
+    )
+    poll = run.catalog.clock if forever else None
+    if isinstance(source, KafkaSource):
+        return _kafka_reader(source, run, decoder, poll)
+    return FilesReader(source=source, decoder=decoder, poll=poll)
+
+
+def _kafka_reader(
+    source: KafkaSource, run: SyncRun, decoder: LineDecoder, poll: Clock | None
+) -> Any:
+    from table_core.cdc.debezium.avro_events import AvroEvents
+    from table_core.cdc.kafka.parallel_batches import Waves
+    from table_core.cdc.kafka.reader import KafkaReader
+
+    form = JsonRecords(source.max_event_bytes)
+    reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)
+    if (registry := source.schemas) is not None:
+        reader.form = AvroEvents(registry.schema, json_text, source.max_event_bytes)
+    if run.records_by is not None:
+        reader.waves = Waves(run=run, source=source, form=reader.form, records_by=run.records_by)
+    return reader
+
+
+def _secret(name: str, value: Any) -> Any:
+    """An argument, or what an environment variable says: ``{"env": "DB_PASSWORD"}``."""
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != {"env"}:
+        return {key: _secret(f"{name}.{key}", inner) for key, inner in value.items()}
+    found = os.environ.get(str(value["env"]))
+    if found is None:
+        raise ArgumentError(
+            f"source: {name} is to come from the environment variable {value['env']!r}, which is "
+            "not set where the job runs",
+            argument=name,
+            value=str(value["env"]),
+        )
+    return found
+
+
+def source_from_spec(described: Mapping[str, Any]) -> Source:
+    """The source that a job spec tells: ``{"kind": "files", "uri": …, …}``.
+
+    Raises:
+        UnsupportedFeatureError: no such kind.
+        ArgumentError: arguments that the kind does not have.
+    """
+    given = {name: _secret(name, value) for name, value in described.items()}
+    kind = given.pop("kind", "files")
+    if kind not in SOURCE_KINDS:
+        raise UnsupportedFeatureError(
+            f"sources of kind {kind!r} are not supported, only {', '.join(SOURCE_KINDS)}",
+            feature=f"source {kind}",
+        )
+    try:
+        found: Source = SOURCE_KINDS[kind](**given)
+    except TypeError as error:
+        raise ArgumentError(
+            f"source of kind {kind!r} with {sorted(given)}: {error}",
+            argument="source",
+            value=sorted(given),
+        ) from error
+    return found

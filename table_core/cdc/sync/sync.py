@@ -1,0 +1,354 @@
+"""Change events into tables: schema changes, rows and the source position, exactly once.
+
+A bounded run is one commit a table.  It becomes several where the table changes on the way (a new
+column, a default that rows get), because rows before and after cannot share a writer, and where
+very many rows wait.  The last one says that the run is complete; a retry finds the commits that
+landed, returns their result if they were all, and goes on behind them if they were not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Unpack
+
+from table_core.cdc.apply.dead_letters import DeadLetters
+from table_core.cdc.apply.progress import SyncProgress
+from table_core.cdc.apply.run import Limits, SyncRun
+from table_core.cdc.apply.settings import NewTable, apply_settings, length_ms, one_of
+from table_core.cdc.model.computed import computed_columns
+from table_core.cdc.model.routing import DatabaseRoute, TableFilter, database_route, table_route
+from table_core.cdc.sync.readers import open_reader, plain_of, source_from_spec
+from table_core.errors import ArgumentError
+from table_core.jobs.embedded import quiet
+from table_core.table.metadata.describing import committed, summed
+from table_core.table.metadata.results import CommitAs, ResultDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from table_core.cdc.apply.options import DatabaseSyncOptions, SyncOptions
+    from table_core.cdc.apply.settings import ApplySettings
+    from table_core.cdc.apply.target import SyncTarget
+    from table_core.cdc.model.record import SourceTable
+    from table_core.cdc.sync.readers import Source
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.api.catalog import Catalog
+
+__all__ = [
+    "sync_database",
+    "sync_from_spec",
+    "sync_table",
+]
+
+_UNTIL: Final = ("now", "forever")
+_MODES: Final = ("combined", "divided")
+_COMMIT_EVERY_MS: Final = 10_000
+
+
+def sync_table(  # noqa: PLR0913 - the public signature
+    catalog: Catalog,
+    name: str,
+    source: Source,
+    primary_key: Sequence[str] = (),
+    partition_by: Sequence[str] = (),
+    computed_columns: Sequence[str] = (),
+    type_mapping: Sequence[str] = (),
+    until: str = "now",
+    commit: CommitAs | None = None,
+    **more: Unpack[SyncOptions],
+) -> ResultDocument:
+    """Apply the events of ``source`` that the table ``name`` has not seen yet.
+
+    A table that is not there is created from the first events, with ``primary_key``,
+    ``partition_by`` and ``options``.  Columns that events have and the table lacks are added, and
+    columns that the source widens are widened.
+
+    Args:
+        catalog: where the table is.
+        name: ``database.table``.
+        source: the events.
+        primary_key: of a table to be created, by default that of the source; of one that is there
+            it must be the same.
+        partition_by: likewise.
+        computed_columns: e.g. ``"dt=date_format(created_at, yyyy-MM-dd)"``.
+        type_mapping: e.g. ``"tinyint1-not-bool"``.
+        until: ``now``: what is there when the call begins; ``forever``: until it is stopped.
+        commit: who commits.
+        more: see ``SyncOptions``.
+
+    Returns:
+        The result document; ``details`` has the ``position`` reached and counts of what was done.
+
+    Raises:
+        EventError: an event cannot be read; its place is told, nothing of its batch is visible.
+        DataError: a value does not fit its column; column, value and place are told.
+        CommitConflictError: another run has read from the same position.
+    """
+    tables = getattr(source, "tables", None)
+    chosen = TableFilter(tables) if tables is not None else None
+    new = NewTable(
+        primary_key=tuple(primary_key) or None,
+        partition_by=tuple(partition_by),
+        options=dict(more.get("options") or {}),
+    )
+    run = _run(
+        catalog,
+        source,
+        commit,
+        until,
+        more,
+        route=lambda table: name if chosen is None or chosen.takes(table) else None,
+        settings=apply_settings(computed=computed_columns, type_mapping=type_mapping, more=more),
+        new_table=lambda _: new,
+    )
+    run.one_source = name if chosen is None else None
+    run.route_text = table_route(tables)
+    return _table_result(run, source, name, until)
+
+
+def _table_result(run: SyncRun, source: Source, name: str, until: str) -> ResultDocument:
+    catalog = run.catalog
+    started_ms = catalog.clock.now_ms()
+    feed = run.feed(name)
+    target = feed.target
+    before = target.table.latest_snapshot() if target.table else None
+    if not target.finished:
+        run.run(open_reader(source, run, until), [name])
+    details = {**_details(target), **feed.counts, **_of_run(run)}
+    return _told(target, name, before, details, started_ms, catalog.clock.now_ms())
+
+
+def _told(
+    target: SyncTarget,
+    name: str,
+    before: Snapshot | None,
+    details: dict[str, object],
+    started_ms: int,
+    now_ms: int,
+) -> ResultDocument:
+    """What was committed to the table of ``target``; it had ``before``, if nothing was."""
+    if target.table is None:  # no event has told what its columns are
+        seconds = (now_ms - started_ms) / 1000
+        return ResultDocument(action="sync-table", table=name, seconds=seconds, details=details)
+    access, done = target.table.access, target.done
+    return committed(access, "sync-table", done, before, details, started_ms=started_ms)
+
+
+def sync_database(  # noqa: PLR0913 - the public signature
+    catalog: Catalog,
+    database: str,
+    source: Source,
+    including: str = ".*",
+    excluding: str = "",
+    table_prefix: str = "",
+    merge_shards: bool = True,
+    until: str = "now",
+    commit: CommitAs | None = None,
+    **more: Unpack[DatabaseSyncOptions],
+) -> ResultDocument:
+    """Apply the events of every table of ``source`` to the tables of ``database``.
+
+    Tables that are not there are created from their first events, those that appear later too.
+    Each keeps its own position, so a run that is killed loses and repeats nothing.
+
+    Args:
+        catalog: where the tables are.
+        database: where the tables go; made if it is not there.
+        source: the events.
+        including: regular expression for source tables, matched whole against ``table`` and
+            ``database.table``.
+        excluding: likewise for those left out.
+        table_prefix: put in front of each table's name.
+        merge_shards: tables of one name in several source databases go into one table; else the
+            table's name begins with the database.
+        until: see ``sync_table``.
+        commit: who commits, in each table.
+        more: see ``DatabaseSyncOptions``.
+
+    Returns:
+        The result document of all tables; ``details["tables"]`` tells of each.
+
+    Raises:
+        EventError: an event cannot be read.
+        DataError: a value does not fit its column.
+        CommitConflictError: another run has read from the same position.
+    """
+    mode = more.get("mode", "combined")
+    one_of("mode", mode, _MODES)
+    suffix, mapping = more.get("table_suffix", ""), dict(more.get("table_mapping") or {})
+    chosen = TableFilter(including, excluding)
+    route = DatabaseRoute(chosen, table_prefix, suffix, merge_shards, mapping)
+
+    def target(table: SourceTable) -> str | None:
+        name = route.target(table)
+        return None if name is None else f"{database}.{name}"
+
+    settings = apply_settings(type_mapping=more.get("type_mapping", ()), more=more)
+    new_table = partial(_new_table, more)
+    run = _run(
+        catalog, source, commit, until, more, route=target, settings=settings, new_table=new_table
+    )
+    run.whole_database = run.route_text = database_route(route)
+    run.is_alone = route.is_alone
+    catalog.create_database(database, if_not_exists=True)
+    if mode == "divided":
+        return _divided(run, source, database, until)
+    return _database_result(run, source, database, until)
+
+
+def _new_table(more: DatabaseSyncOptions, name: str) -> NewTable:
+    short = name.partition(".")[2]
+    return NewTable(
+        primary_key=tuple(_of(more.get("primary_key", ()), short)) or None,
+        partition_by=tuple(_of(more.get("partition_by", ()), short)),
+        optional=True,
+        computed=computed_columns(_of(more.get("computed_columns", ()), short)),
+        options=dict(more.get("options") or {}),
+    )
+
+
+def _run(
+    catalog: Catalog,
+    source: Source,
+    commit: CommitAs | None,
+    until: str,
+    more: SyncOptions,
+    *,
+    route: Callable[[SourceTable], str | None],
+    settings: ApplySettings,
+    new_table: Callable[[str], NewTable],
+) -> SyncRun:
+    dead = settings.dead_letter
+    return SyncRun(
+        catalog=catalog,
+        commit=(commit or CommitAs()).asking("sync", source=type(source).__name__),
+        route=route,
+        settings=settings,
+        plain=plain_of(source),
+        new_table=new_table,
+        limits=_limits(catalog, until, more.get("max_duration"), more.get("max_rows")),
+        eager=bool(more.get("eager_init", False)),
+        each=more.get("each"),
+        records_by=more.get("records_by"),
+        progress=SyncProgress(more.get("progress") or quiet, catalog.clock),
+        dead=None if dead is None else DeadLetters(catalog=catalog, name=dead),
+    )
+
+
+def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultDocument:
+    """One pass for each table that the source has now."""
+    if until == "forever":
+        raise ArgumentError(
+            "mode='divided' reads table by table and needs an end: until='now'",
+            argument="mode",
+            value="divided",
+        )
+    listing = open_reader(source, run, until)
+    names = dict.fromkeys(n for t in listing.tables() if (n := run.route(t)) is not None)
+    parts = []
+    for name in names:
+        alone = f"{run.whole_database} {name}"
+        one = replace(run, feeds={}, standing=None, whole_database=alone)
+        one.route = _only(run.route, name)
+        parts.append(_database_result(one, source, database, until))
+    tables: dict[str, object] = {}
+    for part in parts:
+        found = part.details["tables"]
+        assert isinstance(found, dict)
+        tables |= found
+    seconds = sum(part.seconds for part in parts)
+    return summed("sync-database", database, parts, {"tables": tables}, seconds=seconds)
+
+
+def _only(route: Any, wanted: str) -> Any:
+    return lambda table: wanted if route(table) == wanted else None
+
+
+def _database_result(run: SyncRun, source: Source, database: str, until: str) -> ResultDocument:
+    catalog = run.catalog
+    started_ms = catalog.clock.now_ms()
+    there = [f"{database}.{name}" for name in catalog.tables(database)]
+    mine = [name for name in there if run.is_fed(name)]
+    run.run(open_reader(source, run, until), mine)
+    now_ms = catalog.clock.now_ms()
+    parts = {
+        name.partition(".")[2]: _told(
+            feed.target,
+            name,
+            feed.target.table.latest_snapshot(),
+            {**_details(feed.target), **feed.counts},
+            started_ms,
+            now_ms,
+        )
+        for name, feed in sorted(run.feeds.items())
+        if feed.target.table is not None
+    }
+    details = {
+        "tables": {name: _of_table(part) for name, part in parts.items()},
+        "position": None if run.reached is None else run.shown(run.reached),
+        "events": run.events,
+        "skipped": sorted(run.skipped),
+        **_of_run(run),
+    }
+    seconds = (now_ms - started_ms) / 1000
+    return summed("sync-database", database, parts.values(), details, seconds=seconds)
+
+
+def _of_table(part: ResultDocument) -> dict[str, object]:
+    """One table of many, as a part of their details."""
+    said = part.to_document()
+    for name in ("action", "table", "seconds", "dry_run", "details"):
+        del said[name]
+    return {**part.details, **said}
+
+
+def _of(given: Any, table: str) -> Sequence[str]:
+    """What was given for all tables, or for this one."""
+    return tuple(given.get(table, ()) if hasattr(given, "get") else given)
+
+
+def sync_from_spec(
+    verb: Callable[..., ResultDocument],
+    catalog: Catalog,
+    name: str,
+    args: Mapping[str, Any],
+    commit: CommitAs,
+    **engine: Any,
+) -> ResultDocument:
+    """``sync_table`` or ``sync_database`` as a job spec tells it.
+
+    ``source`` is ``{"kind": "files", "uri": …, …}``; ``engine``: ``progress``, ``each`` and
+    ``records_by``.
+    """
+    given = dict(args)
+    source = source_from_spec(given.pop("source"))
+    return verb(catalog, name, source, commit=commit, **engine, **given)
+
+
+def _limits(catalog: Catalog, until: str, max_duration: str | None, max_rows: int | None) -> Limits:
+    one_of("until", until, _UNTIL)
+    length = None if max_duration is None else length_ms("max_duration", max_duration)
+    return Limits(
+        max_rows=max_rows,
+        stop_at_ms=None if length is None else catalog.clock.now_ms() + length,
+        commit_every_ms=_COMMIT_EVERY_MS if until == "forever" else None,
+    )
+
+
+def _details(target: SyncTarget) -> dict[str, object]:
+    return {
+        "position": target.stored,
+        "commits": len(target.done),
+        "replayed": any(commit.replayed for commit in target.done),
+        "event_time_ms": target.time_ms,
+    }
+
+
+def _of_run(run: SyncRun) -> dict[str, object]:
+    found: dict[str, object] = {}
+    if run.events_elsewhere:
+        found["events_by_tasks"] = run.events_elsewhere
+    if run.dead is not None:
+        found["dead_letters"] = run.dead.count
+    return found

@@ -1,0 +1,1 @@
+"""Jobs as documents, and the process that carries them out."""

@@ -1,0 +1,116 @@
+"""The engine beside the calling process: SQL by DuckDB, rows by Arrow.  For small tables.
+
+SQL sees the tables that it is given and nothing else: no file, no address, no variable of this
+process, no extension, no setting (docs/adr/0014-what-comes-from-outside.md).  It runs in a process of
+its own, which is bounded in memory, disk and time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import ArgumentError
+from table_core.jobs.sql_child import CLOSED
+from table_core.jobs.sql_parameters import named
+from table_core.jobs.sql_process import SqlLimits, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.jobs.flow import View
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import Commit, CommitAs
+
+__all__ = ["EmbeddedEngine", "SqlLimits", "quiet", "view_rows"]
+
+
+def quiet(_: str, **__: object) -> None:
+    """Tell nobody."""
+
+
+class EmbeddedEngine:
+    """Computes in this process; every view is in memory while its query runs.
+
+    ``progress`` is told each stage as it begins; ``limits`` bound what SQL takes.
+    """
+
+    each = None
+    records_by = None
+    """Everything is done here."""
+
+    def __init__(
+        self, progress: Callable[..., None] = quiet, limits: SqlLimits | None = None
+    ) -> None:
+        self.progress = progress
+        self.limits = limits or SqlLimits()
+
+    def query(
+        self, sql: str, views: Mapping[str, View], parameters: Mapping[str, Any] | None = None
+    ) -> pa.Table:
+        """Rows of ``sql`` over ``views``; ``parameters`` are the values of its ``$name``.
+
+        Raises:
+            ArgumentError: DuckDB refuses the SQL; its message says where.
+        """
+        tables = {name: view_rows(view) for name, view in views.items()}
+        return self.query_tables(sql, tables, parameters)
+
+    def query_tables(
+        self, sql: str, tables: Mapping[str, pa.Table], parameters: Mapping[str, Any] | None = None
+    ) -> pa.Table:
+        """Rows of ``sql``, one SELECT, over Arrow tables; ``query`` over views ends here.
+
+        Raises:
+            ArgumentError: it is not one SELECT, it wants more than ``tables``, it finds more rows than
+                the limits have memory for, or DuckDB refuses it.
+        """
+        text, names = _one_select(sql)
+        return rows_of(text, tables, named(parameters, names), self.limits)
+
+    def write(
+        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+    ) -> Commit:
+        """Write ``rows`` with one commit."""
+        with table.write(commit=commit, overwrite=overwrite) as writer:
+            writer.write(rows)
+            return writer.commit()
+
+
+def _one_select(sql: str) -> tuple[str, set[str]]:
+    """The text of the only statement of ``sql``, and the parameters that it names."""
+    import duckdb
+
+    try:
+        with duckdb.connect(config=dict(CLOSED)) as connection:
+            statements = connection.extract_statements(sql)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise ArgumentError(f"SQL is no text: {error}", argument="sql") from error
+    except duckdb.Error as error:
+        raise ArgumentError(f"SQL failed: {error}", argument="sql", value=sql) from error
+    kinds = [str(statement.type).rpartition(".")[2] for statement in statements]
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        hint = "; give the values of PIVOT with IN (…)" if kinds == ["MULTI"] else ""
+        raise ArgumentError(
+            f"SQL must be one SELECT, without others before or after it; this is "
+            f"{' and '.join(kinds) or 'empty'}{hint}.  Bind values that come from outside with "
+            "$name and parameters",
+            argument="sql",
+            value=sql,
+        )
+    found: set[str] = set(statements[0].named_parameters)
+    return str(statements[0].query), found
+
+
+def view_rows(view: View) -> pa.Table:
+    """The rows of ``view``; no rows and the table's columns where there is no snapshot."""
+    if view.after is not None:
+        return view.table.changes(after=view.after, to=view.snapshot).to_arrow()
+    rows = view.table.arrow_schema.empty_table()
+    if view.snapshot is not None:
+        rows = view.table.read(snapshot=view.snapshot).to_arrow()
+    if not view.changes:
+        return rows
+    return rows.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar("+I"), rows.num_rows))

@@ -1,0 +1,154 @@
+"""A flow: rows computed by SQL from other tables, committed with the positions they came from.
+
+Exactly once by construction.  Every source is pinned before anything is computed, and the pins are
+stored in the snapshot that makes the result visible, under ``expect`` of those that were read: of
+two runs that start from the same position one commits, the other gets kind ``conflict``.
+
+A *changes* source gives the rows after its stored position; a *snapshot* source is pinned to its
+newest snapshot.  Rows that cannot be used yet go to the *pending* table, which is overwritten
+first.  What the next run reads is not its newest state but the snapshot that this commit
+names; so a run that dies between the two commits leaves nothing but an unused snapshot.
+
+What the next run will read is held by consumers before the commit that promises it to that run, and
+let go after the next one: expiry never comes between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from table_core.jobs.flow_name import view_of_pending
+from table_core.jobs.pinning import View, pin
+from table_core.options import keys_commit
+from table_core.table.commit_io.committer import find_commit
+from table_core.table.metadata.describing import committed
+from table_core.table.metadata.results import CommitAs, ResultDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from table_core.cdc.kafka.parallel_batches import RecordsBy
+    from table_core.jobs.pinning import Pinned
+    from table_core.table.api.catalog import Catalog
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import Commit
+
+__all__ = ["Engine", "View", "run_flow", "views_of"]
+
+_ASKED: Final = ("sql", "sources", "pending", "overwrite", "parameters", "name")
+_FORCE: Final = keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT.key
+
+
+class Engine(Protocol):
+    """What computes and writes rows: the calling process, or Spark."""
+
+    @property
+    def progress(self) -> Callable[..., None]:
+        """Told ``(stage, **facts)`` as the work goes on."""
+        ...
+
+    @property
+    def each(self) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None:
+        """Does a work for each of many pieces at once; None if all is done in this process."""
+        ...
+
+    @property
+    def records_by(self) -> RecordsBy | None:
+        """Reads records of topics; None if nobody else does."""
+        ...
+
+    def query(
+        self, sql: str, views: Mapping[str, View], parameters: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Rows of ``sql`` over ``views``, in the engine's own form.
+
+        ``parameters`` are the values of its ``$name``.
+        """
+        ...
+
+    def write(
+        self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+    ) -> Commit:
+        """Write what ``query`` gave."""
+        ...
+
+
+def views_of(catalog: Catalog, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, View]:
+    """Sources of a plain query, each pinned to its newest snapshot."""
+    found = {}
+    for name, source in sources.items():
+        table = catalog.table(source["table"])
+        head = table.latest_snapshot()
+        found[name] = View(table=table, snapshot=head.id if head else None)
+    return found
+
+
+def run_flow(
+    catalog: Catalog, table: Table, args: Mapping[str, Any], commit: CommitAs, engine: Engine
+) -> ResultDocument:
+    """Run one flow into ``table``.
+
+    ``args``: ``sql``; ``parameters`` (of ``sql``, bound); ``sources`` (view name to ``{"table", "mode",
+    "position"}``); ``pending`` (None or ``{"table", "sql", "view"}``); ``overwrite``; ``name`` of the flow,
+    or ``task``, what runs it: by them, or by what it does, its positions are found again.
+
+    Raises:
+        CommitConflictError: another run has moved a position meanwhile.
+        PositionDivergedError: a source is not what the flow has read, or nobody can tell.
+        OutcomeUnknownError: a position was stored once and the snapshot that held it is gone.
+    """
+    started_ms = table.access.clock.now_ms()
+    before = table.latest_snapshot()
+    asked = {name: args.get(name) for name in _ASKED}
+    commit = commit.asking("write", table.access.branch, **asked)
+    landed = find_commit(table.access, commit)
+    details: dict[str, Any] = {}
+    done = landed
+    if landed is None:
+        pinned = pin(catalog, table, args)
+        details["positions"] = pinned.kept.properties
+        if pinned.runs:
+            done = _compute(catalog, table, args, commit, engine, pinned, details)
+    told = {**details, "replayed": landed is not None}
+    return committed(table.access, "write", done, before, told, started_ms=started_ms)
+
+
+def _compute(
+    catalog: Catalog,
+    table: Table,
+    args: Mapping[str, Any],
+    commit: CommitAs,
+    engine: Engine,
+    pinned: Pinned,
+    details: dict[str, Any],
+) -> Commit:
+    pending = args.get("pending")
+    if pending is not None:
+        waiting = catalog.table(pending["table"])
+        rows = engine.query(pending["sql"], pinned.views, args.get("parameters"))
+        # A random user on purpose: a retry may have pinned newer sources, so what an earlier
+        # attempt left in the pending table must not be taken for the result of this one.
+        kept = engine.write(waiting, rows, CommitAs(), "table")
+        # No snapshot: nothing waited and nothing waits.  The newest may be another run's.
+        pinned.wait_for(view_of_pending(pending), waiting, kept.snapshot_id)
+        details["pending_rows"] = kept.rows_added
+    rows = engine.query(args["sql"], pinned.views, args.get("parameters"))
+    if pinned.stores:
+        table = type(table)(table.access.with_options({_FORCE: "true"}))
+    properties = pinned.kept.properties
+    done = engine.write(
+        table,
+        rows,
+        replace(
+            commit,
+            properties={**commit.properties, **properties},
+            expect={**pinned.kept.expect, **commit.expect},
+        ),
+        args.get("overwrite"),
+    )
+    details["positions"] = properties
+    # Otherwise the positions are where they were, or where the run has put them whose commit it was.
+    if done.snapshot_ids and not done.replayed:
+        pinned.advance()
+    return done

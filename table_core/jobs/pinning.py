@@ -1,0 +1,376 @@
+"""What a flow reads: every source pinned, from where its position says to the newest snapshot.
+
+Positions are compared with their sources before anything is computed: see ``position.decide``.  What the
+run needs, and the next one, is held by consumers first.  A consumer is only ever put back by a run, and
+put forward by the run whose commit moved the position: so it never stands behind what nobody committed.
+
+A run that writes to a branch which main is to take over reads for main.  Its commit moves no consumer: if
+nobody publishes it, main reads the same again.  The next run puts the consumer to where main stands by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import ArgumentError, PositionDivergedError
+from table_core.jobs.flow_name import PREFIX, FlowName, refuse_one_name, view_of_pending
+from table_core.ondisk.data_file import EntryKind
+from table_core.ondisk.layout import MAIN
+from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
+from table_core.ondisk.snapshot import CommitKind
+from table_core.position.decide import Diverged, another_reader
+from table_core.position.document import Position
+from table_core.position.kept import Kept
+from table_core.position.place import SnapshotPlace
+from table_core.position.reader import Reader, ReaderKind, digest_of, require_position_name
+from table_core.position.source import TableId
+from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.positions import came_to, positions_of, standing, table_now
+from table_core.table.metadata.refs.branches import is_to_be_published
+from table_core.table.metadata.refs.consumers import delete_consumer, next_snapshot_of, set_consumer
+from table_core.table.metadata.timeline import find_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.api.catalog import Catalog
+    from table_core.table.api.table import Table
+
+__all__ = ["Pinned", "View", "pin"]
+
+_TAKES_AWAY: Final = frozenset({"TRUNCATE", "DELETE"})
+"""Operations of snapshots that bring no row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A pinned source: what SQL sees under its name."""
+
+    table: Table
+    snapshot: int | None
+    """The state to read, or the end of the range; None for a table without snapshots."""
+    after: int | None = None
+    """With a value: the changes in (``after``, ``snapshot``]."""
+    changes: bool = False
+    """Rows carry their ``_ROW_KIND``: without ``after``, of the first run, that is ``+I``."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be in it."""
+        return self.snapshot is None or self.after == self.snapshot
+
+
+@dataclass(slots=True, kw_only=True)
+class _Consumer:
+    """What lets expiry wait."""
+
+    table: Table
+    name: str
+    old: str
+    """What earlier releases called it."""
+    takes_over: bool = False
+    """Whether the position was one of an earlier release."""
+    main: Kept | None = None
+    """What main holds, where a branch is written that main is to take over."""
+
+    def hold_for_main(self, reader: Reader, source: TableId, key: str, id: int) -> None:
+        """Keep what main, which stands at ``id`` at most, reads next if it does not take the branch over."""
+        said = None if self.main is None else self.main.find(reader, source, key)
+        place = None if said is None else said.place
+        if isinstance(place, SnapshotPlace) and 0 < place.id <= id:
+            set_consumer(self.table.access, self.name, place.id)
+
+    def hold(self, id: int) -> None:
+        """Keep expiry from snapshot ``id`` on, wherever it stood."""
+        stands = next_snapshot_of(self.table.access, self.name)
+        if stands is None or stands > max(id, 1):
+            set_consumer(self.table.access, self.name, max(id, 1))
+
+    def advance(self, id: int) -> None:
+        """What is read next begins at ``id``: the commit that says so is made."""
+        if self.main is not None:
+            return
+        if id:
+            set_consumer(self.table.access, self.name, id)
+        if self.takes_over:
+            delete_consumer(self.table.access, self.old)
+
+
+@dataclass(slots=True, kw_only=True)
+class Pinned:
+    """What one run of a flow reads."""
+
+    flow: FlowName
+    views: dict[str, View]
+    kept: Kept
+    consumers: dict[str, _Consumer]
+    """Of views whose tables must keep what the next run reads."""
+    first: bool = True
+    """Whether no run before this one has kept a position."""
+    moved: bool = False
+    """Whether a source is not where the last run left it."""
+    main: Kept | None = None
+    """What main holds, where a branch is written that main is to take over."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is anything to compute."""
+        return self.first or self.moved or not self.views
+
+    @property
+    def stores(self) -> bool:
+        """Whether a changes source has gone on: then the new position is stored, rows or not."""
+        return any(view.changes and not view.is_empty for view in self.views.values())
+
+    def wait_for(self, view: str, table: Table, id: int | None) -> None:
+        """The rows that wait are those of snapshot ``id`` of ``table``; None: none do."""
+        place = SnapshotPlace(id=0)
+        if id is not None:
+            place = SnapshotPlace.of(table.snapshot(id))
+        reader = self.flow.state_reader(view)
+        found = TableId(location=table.uri, branch=table.access.branch)
+        old = self.kept.find(reader, found, self.flow.key(view))
+        source = old.source if old is not None else found
+        self.kept.put(self.flow.key(view), Position(reader, source, place), old)
+
+    def advance(self) -> None:
+        """Let expiry go on: the commit of this run has been made, and is no other's."""
+        for name, consumer in self.consumers.items():
+            view = self.views[name]
+            if view.changes:
+                consumer.advance(view.snapshot or 0)
+                continue
+            found = TableId(location=consumer.table.uri, branch=consumer.table.access.branch)
+            kept = self.kept.now(self.flow.state_reader(name), found, self.flow.key(name))
+            if kept is not None and isinstance(kept.place, SnapshotPlace):
+                consumer.advance(kept.place.id)
+
+
+def pin(catalog: Catalog, table: Table, args: Mapping[str, Any]) -> Pinned:
+    """Decide what this run of the flow into ``table`` reads.
+
+    Raises:
+        ArgumentError: views, modes or names that cannot be.
+        PositionDivergedError: a source is not what the flow has read, or nobody can tell.
+        OutcomeUnknownError: a position was stored once and the snapshot that held it is gone.
+    """
+    flow = FlowName.of(args)
+    sources, pending = args.get("sources") or {}, args.get("pending")
+    waiting = None if pending is None else view_of_pending(pending)
+    refuse_one_name([*sources, *([] if waiting is None else [waiting])])
+    kept = positions_of(table.access)
+    pinned = Pinned(
+        flow=flow,
+        views={},
+        kept=Kept(kept.properties),
+        consumers={},
+        main=_kept_by_main(table) if is_to_be_published(table.access) else None,
+    )
+    heads: dict[str, Snapshot | None] = {}
+    for name, source in sources.items():
+        handle = catalog.table(source["table"])
+        at = f"{handle.uri}${handle.access.branch}"
+        if at not in heads:
+            heads[at] = handle.latest_snapshot()
+        _Source(catalog, pinned, table, name, source, handle, heads[at]).pin(complete=kept.complete)
+    if pending is not None and waiting is not None:
+        _pin_pending(pinned, table, waiting, catalog.table(pending["table"]))
+    return pinned
+
+
+@dataclass(slots=True)
+class _Source:
+    """One source of a flow."""
+
+    catalog: Catalog
+    pinned: Pinned
+    target: Table
+    view: str
+    given: Mapping[str, Any]
+    table: Table
+    head: Snapshot | None
+
+    def pin(self, *, complete: bool) -> None:
+        flow, given = self.pinned.flow, self.given
+        mode = given.get("mode", "snapshot")
+        if mode not in {"snapshot", "changes"}:
+            raise ArgumentError(
+                f"source {self.view!r}: mode {mode!r} is neither 'snapshot' nor 'changes'",
+                argument="sources",
+                value=mode,
+            )
+        key = given.get("position")
+        reader = flow.reader if mode == "changes" else flow.state_reader(self.view)
+        if key is not None:
+            require_position_name(f"position of source {self.view!r}", key)
+            reader = Reader(reader.kind, key, given=True)
+        key = key or flow.key(self.view)
+        stored, is_old = self._stored(reader, key)
+        if stored is None and not complete:
+            positions_of(self.target.access, needed=key)
+        if mode == "changes":
+            self._pin_changes(reader, key, stored)
+            self.pinned.consumers[self.view].takes_over = is_old
+        else:
+            self._pin_state(reader, key, stored)
+        if is_old and key != self._old_key:
+            self.pinned.kept.forget(self._old_key)
+        if stored is not None:
+            self.pinned.first = False
+
+    @property
+    def _old_key(self) -> str:
+        return PREFIX + self.view
+
+    def _stored(self, reader: Reader, key: str) -> tuple[Position | None, bool]:
+        """The position, and whether an earlier release, or a hand, has stored it as a number."""
+        kept, here = self.pinned.kept, TableId(
+            location=self.table.uri, branch=self.table.access.branch
+        )  # fmt: skip
+        for name in dict.fromkeys((key, *(() if self.given.get("position") else (self._old_key,)))):
+            text = kept.read.get(name, "")
+            if text.isdecimal():
+                return Position(reader, here, SnapshotPlace(id=int(text))), True
+        found = kept.find(reader, here, key)
+        if found is None and reader.kind is ReaderKind.FLOW:  # it read states before
+            state = self.pinned.flow.state_reader(self.view)
+            found = kept.find(replace(state), here, key)
+        return found, False
+
+    def _pin_changes(self, reader: Reader, key: str, stored: Position | None) -> None:
+        access, kept = self.table.access, self.pinned.kept
+        source, stored = standing(
+            access, stored, lambda born: kept.elsewhere(reader, born), head=self.head
+        )
+        if stored is None:
+            self._refuse_moved(kept.elsewhere(reader, source))
+        if stored is None:
+            for other in kept.others(reader, source):
+                if not (reader.given and other.reader.given):
+                    raise another_reader(reader, other).error()
+        place = None
+        if stored is not None:
+            assert isinstance(stored.place, SnapshotPlace)
+            now = table_now(access, stored.place, source=source, head=self.head)
+            place = came_to(stored, now)
+        newest = SnapshotPlace.of(self.head)
+        after = place.id if place is not None else 0
+        consumer = _consumer(self.pinned, self.target, self.table, key, self.view)
+        consumer.hold(after or (access.metadata.floor() if self.head else 1))
+        consumer.hold_for_main(reader, source, key, after)
+        if after:
+            self._refuse_overwritten(reader, source, after, newest.id)
+        self.pinned.consumers[self.view] = consumer
+        self.pinned.views[self.view] = View(
+            table=self.table, snapshot=newest.id or None, after=after or None, changes=True
+        )
+        self.pinned.moved |= newest.id != after
+        kept.put(key, Position(reader, source, newest), stored)
+
+    def _pin_state(self, reader: Reader, key: str, stored: Position | None) -> None:
+        newest = SnapshotPlace.of(self.head)
+        here = TableId(location=self.table.uri, branch=self.table.access.branch)
+        self.pinned.views[self.view] = View(table=self.table, snapshot=newest.id or None)
+        same = stored is not None and newest.id == 0 and stored.place == newest
+        self.pinned.moved |= not same
+        self.pinned.kept.put(key, Position(reader, here, newest), stored)
+
+    def _refuse_moved(self, elsewhere: list[Position]) -> None:
+        """Refuse to start in what is perhaps a table that was read at another place, and is gone there."""
+        warehouse = self.catalog.storage
+        for one in elsewhere:
+            assert isinstance(one.source, TableId)
+            inside = one.source.location.removeprefix(f"{warehouse.uri}/")
+            if inside != one.source.location and not warehouse.exists(f"{inside}/schema"):
+                raise Diverged(
+                    reason="moved",
+                    why=f"{one.source} was read up to {one.place} and is gone, {self.table.uri} is "
+                    "perhaps the same table, and has not that snapshot",
+                    reader=str(one.reader),
+                    source=self.table.uri,
+                    stored=str(one.place),
+                ).error()
+
+    def _refuse_overwritten(self, reader: Reader, source: TableId, after: int, to: int) -> None:
+        """Refuse to pass over rows that an overwrite has brought: no change tells of them."""
+        access = self.table.access
+        for id in range(after + 1, to + 1):
+            found = find_snapshot(access, id)
+            if found is None or found.commit_kind is not CommitKind.OVERWRITE:
+                continue
+            kept = ROWS_KEPT_PROPERTY in (found.properties or {})
+            if (
+                kept
+                or found.operation in _TAKES_AWAY
+                or not any(entry.kind is EntryKind.ADD for entry in access.metadata.delta(found))
+            ):
+                continue
+            raise Diverged(
+                reason="overwritten",
+                why=f"snapshot {id} of {self.table.name} has overwritten rows with others, and "
+                "its changes do not tell which",
+                reader=str(reader),
+                source=str(source),
+                stored=f"snapshot {after}",
+                found=f"snapshot {id}, {found.operation or 'OVERWRITE'}",
+                ways_out=(
+                    "empty the target and 'table-core position reset', to compute it anew",
+                    f"'table-core position set --snapshot {id}', to go on after it",
+                ),
+            ).error()
+
+
+def _pin_pending(pinned: Pinned, target: Table, view: str, table: Table) -> None:
+    """The rows that wait: of the snapshot that the last commit names, not of the newest."""
+    flow, access = pinned.flow, table.access
+    reader, key = flow.state_reader(view), flow.key(view)
+    here = TableId(location=table.uri, branch=access.branch)
+    place: SnapshotPlace | None = None
+    text = next(
+        (t for name in (key, PREFIX + view) if (t := pinned.kept.read.get(name, "")).isdecimal()),
+        None,
+    )
+    if text is not None:
+        place = SnapshotPlace(id=int(text))
+        pinned.kept.forget(PREFIX + view)
+    elif (stored := pinned.kept.find(reader, here, key)) is not None:
+        assert isinstance(stored.place, SnapshotPlace)
+        place = stored.place
+        found = find_snapshot(access, place.id) if place.id else None
+        if place.id and (found is None or not place.is_at(SnapshotPlace.of(found))):
+            raise PositionDivergedError(
+                f"the rows that wait in {table.name} are those of {place}, and it is gone: the "
+                "table was rolled back or made anew; nothing was read. Put them back, or 'table-core "
+                "position reset' if none have to wait",
+                reader=str(flow.reader),
+                source=str(here),
+                reason="rolled-back",
+                stored=str(place),
+                found=str(found and found.id),
+                ways_out=["put the rows back", "table-core position reset"],
+            )
+    consumer = _consumer(pinned, target, table, key, view)
+    consumer.hold(place.id if place is not None and place.id else access.metadata.floor())
+    consumer.hold_for_main(reader, here, key, place.id if place is not None else 0)
+    pinned.consumers[view] = consumer
+    pinned.views[view] = View(table=table, snapshot=place.id or None if place else None)
+    pinned.moved |= not pinned.views[view].is_empty
+
+
+def _kept_by_main(table: Table) -> Kept:
+    main = replace(table.access, metadata=Metadata(table.access.storage))
+    return Kept(positions_of(main).properties)
+
+
+def _consumer(pinned: Pinned, target: Table, table: Table, key: str, view: str) -> _Consumer:
+    """Told apart by the target itself, not by its name, which may change and be another's."""
+    birth, branch = target.birth, target.access.branch if pinned.main is None else MAIN
+    label = "".join(c if c.isalnum() or c in "._-" else "_" for c in key.removeprefix(PREFIX))
+    return _Consumer(
+        table=table,
+        name=f"flow-{label[:60]}-{digest_of(birth, branch, key, view)}",
+        old=f"flow-{target.name}-{view}",
+        main=pinned.main,
+    )

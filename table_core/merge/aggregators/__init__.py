@@ -1,0 +1,1 @@
+"""Aggregate functions of columns."""

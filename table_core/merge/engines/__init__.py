@@ -1,0 +1,1 @@
+"""Merge engines: which row a key has in the end."""

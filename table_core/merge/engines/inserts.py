@@ -1,0 +1,123 @@
+"""Windows in which every row is an insert: all keys are folded at once, and the simplest way.
+
+Where nothing is taken back, a key with one version comes out as it went in, so it need not be told
+from the others.  Columns with the same gaps have the same rows picked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
+from table_core.merge.aggregators.value import (
+    IgnoreRetract,
+    KeyColumn,
+    LastNonNull,
+    LastValue,
+    Pick,
+    Steady,
+)
+from table_core.merge.arrays import at, empty, numbers
+from table_core.merge.latest_non_null import Newest
+from table_core.merge.ordinal import present, single_chunk, validity
+from table_core.merge.runs import Groups
+from table_core.merge.take_indices import Places
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.runs import Runs
+
+__all__ = ["all_inserts", "folded_inserts"]
+
+_NEWEST: Final = KeyColumn | LastValue | LastNonNull
+"""What picks the newest version of a column without gaps."""
+
+
+def all_inserts(rows: pa.Table, folds: Mapping[str, Fold]) -> bool:
+    """Whether ``folded_inserts`` may be used."""
+    if single_chunk(rows[KIND_COLUMN]).to_numpy().any():
+        return False
+    plain = (fold.inner if isinstance(fold, IgnoreRetract) else fold for fold in folds.values())
+    return all(isinstance(fold, Steady) for fold in plain)
+
+
+def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.Table:
+    """One row a key, each column by its fold; number and kind are those of the newest version.
+
+    Shape: KV ``rows[n]`` in any order, all ``+I``, to ``result[r]``, same columns.
+    """
+    groups = Groups(runs.starts, np.add(runs.ends, 1, out=empty(len(runs.ends))))
+    newest = Newest.of(runs, groups) if runs.steady else None
+    versions = _Versions(rows.num_rows, runs, groups)
+    columns = []
+    for name in rows.column_names:
+        if name == KIND_COLUMN:  # one is like another
+            columns.append(pa.array(np.zeros(len(runs.ends), np.int8)))
+            continue
+        column = rows[name]
+        fold = LastValue() if name == SEQUENCE_COLUMN else folds[name]
+        if newest is not None and _is_newest(fold, column):
+            columns.append(newest.in_column(column))
+        elif isinstance(fold, Pick):
+            columns.append(versions.picked(fold, single_chunk(column)))
+        else:
+            columns.append(fold.fold(versions.values(single_chunk(column)), groups))
+    return pa.table(columns, schema=rows.schema)
+
+
+def _is_newest(fold: Fold, column: pa.ChunkedArray) -> bool:
+    """Whether ``fold`` gives the newest value of ``column`` that is not null."""
+    if isinstance(fold, LastValue):
+        return not column.null_count
+    return isinstance(fold, KeyColumn | LastNonNull)
+
+
+@dataclass(frozen=True, eq=False)
+class _Versions:
+    """The versions of all keys, in any order."""
+
+    count: int
+    runs: Runs
+    groups: Groups
+    _chosen: dict[tuple[Pick, bytes], Places] = field(init=False, default_factory=dict)
+
+    @cached_property
+    def _in_order(self) -> Places:
+        order = self.runs.order
+        return Places(numbers(self.count) if order is None else order)
+
+    @cached_property
+    def _newest(self) -> Places:
+        """The rows that come last of each key."""
+        return Places(at(self._in_order.rows, self.runs.ends))
+
+    @cached_property
+    def _padded(self) -> npt.NDArray[np.int64]:
+        """The rows in order, and -1 where -1 finds it."""
+        padded = empty(self.count + 1)
+        padded[:-1], padded[-1] = self._in_order.rows, -1
+        return padded
+
+    def values(self, column: pa.Array) -> pa.Array:
+        """The values of ``column`` in order."""
+        return column if self.runs.order is None else self._in_order.of(column)
+
+    def picked(self, fold: Pick, column: pa.Array) -> pa.Array:
+        """The value of each key that ``fold`` picks."""
+        valid = validity(column)
+        if valid is None and isinstance(fold, _NEWEST):
+            return self._newest.of(column)
+        same = fold, b"" if valid is None else valid.tobytes()
+        if same not in self._chosen:
+            here = at(present(column), self._in_order.rows)
+            self._chosen[same] = Places(at(self._padded, fold.at(here, self.groups), mode="wrap"))
+        return self._chosen[same].of(column)

@@ -1,0 +1,304 @@
+"""Sequence groups: columns of a partial update that follow a sequence of their own.
+
+A version changes the group's columns only if its sequence fields are at least those of the row so
+far.  An older version still reaches the group's aggregate functions, as if it had come first.
+
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec 8.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.datatypes.row_kind import RowKind
+from table_core.merge.aggregators.removed_rows import removed_kept
+from table_core.merge.aggregators.value import (
+    FirstNonNull,
+    FirstValue,
+    IgnoreRetract,
+    refuse_retracts,
+)
+from table_core.merge.ordinal import comparable, present, single_chunk
+from table_core.merge.runs import Groups, spans
+from table_core.merge.take_indices import taken
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from table_core.merge.aggregators.value import Fold
+
+__all__ = ["History", "SequenceGroup", "from_removal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SequenceGroup:
+    """``fields.<fields>.sequence-group = <protected>``.
+
+    ``folds`` has an entry for each protected column with an aggregate function.  With
+    ``removes`` a ``-D`` that wins takes the whole record away.
+    """
+
+    fields: tuple[str, ...]
+    protected: tuple[str, ...]
+    removes: bool = False
+    folds: Mapping[str, Fold] = field(default_factory=dict)
+
+    def fold(self, history: History) -> dict[str, pa.Array]:
+        """The group's columns after every version.  Shape: by name, one value a key."""
+        wins, silent = history.contest(self.fields)
+        groups = history.groups
+        at = groups.last(wins | history.seed)
+        result = {name: taken(history.column(name), at) for name in self.fields}
+        takes_back = wins & history.retract & ~history.quiet_seed
+        cleared = np.where((at >= 0) & takes_back[np.maximum(at, 0)], -1, at)
+        for name in self.protected:
+            fold = self.folds.get(name)
+            if fold is None:
+                result[name] = taken(history.column(name), cleared)
+            else:
+                result[name] = self._folded(history, name, fold, wins, silent)
+        return result
+
+    def _folded(
+        self,
+        history: History,
+        name: str,
+        fold: Fold,
+        wins: npt.NDArray[np.bool_],
+        silent: npt.NDArray[np.bool_],
+    ) -> pa.Array:
+        """Fold the versions as the row sees them: older adds first, newest of them nearest."""
+        speaks = np.flatnonzero(~silent & ~history.quiet_seed)
+        seeds = np.flatnonzero(history.seed)
+        at = np.concatenate([seeds, speaks])
+        turn = np.concatenate([2 * seeds, 2 * speaks + 1])
+        retract = np.concatenate([np.zeros(len(seeds), np.bool_), history.retract[speaks]])
+        late = np.concatenate([np.zeros(len(seeds), np.bool_), ~wins[speaks]]) & ~retract
+        from table_core.merge.aggregators.nested import Collect
+
+        if isinstance(fold, Collect):
+            late[:] = False
+        run = history.groups.ids[at]
+        lengths = np.bincount(run, minlength=len(history.groups.starts)).astype(np.int64)
+        in_time = np.lexsort((turn, run))
+        column = history.column(name)
+        seed = np.arange(len(at)) < len(seeds)
+        primed = history.primed(self.fields, name, skips_nulls=_of(fold, FirstNonNull))
+        events = Events(
+            at[in_time], retract[in_time], late[in_time], lengths, seed[in_time], primed
+        )
+        return events.after_seeds(column, events.result(column, fold, name), fold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Events:
+    """What happens to an aggregated column, key by key, in the order of the versions.
+
+    ``at`` is the version that each event comes from.  ``late`` adds go before the value so far;
+    a ``seed`` is the value so far.  ``primed`` keys had a first value before they were removed.
+    """
+
+    at: npt.NDArray[np.int64]
+    retract: npt.NDArray[np.bool_]
+    late: npt.NDArray[np.bool_]
+    lengths: npt.NDArray[np.int64]
+    seed: npt.NDArray[np.bool_]
+    primed: npt.NDArray[np.bool_]
+
+    def result(self, column: pa.Array, fold: Fold, name: str) -> pa.Array:
+        """What ``fold`` makes of ``column``, called ``name``."""
+        inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+        if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.seed).any():
+            if inner is fold:
+                refuse_retracts(Groups.of_lengths(self.lengths, self.retract), "first_value", name)
+            skips_nulls = isinstance(inner, FirstNonNull)
+            return taken(column, self.first(present(column), skips_nulls=skips_nulls))
+        from table_core.merge.aggregators.numeric import Sum
+
+        if isinstance(fold, Sum | IgnoreRetract) or not self.retract_before_late():
+            run = np.repeat(np.arange(len(self.lengths)), self.lengths)
+            turn = np.arange(len(run))
+            order = np.lexsort((np.where(self.late, -turn - 1, turn), run))
+            groups = Groups.of_lengths(self.lengths, self.retract[order])
+            return fold.fold(taken(column, self.at[order]), groups)
+        return self.fold(column, fold)
+
+    def after_seeds(self, column: pa.Array, result: pa.Array, fold: Fold) -> pa.Array:
+        """``result``, but the value as it was written where nothing happened to a seed.
+
+        A late null is something: the value so far is then folded into nothing.
+        """
+        every = Groups.of_lengths(self.lengths)
+        seeded = every.reduce(np.logical_or, self.seed, False)
+        seeded &= ~every.reduce(np.logical_or, self.late, False)
+        groups = Groups.of_lengths(self.lengths, self.retract, seeded)
+        return removed_kept(taken(column, self.at), result, fold, groups)
+
+    def retract_before_late(self) -> bool:
+        """Whether a key has a late add after a retract, so that the order of events matters."""
+        groups = Groups.of_lengths(self.lengths)
+        first_retract, last_late = groups.first(self.retract), groups.last(self.late)
+        return bool(((first_retract >= 0) & (last_late > first_retract)).any())
+
+    def first(self, here: npt.NDArray[np.bool_], *, skips_nulls: bool) -> npt.NDArray[np.int64]:
+        """The version that holds each key's first value, or -1; retracts are not looked at.
+
+        Whoever comes late is the first once there is one; before that, the value so far stays.
+
+        Source: ``FieldFirstValueAgg``, ``FieldFirstNonNullValueAgg``, ``FieldAggregator#aggReversed``.
+        """
+        starts = np.cumsum(self.lengths) - self.lengths
+        state = np.full(len(starts), -1, np.int64)
+        settled = self.primed.copy()
+        for wave in range(int(self.lengths.max(initial=0))):
+            active = np.flatnonzero(self.lengths > wave)
+            event = starts[active] + wave
+            at, late, seed = self.at[event], self.late[event], self.seed[event]
+            known, done = state[active], settled[active]
+            adds = ~self.retract[event] & ~seed
+            gives = here[at] if skips_nulls else np.ones(len(at), np.bool_)
+            holds = (known >= 0) & here[known] if skips_nulls else np.ones(len(at), np.bool_)
+            in_turn, behind = adds & ~late & ~done & gives, adds & late & ~done & holds
+            comes = in_turn | seed | (adds & late & ~behind)
+            state[active] = np.where(comes, at, known)
+            settled[active] = done | in_turn | behind
+        return state
+
+    def fold(self, column: pa.Array, fold: Fold) -> pa.Array:
+        """Fold every key at once, one event further a time."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        state = taken(column, np.full(len(starts), -1))
+        for wave in range(int(self.lengths.max())):
+            active = np.flatnonzero(self.lengths > wave)
+            event = starts[active] + wave
+            old, new = np.arange(len(active)), np.arange(len(active)) + len(active)
+            late = self.late[event]
+            pairs = np.column_stack([np.where(late, new, old), np.where(late, old, new)]).ravel()
+            values = pa.concat_arrays([taken(state, active), taken(column, self.at[event])])
+            retract = np.column_stack([np.zeros(len(active), np.bool_), self.retract[event]])
+            groups = Groups.of_lengths(np.full(len(active), 2), retract.ravel())
+            result = fold.fold(taken(values, pairs), groups)
+            place = np.arange(len(starts))
+            place[active] = np.arange(len(active)) + len(starts)
+            state = taken(pa.concat_arrays([state, result]), place)
+        return state
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """The versions that make up the record of each key, oldest first.
+
+    ``seed`` marks versions whose whole row the record starts from: a removal, or a retract that
+    comes first; ``quiet_seed`` those that then do nothing else.
+    """
+
+    rows: pa.Table
+    versions: npt.NDArray[np.int64]
+    groups: Groups
+    retract: npt.NDArray[np.bool_]
+    seed: npt.NDArray[np.bool_]
+    quiet_seed: npt.NDArray[np.bool_]
+    whole: History | None = None
+    """With the versions that were cut off, which are those before ``starts``."""
+    starts: npt.NDArray[np.int64] | None = None
+
+    def primed(
+        self, fields: Sequence[str], name: str, *, skips_nulls: bool
+    ) -> npt.NDArray[np.bool_]:
+        """Keys that were given a first value of ``name`` before what was cut off, which stays so.
+
+        Source: ``FieldFirstValueAgg``, whose ``initialized`` outlives a removal.
+        """
+        if self.whole is None or self.starts is None:
+            return np.zeros(len(self.groups.starts), np.bool_)
+        past = self.whole
+        gave = (np.arange(past.groups.count) < self.starts[past.groups.ids]) & ~past.retract
+        gave &= np.logical_or.reduce([present(past.column(field)) for field in fields])
+        if skips_nulls:
+            gave &= present(past.column(name))
+        found: npt.NDArray[np.bool_] = past.groups.reduce(np.logical_or, gave, False)
+        return found
+
+    def column(self, name: str) -> pa.Array:
+        """The column ``name`` of every version."""
+        return taken(single_chunk(self.rows[name]), self.versions)
+
+    def contest(self, fields: Sequence[str]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Which versions win by ``fields``, and which say nothing (all fields null)."""
+        columns = [self.column(name) for name in fields]
+        silent = ~np.logical_or.reduce([present(column) for column in columns])
+        return _winners(_ranks(columns), silent, self.groups), silent
+
+    def since(self, starts: npt.NDArray[np.int64], cut: npt.NDArray[np.bool_]) -> History:
+        """The versions from ``starts`` on; where ``cut``, the first one is a quiet seed."""
+        kept = spans(starts, self.groups.stops - starts)
+        seed, quiet = self.seed.copy(), self.quiet_seed.copy()
+        seed[starts[cut]] = quiet[starts[cut]] = True
+        groups = Groups.of_lengths(self.groups.stops - starts)
+        return History(
+            self.rows,
+            self.versions[kept],
+            groups,
+            self.retract[kept],
+            seed[kept],
+            quiet[kept],
+            self,
+            starts,
+        )
+
+
+def from_removal(
+    history: History, groups: Sequence[SequenceGroup], kinds: npt.NDArray[np.int8]
+) -> tuple[History, npt.NDArray[np.int64]]:
+    """``history`` from the last ``-D`` of each key that wins a group that removes.
+
+    Also where that ``-D`` was among the versions given, or -1.
+    """
+    removing = [g for g in groups if g.removes]
+    removed = np.full(len(history.groups.starts), -1, np.int64)
+    deletes = kinds == RowKind.DELETE
+    if not removing or not deletes.any():
+        return history, removed
+    whole = history.groups
+    while True:
+        starts = np.maximum(removed, whole.starts)
+        current = history.since(starts, removed >= 0)
+        kept = spans(starts, whole.stops - starts)
+        hit = np.zeros(len(kept), np.bool_)
+        for group in removing:
+            wins, _ = current.contest(group.fields)
+            hit |= wins & deletes[kept] & ~current.quiet_seed
+        # With one group the running maximum survives a removal, so the last hit is final.
+        at = current.groups.last(hit) if len(removing) == 1 else current.groups.first(hit)
+        found = at >= 0
+        if not found.any():
+            return current, removed
+        removed[found] = kept[at[found]]
+
+
+def _of(fold: Fold, kind: type[Fold]) -> bool:
+    return isinstance(fold.inner if isinstance(fold, IgnoreRetract) else fold, kind)
+
+
+def _ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
+    values = comparable(columns)
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def _winners(
+    ranks: npt.NDArray[np.int64], silent: npt.NDArray[np.bool_], groups: Groups
+) -> npt.NDArray[np.bool_]:
+    """Versions whose rank is at least that of every version of the key before them."""
+    if len(ranks) == 0:
+        return np.zeros(0, np.bool_)
+    height = np.int64(ranks.max()) + 2
+    level = groups.ids * height + np.where(silent, 0, ranks + 1)
+    before = np.concatenate([np.full(1, -1, np.int64), np.maximum.accumulate(level)[:-1]])
+    wins: npt.NDArray[np.bool_] = ~silent & (level >= before)
+    return wins

@@ -1,1 +1,0 @@
-"""Where change events come from: files, and later servers."""

@@ -1,0 +1,1 @@
+"""Sessions of Spark, their tasks and their failures."""

@@ -1,0 +1,140 @@
+"""Starts a Spark session that suits a job, or joins the one that is there.
+
+Configuration goes into a file that only this user can read, never onto a command line: it may hold
+credentials of the store.  What ``spark-submit`` or the caller has set wins over the defaults here.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from table_core.options.java import require_java
+from table_core.options.spark_master import require_master, require_memory
+from table_core.options.spark_settings import properties_text, require_settings
+from table_core.spark._compat import require_equal_versions
+from table_core.spark.session.failures import SPARK_ERRORS, explained_start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["SQL_DEFAULTS", "context_of", "open_session", "parallelism", "started"]
+
+SQL_DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+"""What every job needs of a session, classic or over Connect."""
+_CLASSIC: Final[Mapping[str, str]] = {
+    "spark.app.name": "table-core",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Of an event that listeners took a second over, Spark logs all the job's properties, which are the
+    # session's configuration, and takes no secret out of them.
+    "spark.scheduler.listenerbus.logSlowEvent": "false",
+}
+_LOCAL: Final[Mapping[str, str]] = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+}
+_TASKS_OVER_CONNECT: Final = 16
+
+
+def open_session(conf: Mapping[str, str] | None = None, remote: str | None = None) -> SparkSession:
+    """A session with ``conf`` on top of what ``spark-submit`` gave; ``local[*]`` without either.
+
+    ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
+
+    Raises:
+        ArgumentError: there is no Java, or Spark does not understand its configuration.
+        JobFailedError: Spark does not start, for another reason.
+    """
+    given = dict(conf or {})
+    require_equal_versions()
+    require_settings(given)
+    if remote is not None:
+        require_master("connect", remote)
+        session = SparkSession.builder.remote(remote).getOrCreate()
+        sql = {key: value for key, value in given.items() if key.startswith("spark.sql.")}
+        for key, value in {**SQL_DEFAULTS, **sql}.items():
+            session.conf.set(key, value)
+        return session
+    python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if not _has_jvm():
+        require_java(os.environ, lambda name, path: shutil.which(name, path=path))
+    require_memory(given)
+    with _launch_settings(given):
+        # Starts the JVM without arguments of ours, and so shows what it was told by others.
+        SparkContext._ensure_initialized()  # noqa: SLF001
+    known = SparkConf()
+    defaults = {**SQL_DEFAULTS, **_CLASSIC, "spark.pyspark.python": python}
+    if str(given.get("spark.master") or known.get("spark.master", "local")).startswith("local"):
+        defaults |= _LOCAL
+    builder = SparkSession.builder
+    for key, value in defaults.items():
+        if not known.contains(key):
+            builder = builder.config(key, value)
+    for key, value in given.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except SPARK_ERRORS as error:
+        raise explained_start(error) from error
+
+
+def started(session: SparkSession | Callable[[], SparkSession]) -> SparkSession:
+    """The session, or the one that is made now."""
+    return session() if callable(session) else session
+
+
+def context_of(session: SparkSession) -> SparkContext | None:
+    """The context of a classic session; None over Connect, where ``sparkContext`` raises."""
+    return getattr(session, "_sc", None)
+
+
+def parallelism(session: SparkSession) -> int:
+    """How many tasks run at once."""
+    context = context_of(session)
+    if context is not None:
+        return max(1, int(context.defaultParallelism))
+    asked = session.conf.get("spark.default.parallelism", None)
+    return max(1, int(asked)) if asked else _TASKS_OVER_CONNECT
+
+
+def _has_jvm() -> bool:
+    """Whether there is a JVM already that Spark will use."""
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
+
+
+@contextmanager
+def _launch_settings(given: Mapping[str, str]) -> Iterator[None]:
+    """Tell a JVM that is about to start what it can learn only then, e.g. its memory."""
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    if _has_jvm() or arguments is not None:
+        yield
+        return
+    master = given.get("spark.master", "local[*]")
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    wanted = {**_CLASSIC, "spark.master": master, **given}
+    with tempfile.NamedTemporaryFile("w", prefix="spark-", suffix=".properties") as file:
+        file.write(properties_text(wanted))
+        file.flush()
+        os.environ["PYSPARK_SUBMIT_ARGS"] = (
+            f"--load-spark-defaults --properties-file {shlex.quote(file.name)} pyspark-shell"
+        )
+        try:
+            yield
+        finally:
+            del os.environ["PYSPARK_SUBMIT_ARGS"]

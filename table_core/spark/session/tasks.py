@@ -1,0 +1,149 @@
+"""Work that is planned on the driver and done by tasks: splits go out, rows of Arrow come back.
+
+No row goes from the JVM to Python: a task gets its number, and finds its work in what was shipped
+with the function.  Each piece is pickled on its own, so a task unpacks only its own.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pyarrow as pa
+
+from table_core.spark.session.create import parallelism, started
+from table_core.spark.session.failures import carried, translated
+from table_core.table.metadata.sharing import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from table_core.scan.split import Split
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = [
+    "RESULT_TYPE",
+    "distribute",
+    "each",
+    "groups_of",
+    "keeps_order",
+    "packed",
+    "share",
+    "tasks_of",
+    "unpacked",
+]
+
+RESULT_TYPE: Final = "result binary"
+_RESULT: Final = pa.schema([pa.field("result", pa.binary())])
+_OPEN_BYTES: Final = 4 << 20
+"""What opening one more piece costs, in bytes of reading."""
+_TASK_BYTES: Final = 32 << 20
+_ROUNDS: Final = 4
+"""Tasks for each core: enough to even out pieces that take longer."""
+T = TypeVar("T")
+
+
+def distribute(
+    session: SparkSession,
+    pieces: Sequence[Any],
+    work: Callable[[Any], Iterator[pa.RecordBatch]],
+    schema: StructType | str,
+) -> DataFrame:
+    """A DataFrame whose partition ``i`` holds the rows of ``work(pieces[i])``; runs nothing yet."""
+    if not pieces:
+        return session.createDataFrame([], schema)
+    bodies = [pickle.dumps(piece) for piece in pieces]
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carried():
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from work(pickle.loads(bodies[number]))
+
+    return session.range(0, len(bodies), 1, len(bodies)).mapInArrow(run, schema)
+
+
+def groups_of(items: Sequence[T], weight: Callable[[T], int], slots: int) -> list[list[T]]:
+    """``items``, in order, as groups for tasks: a few for each of ``slots``, none of them tiny."""
+    weights = [weight(item) + _OPEN_BYTES for item in items]
+    target = max(sum(weights) / max(1, slots * _ROUNDS), _TASK_BYTES)
+    groups: list[list[T]] = []
+    filled = target
+    for item, size in zip(items, weights, strict=True):
+        if filled + size / 2 > target:
+            groups.append([])
+            filled = 0
+        groups[-1].append(item)
+        filled += size
+    return groups
+
+
+def keeps_order(schema: TableSchema) -> bool:
+    """Whether changes of one bucket have an order that a reader must keep: of keys, or as written."""
+    return schema.is_key_table or schema.bucket > 0
+
+
+def tasks_of(work: Sequence[Split], slots: int, *, ordered: bool) -> list[list[Split]]:
+    """``work`` for tasks; where changes have an order, what is of one bucket stays together, in order."""
+    together: dict[object, list[Split]] = {}
+    for number, split in enumerate(work):
+        name = (split.partition, split.bucket) if ordered else number
+        together.setdefault(name, []).append(split)
+    groups = groups_of(
+        list(together.values()), lambda splits: sum(split.size for split in splits), slots
+    )
+    return [[split for splits in group for split in splits] for group in groups]
+
+
+def packed(result: object) -> pa.RecordBatch:
+    """What a task hands to the driver, as its only row."""
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result)])], schema=_RESULT)
+
+
+def each(
+    spark: SparkSession | Callable[[], SparkSession],
+    work: Callable[[Any], Any],
+    pieces: Sequence[Any],
+) -> Iterator[Any]:
+    """What ``work`` makes of each piece, in order; as many at once as there are cores."""
+    session = started(spark)
+    slots = parallelism(session)
+    for first in range(0, len(pieces), slots):
+        with translated():
+            found = unpacked(
+                distribute(
+                    session,
+                    pieces[first : first + slots],
+                    lambda piece: iter([packed(work(piece))]),
+                    RESULT_TYPE,
+                )
+            )
+        yield from found
+
+
+def share(
+    spark: SparkSession | Callable[[], SparkSession],
+    work: Callable[[Sequence[Any]], Any],
+    items: Sequence[Any],
+    weight: Callable[[Any], int],
+) -> Iterator[Any]:
+    """What ``work`` makes of each group of ``items``; no session is started for less than a task's."""
+    is_small = callable(spark) and sum(map(weight, items)) <= _TASK_BYTES
+    groups = [] if is_small else groups_of(items, weight, parallelism(started(spark)))
+    if len(groups) <= 1:
+        yield from alone(work, items, weight)
+        return
+    with translated():
+        found = distribute(
+            started(spark), groups, lambda group: iter([packed(work(group))]), RESULT_TYPE
+        )
+        results = unpacked(found)
+    yield from results
+
+
+def unpacked(frame: DataFrame) -> list[Any]:
+    """Run the tasks of ``frame``; what each attempt that Spark counts handed over."""
+    return [pickle.loads(row[0]) for row in frame.collect()]

@@ -1,0 +1,178 @@
+"""A merge into a key table where rows must be seen as they were: keys move, or the engine builds rows up.
+
+    pairs ─ each row as it shall be, and as it was ─ shuffle by key ─ ``KeyChanges`` in each task ─ files
+
+All rows of a key meet in one task, which decides about them as ``Table.merge_into`` does.  Merges that only
+write the newest versions of rows whose keys stay do without: see ``merging``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as f
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.merge.engines.versions import Versions
+from table_core.merge.pairs import pairs_of
+from table_core.ondisk.layout import POSTPONE_BUCKET
+from table_core.spark.session.conditions import named
+from table_core.table.dml import merge_into as clauses
+from table_core.table.dml.key_changes import KeyChanges, wanted_rows
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from table_core.table.dml.merge_into import MergeClause
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["CLAUSE_COLUMN", "OLD_COLUMN", "by_key", "keys_move", "needs_old", "versions_of"]
+
+CLAUSE_COLUMN: Final = "__clause"
+"""The number of the clause that a row comes from."""
+OLD_COLUMN: Final = "__old"
+"""The target row of a pair."""
+_OCCUPIED: Final = "__occupied"
+_EACH: Final = "__each"
+_BESIDE: Final = -1
+"""In place of a clause: the row was counted already."""
+
+
+def keys_move(
+    access: TableAccess,
+    source: Sequence[str],
+    on: Mapping[str, str],
+    when: Sequence[MergeClause],
+) -> bool:
+    """Whether a row could come to a key that it is not matched by."""
+    return any(
+        not _stays(clause, name, source, on)
+        for clause in when
+        if not clauses.deletes(clause)
+        for name in access.schema.primary_keys
+    )
+
+
+def _stays(clause: MergeClause, name: str, source: Sequence[str], on: Mapping[str, str]) -> bool:
+    values: Mapping[str, str] | None = getattr(clause, "values", None)
+    if clauses.needs_target(clause):
+        return (
+            name not in values
+            if values is not None
+            else on.get(name, name) == name and (name in on or name not in source)
+        )
+    theirs = on.get(name)
+    if theirs is None:
+        return False
+    return theirs == name if values is None else values.get(name) == f"source.{theirs}"
+
+
+def needs_old(access: TableAccess) -> bool:
+    """Whether what to write depends on the row that is there, or on how a writer reads NULL and kinds."""
+    schema = access.schema
+    return (
+        not Versions(schema).is_plain
+        or any(field.default is not None for field in schema.fields)
+        or "rowkind.field" in schema.raw_options
+    )
+
+
+def by_key(rows: DataFrame, target: DataFrame, access: TableAccess, *, moves: bool) -> DataFrame:
+    """``rows`` of pairs, each once under the key that it gets and once under the one that it loses."""
+    names, key = [field.name for field in access.schema.fields], access.schema.primary_keys
+    old = f.col(OLD_COLUMN)
+    kept = f.lit(True)
+    for name in key:
+        kept = kept & named(name).eqNullSafe(old.getField(name))
+    there, deleted = old.isNotNull(), named(ROW_KIND_COLUMN) == f.lit("-D")
+    gone = there & (deleted | ~kept)
+    nothing = f.lit(None).cast(rows.schema[OLD_COLUMN].dataType)
+    put = f.struct(
+        named(ROW_KIND_COLUMN),
+        *(named(name) for name in names),
+        named(CLAUSE_COLUMN),
+        f.when(there & kept, old).otherwise(nothing).alias(OLD_COLUMN),
+    )
+    take = f.struct(
+        f.lit("-D").alias(ROW_KIND_COLUMN),
+        *(old.getField(name).alias(name) for name in names),
+        f.when(deleted, named(CLAUSE_COLUMN)).otherwise(f.lit(_BESIDE)).alias(CLAUSE_COLUMN),
+        nothing.alias(OLD_COLUMN),
+    )
+    each = f.filter(f.array(f.when(~deleted, put), f.when(gone, take)), lambda one: one.isNotNull())
+    found = rows.select(f.explode(each).alias(_EACH)).select(f"{_EACH}.*")
+    if access.schema.bucket == POSTPONE_BUCKET:  # its rows go into no bucket yet
+        found = found.repartition(*(named(name) for name in key))
+    if not moves:
+        return found.withColumn(_OCCUPIED, f.lit(False))
+    keys = target.select(*(named(n).alias(f"{_OCCUPIED}{at}") for at, n in enumerate(key)))
+    keys = keys.withColumn(_OCCUPIED, f.lit(True))
+    same = [named(name) == f.col(f"{_OCCUPIED}{at}") for at, name in enumerate(key)]
+    shown = [named(name) for name in found.columns]
+    occupied = f.coalesce(f.col(_OCCUPIED), f.lit(False)).alias(_OCCUPIED)
+    return found.join(keys, same, "left").select(*shown, occupied)
+
+
+def versions_of(
+    access: TableAccess,
+) -> Callable[[Iterable[pa.RecordBatch], Counter[int]], Iterator[pa.Table]]:
+    """What a task does with its rows of ``by_key``; see ``_versions``."""
+    return partial(_versions, access)
+
+
+def _versions(
+    access: TableAccess, batches: Iterable[pa.RecordBatch], decided: Counter[int]
+) -> Iterator[pa.Table]:
+    """What a task writes for its rows of ``by_key``; ``decided`` counts them by clause."""
+    given = [pa.Table.from_batches([batch]) for batch in batches]
+    if not given:
+        return
+    rows = pa.concat_tables(given).combine_chunks()
+    for pair in rows[CLAUSE_COLUMN].value_counts():
+        if (number := pair["values"].as_py()) != _BESIDE:
+            decided[number] += pair["counts"].as_py()
+    names = [field.name for field in access.schema.fields]
+    kinds = rows[ROW_KIND_COLUMN]
+    taken = rows.filter(pc.equal(kinds, "-D"))
+    put = rows.filter(pc.not_equal(kinds, "-D"))
+    inserts = pc.equal(put[ROW_KIND_COLUMN], "+I")
+    olds = put[OLD_COLUMN].combine_chunks().drop_null()
+    was = pa.table([olds.field(name) for name in names], names=names)
+    met = pa.concat_tables(
+        [_whole(access, was), _whole(access, taken.select(names))], promote_options="none"
+    ).combine_chunks()
+    new = wanted_rows(access, put.filter(inserts).select(names), inserted=True)
+    changed = wanted_rows(access, put.filter(pc.invert(inserts)).select(names), inserted=False)
+    changes = KeyChanges(
+        access=access,
+        met=met,
+        wanted=pa.concat_tables([changed, new]).combine_chunks(),
+        inserted=new.num_rows,
+        others=_others(access, put, met),
+        deleted=arrow_schema(access.schema.fields).empty_table(),
+    )
+    yield from changes.written()
+
+
+def _whole(access: TableAccess, rows: pa.Table) -> pa.Table:
+    return wanted_rows(access, rows, inserted=False)
+
+
+def _others(access: TableAccess, put: pa.Table, met: pa.Table) -> pa.Table:
+    """Keys of rows that are there and not changed, among those that rows come to."""
+    key = list(access.schema.primary_keys)
+    occupied = put.filter(put[_OCCUPIED])
+    fields = [access.schema.field(name) for name in key]
+    shape = arrow_schema(fields)
+    keys = pa.table([occupied[name].cast(shape.field(name).type) for name in key], schema=shape)
+    at, of_met = pairs_of(keys, met.select(key), "left outer", stored=True)
+    alone: Any = at[of_met < 0]
+    return keys.take(pa.array(np.unique(alone), pa.int64()))

@@ -1,0 +1,275 @@
+"""MERGE INTO on Spark: it joins and computes, tasks write what the clauses say.
+
+    target rows, with their places ─┐
+                                    ├─ join ─ first clause that holds ─ shuffle by bucket ─ files
+    source: DataFrame, SQL, table ──┘
+
+Conditions and values are Spark SQL over ``source.x`` and ``target.x``.  Each row crosses to Python once,
+and only rows that change.  In a key table they are new versions; of a table without key the files
+of rows that go are then written anew, or the rows marked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as spark
+
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.spark.read.reading import as_spark_takes, frame_of, read
+from table_core.spark.session.create import parallelism, started
+from table_core.spark.session.failures import carried, translated
+from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
+from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
+from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, versions_of
+from table_core.spark.verbs.pairs import MergePairs
+from table_core.spark.write.shuffle import by_bucket
+from table_core.spark.write.writing import compacted_along, prepared_by_share, shared_out, spelled
+from table_core.table.api.table import Table
+from table_core.table.commit_io.committer import commit_parts, find_commit
+from table_core.table.commit_io.uncommitted import undone_by
+from table_core.table.dml import merge_into as clauses
+from table_core.table.dml.overwrite import Reads, commit_results
+from table_core.table.dml.postponed_rows import in_buckets
+from table_core.table.dml.row_changes import (
+    PreparedChange,
+    RowChanges,
+    change_part,
+    entries_of,
+    marks_rows,
+    take_back,
+)
+from table_core.table.files.file_reader import POSITION_COLUMN
+from table_core.table.metadata.results import CommitAs
+from table_core.table.read.state_plan import StatePlanner
+from table_core.table.read.statement_scan import refuse_fallback_rows, statement_scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.dml.merge_into import MergeClause
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import Commit, ResultDocument
+
+__all__ = ["merge_into"]
+
+_FILE: Final = "__file"
+
+
+def merge_into(
+    spark: SparkSession | Callable[[], SparkSession],
+    table: Table,
+    source: DataFrame | Table | str,
+    on: Sequence[str] | Mapping[str, str],
+    when: Sequence[MergeClause],
+    commit: CommitAs | None = None,
+) -> ResultDocument:
+    """``Table.merge_into`` by Spark; ``source`` is a DataFrame, a table, or SQL.
+
+    Raises:
+        DataError: several source rows match one target row, or a value does not fit.
+        ArgumentError: no clause, ``on`` names an unknown column, or Spark refuses an expression.
+        JobFailedError: Spark gave up; nothing is visible.
+    """
+    access, commit, when = table.access.in_newest_schema(), commit or CommitAs(), tuple(when)
+    started_ms, head = access.clock.now_ms(), access.head()
+    clauses.refuse_clauses(access, when)
+    given = dict(on) if isinstance(on, Mapping) else {name: name for name in on}
+    on = dict(zip(spelled(given, access), given.values(), strict=True))
+    columns = clauses.columns_of(access, on)
+    commit = clauses.asking(commit, access, source, on, when)
+    done, counts = find_commit(access, commit), Counter[str]()
+    if done is None:
+        refuse_fallback_rows(access, head)
+        session = started(spark)
+        with translated():
+            pairs = MergePairs(access, _frame(session, source), columns, when)
+            by_kind = _write_versions if access.schema.is_key_table else _rewrite
+            done = by_kind(session, pairs, head, commit, counts)
+    return clauses.described(access, head, done, counts, started_ms)
+
+
+def _frame(session: SparkSession, source: DataFrame | Table | str) -> DataFrame:
+    if isinstance(source, str):
+        return session.sql(source)
+    return read(session, source) if isinstance(source, Table) else source
+
+
+def _write_versions(
+    session: SparkSession,
+    pairs: MergePairs,
+    head: Snapshot | None,
+    commit: CommitAs,
+    counts: Counter[str],
+) -> Commit | None:
+    access = pairs.access
+    head = in_buckets(access, head)
+    if head is None:
+        target = session.createDataFrame([], spark_schema(access.schema.fields))
+    else:
+        target = frame_of(session, statement_scan(access, head))
+    moves = pairs.moves
+    by_old = moves or needs_old(access)
+    rows = pairs.rows(target, with_old=by_old)
+    if by_old:
+        rows = by_key(rows, target, access, moves=moves)
+    shared, shares, slots = shared_out(access.for_whole_rows(), session)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        decided: Counter[int] = Counter()
+        write = versions_of(access) if by_old else _without_clause
+        result = prepared_by_share(shared, write(batches, decided), shares)
+        yield packed((result, decided))
+
+    found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    _count(counts, pairs.when, [decided for _, decided in found])
+    results = [result for result, _ in found]
+    results.append(compacted_along(session, access, results))
+    return commit_results(access, tuple(results), commit, None, Reads.of(clauses.MERGE, head))
+
+
+def _without_clause(batches: Iterable[pa.RecordBatch], decided: Counter[int]) -> Iterator[pa.Table]:
+    for batch in batches:
+        rows = pa.Table.from_batches([batch])
+        _count_batch(decided, rows)
+        yield rows.drop_columns([CLAUSE_COLUMN])
+
+
+def _rewrite(
+    session: SparkSession,
+    pairs: MergePairs,
+    head: Snapshot | None,
+    commit: CommitAs,
+    counts: Counter[str],
+) -> Commit | None:
+    access = pairs.access
+    splits = StatePlanner(access=access).plan(head).splits
+    entries = {key: entry for split in splits for key, entry in entries_of(split).items()}
+    files = {key: number for number, key in enumerate(entries)}
+    columns = spark_schema(access.schema.fields)
+    places = [
+        spark.StructField(_FILE, spark.IntegerType()),
+        spark.StructField(POSITION_COLUMN, spark.LongType()),
+    ]
+    shape = spark.StructType([*columns.fields, *places])
+    groups = groups_of(splits, lambda split: split.size, parallelism(session))
+    target = distribute(session, groups, partial(_placed, access, head, files), shape)
+    rows = pairs.rows(target, (_FILE, POSITION_COLUMN))
+    _, _, slots = shared_out(access, session)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carried():
+            change = RowChanges(access, head)
+            decided: Counter[int] = Counter()
+            gone: dict[int, list[Any]] = defaultdict(list)
+            with undone_by(change.abort):
+                for batch in batches:
+                    _take(pa.Table.from_batches([batch]), change, decided, gone)
+            positions = {number: np.concatenate(parts) for number, parts in gone.items()}
+            yield packed((change.prepared(keeps=False).added, positions, decided))
+
+    found = unpacked(by_bucket(rows, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+    _count(counts, pairs.when, [decided for *_, decided in found])
+    came = PreparedChange(
+        positions={}, entries={}, added=tuple(e for added, *_ in found for e in added)
+    )
+    changes = _changes(entries, [positions for _, positions, _ in found])
+    if changes and not marks_rows(access):
+        with undone_by(lambda: take_back(access, [came])):
+            changes = _kept(session, access, head, changes)
+    part = change_part(access, head, [came, *changes])
+    if part is None:
+        return None
+    part = replace(part, changed=clauses.changed_rows(counts))
+    return commit_parts(access, commit, append=part, operation=clauses.MERGE)
+
+
+def _placed(
+    access: TableAccess, head: Snapshot | None, files: Mapping[Any, int], splits: Any
+) -> Iterator[pa.RecordBatch]:
+    """The rows of ``splits``, each with the number of its file and its position in it."""
+    schema = arrow_for_spark(access.schema.fields)
+    for bucket, file_name, found in RowChanges(access, head).rows(None, splits):
+        rows = as_spark_takes(found.drop_columns([POSITION_COLUMN]), schema)
+        number = pa.scalar(files[(*bucket, file_name)], pa.int32())
+        rows = rows.append_column(_FILE, pa.repeat(number, rows.num_rows))
+        rows = rows.append_column(POSITION_COLUMN, found[POSITION_COLUMN])
+        yield from rows.to_batches(max_chunksize=1 << 16)
+
+
+def _take(
+    rows: pa.Table, change: RowChanges, decided: Counter[int], gone: dict[int, list[Any]]
+) -> None:
+    """Put in what comes, note what goes."""
+    _count_batch(decided, rows)
+    old = rows.filter(pc.is_valid(rows[_FILE]))
+    numbers, positions = old[_FILE].to_numpy(), old[POSITION_COLUMN].to_numpy()
+    for number in np.unique(numbers).tolist():
+        gone[number].append(positions[numbers == number])
+    new = rows.filter(pc.not_equal(rows[ROW_KIND_COLUMN], "-D"))
+    if new.num_rows:
+        change.put_in(new.drop_columns([ROW_KIND_COLUMN, CLAUSE_COLUMN, _FILE, POSITION_COLUMN]))
+
+
+def _changes(
+    entries: Mapping[Any, ManifestEntry], gone: Sequence[Mapping[int, Any]]
+) -> list[PreparedChange]:
+    """Which rows of which files go, all tasks together; a change for each file."""
+    keys = list(entries)
+    together: dict[int, list[Any]] = defaultdict(list)
+    for positions in gone:
+        for number, found in positions.items():
+            together[number].append(found)
+    return [
+        PreparedChange(
+            positions={keys[number]: np.unique(np.concatenate(parts))},
+            entries={keys[number]: entries[keys[number]]},
+        )
+        for number, parts in sorted(together.items())
+    ]
+
+
+def _kept(
+    session: SparkSession,
+    access: TableAccess,
+    head: Snapshot | None,
+    changes: Sequence[PreparedChange],
+) -> list[PreparedChange]:
+    """``changes`` with the rows that stay written anew, by tasks."""
+
+    def size(change: PreparedChange) -> int:
+        return sum(entry.file.file_size for entry in change.entries.values())
+
+    def run(group: Any) -> Iterator[pa.RecordBatch]:
+        together = PreparedChange(
+            positions={k: v for change in group for k, v in change.positions.items()},
+            entries={k: v for change in group for k, v in change.entries.items()},
+        )
+        yield packed(RowChanges(access, head).rewritten(together))
+
+    groups = groups_of(changes, size, parallelism(session))
+    return unpacked(distribute(session, groups, run, RESULT_TYPE))
+
+
+def _count_batch(decided: Counter[int], rows: pa.Table) -> None:
+    for pair in rows[CLAUSE_COLUMN].value_counts():
+        decided[pair["values"].as_py()] += pair["counts"].as_py()
+
+
+def _count(
+    counts: Counter[str], when: Sequence[MergeClause], decided: Sequence[Counter[int]]
+) -> None:
+    for each in decided:
+        for number, rows in each.items():
+            counts[type(when[number]).__name__] += rows

@@ -1,0 +1,156 @@
+"""The join of a merge: source and target rows side by side, and what the clauses make of each pair.
+
+All of it is an expression for Spark; nothing runs here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as f
+
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.errors import DataError, error_to_document
+from table_core.merge.engines.versions import Versions
+from table_core.spark.session.conditions import named
+from table_core.spark.session.failures import MARK
+from table_core.spark.session.schema_bridge import spark_type
+from table_core.spark.verbs.key_cast import with_keys_of
+from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN, keys_move
+from table_core.spark.verbs.sql_text import expression_of
+from table_core.spark.write.writing import spelled
+from table_core.table.dml import merge_into as clauses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from table_core.table.dml.merge_into import MergeClause
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["CLAUSE_COLUMN", "MergePairs"]
+
+_TARGET: Final = "__in_target"
+_SOURCE: Final = "__in_source"
+_COUNT: Final = "__count"
+
+
+class MergePairs:
+    """The join of source and target, and what the clauses make of it."""
+
+    def __init__(
+        self,
+        access: TableAccess,
+        source: DataFrame,
+        on: Mapping[str, str],
+        when: tuple[MergeClause, ...],
+    ) -> None:
+        if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+            source = source.toDF(*spelled(source.columns, access))
+            lower = {name.lower(): name for name in source.columns}
+            given = zip(on, spelled(on.values(), access), strict=True)
+            on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
+        clauses.refuse_absent(on, source.columns)
+        self.access, self.on, self.when = access, on, when
+        self._source_columns = source.columns
+        fields = {theirs: access.schema.field(mine) for mine, theirs in on.items()}
+        source = with_keys_of(source, fields)
+        alike = Window.partitionBy(*(named(name) for name in on.values()))
+        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
+
+    @property
+    def moves(self) -> bool:
+        """Whether a row could come to a key that it is not matched by."""
+        return keys_move(self.access, self._source_columns, self.on, self.when)
+
+    def rows(
+        self, target: DataFrame, extra: Sequence[str] = (), *, with_old: bool = False
+    ) -> DataFrame:
+        """Rows to write, with ``_ROW_KIND``, the number of the clause, and ``extra`` of the target.
+
+        Rows of deletes are among them.  ``with_old``: and the whole row of the target, if there is one.
+        """
+        left = target.withColumn(_TARGET, f.lit(True)).alias("target")
+        right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
+        alike = [
+            f.col(f"target.`{mine}`") == f.col(f"source.`{theirs}`")
+            for mine, theirs in self.on.items()
+        ]
+        joined = left.join(right, alike, self._how()).withColumn(CLAUSE_COLUMN, self._decided())
+        kinds = [
+            "-D" if clauses.deletes(one) else "+U" if clauses.needs_target(one) else "+I"
+            for one in self.when
+        ]
+        return joined.where(f.col(CLAUSE_COLUMN).isNotNull()).select(
+            self._by_clause([f.lit(kind) for kind in kinds]).alias(ROW_KIND_COLUMN),
+            *(self._column(each.name).alias(each.name) for each in self.access.schema.fields),
+            f.col(CLAUSE_COLUMN),
+            *(f.col(f"target.{name}").alias(name) for name in extra),
+            *([self._old()] if with_old else []),
+        )
+
+    def _old(self) -> Column:
+        whole = f.struct(
+            *(f.col(f"target.`{n}`").alias(n) for n in (x.name for x in self.access.schema.fields))
+        )
+        return f.when(f.col(_TARGET), whole).alias(OLD_COLUMN)
+
+    def _how(self) -> str:
+        alone = any(not clauses.needs_source(clause) for clause in self.when)
+        inserts = any(not clauses.needs_target(clause) for clause in self.when)
+        if alone:
+            return "full" if inserts else "left"
+        return "right" if inserts else "inner"
+
+    def _decided(self) -> Column:
+        """The number of the first clause that holds; an error where partners are not unique."""
+        there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
+        here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
+        several = there[True] & here[True] & (f.col(_COUNT) > 1)
+        found = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
+        for number, clause in enumerate(self.when):
+            holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
+            if clause.condition is not None:
+                holds = holds & f.expr(expression_of(clause.condition))
+            found = found.when(holds, f.lit(number))
+        return found
+
+    def _ambiguous(self) -> Column:
+        """The error that ``Table.merge_into`` raises, its key filled in by Spark."""
+        fields = list(self.on.values())
+        error = DataError(
+            f"several source rows match one target row; make the source unique on {fields}",
+            column=next(iter(self.on)),
+            row=None,
+            value=_COUNT,
+        )
+        before, after = (MARK + json.dumps(error_to_document(error))).split(json.dumps(_COUNT))
+        key = f.struct(*(f.col(f"target.`{name}`").alias(name) for name in self.on))
+        return f.concat(f.lit(before), f.to_json(key), f.lit(after))
+
+    def _column(self, name: str) -> Column:
+        return self._by_clause([self._value(clause, name) for clause in self.when])
+
+    def _by_clause(self, values: Sequence[Column]) -> Column:
+        found = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
+        for number, value in enumerate(values[1:], 1):
+            found = found.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
+        return found
+
+    def _value(self, clause: MergeClause, name: str) -> Column:
+        """What ``clause`` writes into the column ``name``."""
+        schema = self.access.schema
+        nothing = f.lit(None).cast(spark_type(schema.field(name).type, name))
+        kept = f.col(f"target.`{name}`")
+        if clauses.deletes(clause):
+            carried = not schema.is_key_table or name in Versions(schema).carried_by_deletes
+            return kept if carried else nothing
+        values: Mapping[str, str] | None = getattr(clause, "values", None)
+        if values is not None and name in values:
+            return f.expr(expression_of(values[name]))
+        if values is None and name in self._source_columns:
+            return f.col(f"source.`{name}`")
+        return kept if clauses.needs_target(clause) else nothing

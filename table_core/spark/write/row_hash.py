@@ -1,0 +1,127 @@
+"""The hash of rows as an expression of Spark: no row crosses to Python to learn its bucket.
+
+``f.hash`` of bytes is the Murmur of ``BinaryRow.hashCode``, with the same seed; so the expression puts
+the bytes of the row together: null bits, a slot for each column, texts that fit no slot (spec 4.4).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as f
+from pyspark.sql import types as spark
+
+from table_core.datatypes.castable import EXACT_INTEGERS
+from table_core.datatypes.kinds import Atomic, Root
+from table_core.spark.session.conditions import named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column
+
+    from table_core.datatypes.kinds import Field
+
+__all__ = ["hashed"]
+
+_BITS: Final = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64, Root.DATE: 32}
+_GIVEN: Final[dict[type[spark.DataType], Root]] = {
+    spark.ByteType: Root.TINYINT,
+    spark.ShortType: Root.SMALLINT,
+    spark.IntegerType: Root.INT,
+    spark.LongType: Root.BIGINT,
+    spark.DateType: Root.DATE,
+}
+_INLINE: Final = 7
+_HEADER_FIELDS: Final = 56
+"""Null bits of so many columns fit the eight bytes whose first is the kind of the row."""
+
+
+def hashed(fields: Sequence[Field], given: spark.StructType) -> Column | None:
+    """``BinaryRow.hashCode()`` of the columns of ``given`` that ``fields`` names, as INT.
+
+    None where Spark has no certain counterpart: types that are cast with a check, or are neither
+    whole numbers nor dates nor text.
+    """
+    if len(fields) > _HEADER_FIELDS or not all(_fits(each, given) for each in fields):
+        return None
+    nullable = [at for at, field in enumerate(fields) if field.type.nullable]
+    slots = [f.lit(bytes(8))]
+    if nullable:
+        bits = [
+            f.when(_of(fields[at]).isNull(), f.lit(1 << at + 8).cast("bigint")).otherwise(
+                f.lit(0).cast("bigint")
+            )
+            for at in nullable
+        ]
+        slots = [_little_endian(reduce(lambda a, b: a.bitwiseOR(b), bits))]
+    tails: list[Column] = []
+    offset = f.lit(8 + 8 * len(fields)).cast("bigint")
+    for field in fields:
+        if _root(field) is Root.VARCHAR:
+            text = f.coalesce(_of(field).cast("binary"), f.lit(b""))
+            length = f.octet_length(text).cast("bigint")
+            behind = f.pmod(-length, f.lit(8)) + length
+            is_long = length > _INLINE
+            slots.append(
+                f.when(_of(field).isNull(), f.lit(bytes(8)))
+                .when(is_long, _little_endian(f.shiftleft(offset, 32) + length))
+                .otherwise(
+                    f.concat(f.rpad(text, _INLINE, f.lit(bytes(1))), _bytes(length + 128, digits=2))
+                )
+            )
+            tails.append(
+                f.when(is_long, f.rpad(text, behind.cast("int"), f.lit(bytes(1)))).otherwise(
+                    f.lit(b"")
+                )
+            )
+            offset = offset + f.when(is_long, behind).otherwise(0)
+        else:
+            slots.append(_little_endian(_number(field)))
+    return f.hash(f.concat(*slots, *tails))
+
+
+def _root(field: Field) -> Root | None:
+    return field.type.root if isinstance(field.type, Atomic) else None
+
+
+def _fits(field: Field, given: spark.StructType) -> bool:
+    """Whether every value of the column is one of ``field``: its own type, or a smaller integer."""
+    if field.name not in given.fieldNames():
+        return False
+    type_, root = given[field.name].dataType, _root(field)
+    if root is Root.VARCHAR:
+        return type_ == spark.StringType()
+    found = _GIVEN.get(type(type_))
+    if found is None or root not in _BITS or Root.DATE in (found, root):
+        return found is root is Root.DATE
+    return EXACT_INTEGERS.index(found) <= EXACT_INTEGERS.index(root)
+
+
+def _of(field: Field) -> Column:
+    return named(field.name)
+
+
+def _number(field: Field) -> Column:
+    """The slot as a number: never sign-extended (T21), zero where null."""
+    root = _root(field)
+    assert root is not None
+    column = f.unix_date(_of(field)) if root is Root.DATE else _of(field)
+    whole = f.coalesce(column.cast("bigint"), f.lit(0))
+    bits = _BITS[root]
+    return whole if bits == 64 else whole.bitwiseAND(f.lit((1 << bits) - 1))
+
+
+def _little_endian(number: Column) -> Column:
+    """The eight bytes of a BIGINT, the lowest first."""
+    turned = [
+        f.shiftleft(f.shiftrightunsigned(number, 8 * at).bitwiseAND(f.lit(255)), 56 - 8 * at)
+        for at in range(8)
+    ]
+    return _bytes(reduce(lambda a, b: a.bitwiseOR(b), turned), digits=16)
+
+
+def _bytes(number: Column, *, digits: int) -> Column:
+    """The lowest bytes of a number, the highest of them first."""
+    return f.unhex(f.lpad(f.hex(number), digits, "0"))

@@ -1,0 +1,123 @@
+"""Brings the rows of one bucket into one task, each row crossing to Python once, to be written.
+
+Spark computes the table's hash itself (``row_hash``); of keys that it cannot hash alike only the columns
+that decide are looked at by Python before, and the number comes back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as f
+
+from table_core.bucketing.fixed import bucket_ids
+from table_core.datatypes.row_kind import ROW_KIND_COLUMN
+from table_core.options import keys_identity
+from table_core.spark.session.conditions import named
+from table_core.spark.session.failures import carried
+from table_core.spark.write.row_hash import hashed
+from table_core.table.write.coerce import cast_column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
+
+    from table_core.datatypes.kinds import DataType, Field
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["assigners", "by_bucket"]
+
+_TASK: Final = "__task"
+_ORDER: Final = "__order"
+_DEFAULT_FUNCTION: Final = "default"
+
+
+def by_bucket(frame: DataFrame, schema: TableSchema, slots: int) -> DataFrame:
+    """``frame`` with every bucket inside one partition; for about ``slots`` tasks at once.
+
+    Where buckets are dynamic, every key is inside one instead (see ``assigners``).  Rows of a key
+    table that carry ``_ROW_KIND`` keep their order: an update may follow a delete.
+    """
+    keyed = schema.is_key_table
+    keeps_order = keyed and ROW_KIND_COLUMN in frame.columns
+    if schema.bucket < 0 and not (keyed and (schema.bucket == -1 or keeps_order)):
+        keys = [named(name) for name in schema.partition_keys]
+        return frame.hint("rebalance", *keys) if keys else frame
+    columns = frame.columns
+    if keeps_order:
+        frame = frame.withColumn(_ORDER, f.monotonically_increasing_id())
+    tasks, task = _tasks(schema, frame.schema, slots)
+    if task is None:
+        frame = frame.repartition(1)
+    else:
+        frame = frame.withColumn(_TASK, task.cast("int")).repartitionById(tasks, f.col(_TASK))
+    if keeps_order:
+        frame = frame.sortWithinPartitions(_ORDER)
+    return frame.select(*(named(name) for name in columns))
+
+
+def assigners(schema: TableSchema, slots: int) -> int:
+    """How many tasks deal out dynamic buckets.
+
+    Each has the keys whose hash is its own, and puts new ones into buckets of its own: an index file
+    has one writer.
+    """
+    asked = schema.options.get(keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM) or slots
+    most = schema.options.get(keys_identity.DYNAMIC_BUCKET_MAX_BUCKETS)
+    return max(1, min(asked, most) if most > 0 else asked)
+
+
+def _tasks(schema: TableSchema, given: StructType, slots: int) -> tuple[int, Column | None]:
+    """Into how many tasks rows go, and which; None for one task."""
+    if schema.bucket == -1:
+        tasks = assigners(schema, slots)
+        return tasks, _by_hash(schema.trimmed_key_fields, given, tasks)
+    if schema.bucket < 0:  # rows wait for their bucket; until then a key has one task
+        return slots, _by_hash(schema.trimmed_key_fields, given, slots)
+    count = schema.bucket
+    function = schema.options.get(keys_identity.BUCKET_FUNCTION_TYPE)
+
+    def bucket(columns: Sequence[Any], types: Sequence[DataType], count: int) -> Any:
+        return bucket_ids(columns, types, count, function)
+
+    found = f.lit(0)
+    if count > 1:
+        keys = schema.select(schema.bucket_keys)
+        by_hash = function == _DEFAULT_FUNCTION
+        found = _by_hash(keys, given, count) if by_hash else _of_keys(keys, bucket, count)
+    if schema.partition_keys:
+        spread = f.hash(*(named(name) for name in schema.partition_keys))
+        return slots, f.pmod(spread.cast("bigint") + found, f.lit(slots))
+    tasks = min(slots, count)
+    return tasks, f.pmod(found, f.lit(tasks)) if tasks > 1 else None
+
+
+def _by_hash(fields: Sequence[Field], given: StructType, count: int) -> Column:
+    """A number below ``count`` by the table's hash: its default bucket, and what ``HashIndex`` owns."""
+    hashes = hashed(fields, given)
+    if hashes is None:
+        return _of_keys(fields, bucket_ids, count)
+    return f.abs(hashes.cast("bigint")) % f.lit(count)
+
+
+def _of_keys(
+    fields: Sequence[Field],
+    function: Callable[[Sequence[Any], Sequence[DataType], int], Any],
+    count: int,
+) -> Column:
+    """The number that ``function`` gives each row by its key, by the table's own hash."""
+
+    def number(keys: pa.Array) -> pa.Array:
+        with carried():
+            columns = [
+                cast_column(field, pa.chunked_array([column]))
+                for field, column in zip(fields, keys.flatten(), strict=True)
+            ]
+            return pa.array(function(columns, [field.type for field in fields], count))
+
+    udf: Any = f.arrow_udf(number, "int")  # type: ignore[attr-defined]  # 4.1's stubs lack it
+    found: Column = udf(f.struct(*(named(field.name) for field in fields)))
+    return found

@@ -1,0 +1,230 @@
+"""Writes DataFrames: tasks make files, the driver commits what the counted attempts hand over."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from pyspark import TaskContext
+from pyspark.sql.types import NullType, StructField, StructType
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.errors import AlreadyExistsError, ArgumentError, TableError
+from table_core.options import keys_identity, keys_write
+from table_core.spark.session.create import parallelism
+from table_core.spark.session.failures import carried, translated
+from table_core.spark.session.schema_bridge import fields_of
+from table_core.spark.session.tasks import RESULT_TYPE, packed, unpacked
+from table_core.spark.write.compaction import compact_due
+from table_core.spark.write.shuffle import assigners, by_bucket
+from table_core.table.api.table import Table
+from table_core.table.commit_io.committer import find_commit, parts_of
+from table_core.table.commit_io.prepared import WriteResult
+from table_core.table.commit_io.uncommitted import discard, undone_by
+from table_core.table.dml.overwrite import overwrite_selection
+from table_core.table.metadata.results import Commit, CommitAs
+from table_core.table.write.coerce import coerce
+from table_core.table.write.widening import widened
+from table_core.table.write.writer import Numbering, TableWriter, refuse_unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from table_core.table.metadata.access import Bucket, TableAccess
+
+__all__ = [
+    "compacted_along",
+    "prepared",
+    "prepared_by_share",
+    "shared_out",
+    "spelled",
+    "table_names",
+    "typed",
+    "write",
+    "write_frame",
+    "written",
+]
+
+_ASSIGNERS: Final = (
+    keys_identity.DYNAMIC_BUCKET_ASSIGNER_PARALLELISM.key,
+    keys_identity.DYNAMIC_BUCKET_INITIAL_BUCKETS.key,
+)
+_MODES: Final[Mapping[str, str | None]] = {
+    "append": None,
+    "overwrite": "table",
+    "overwrite-partitions": "partitions",
+    "error": None,
+    "ignore": None,
+}
+
+
+def write(
+    df: DataFrame,
+    table: Table,
+    mode: str | Mapping[str, Any] = "append",
+    commit: CommitAs | None = None,
+    merge_schema: bool = False,
+) -> Commit:
+    """Write ``df`` into ``table`` with one commit, shuffled by bucket first, and compact.
+
+    ``mode``: ``append``, ``overwrite`` (the table), ``overwrite-partitions`` (those that occur in
+    ``df``), one partition as ``{"dt": "…"}``, ``error`` (refuse a table that has rows) or ``ignore``
+    (leave it alone).  ``merge_schema``: columns that the table lacks are added first, those whose
+    type is too narrow are widened.
+
+    Raises:
+        AlreadyExistsError: the table has rows, and ``mode`` is ``error``.
+        DataError: a column is unknown or a value does not fit; nothing is visible.
+        JobFailedError: Spark gave up; nothing is visible.
+        TableError: as for ``TableWriter.commit``.
+    """
+    if isinstance(mode, str) and mode not in _MODES:
+        raise ArgumentError(
+            f"mode={mode!r}: use one of {', '.join(_MODES)}, or a partition",
+            argument="mode",
+            value=mode,
+        )
+    overwrite = _MODES[mode] if isinstance(mode, str) else mode
+    commit = (commit or CommitAs()).asking("write", table.access.branch, overwrite=overwrite)
+    if mode in ("error", "ignore"):
+        landed = find_commit(table.access, commit)
+        if landed is not None:
+            return landed
+        if table.access.live_entries(table.latest_snapshot()):
+            if mode == "ignore":
+                return Commit()
+            raise AlreadyExistsError(
+                f"{table.name} has rows, and mode='error' writes into empty tables only",
+                name=table.name,
+            )
+    if merge_schema:
+        table = Table(widened(table.access, fields_of(typed(df.schema))))
+    return write_frame(df, table, commit, overwrite)
+
+
+def write_frame(
+    df: DataFrame, table: Table, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
+) -> Commit:
+    """Like ``write``, with ``overwrite`` as ``Table.write`` takes it."""
+    access = table.access
+    refuse_unwritable(access, adds_only=True)
+    overwrite_selection(access, overwrite, ())
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
+    found = find_commit(access, commit)
+    if found is not None:
+        return found
+    results = written(df, access, replaces=overwrite is not None)
+    if overwrite is None:
+        results.append(compacted_along(df.sparkSession, access, results))
+    return table.commit(results, commit, overwrite)
+
+
+def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[WriteResult]:
+    """Write ``df``, shuffled by bucket; what the commit needs."""
+    with translated():
+        df = df.toDF(*table_names(df.schema, access))
+        shared, shares, slots = shared_out(access, df.sparkSession)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield packed(prepared_by_share(shared, batches, shares, replaces=replaces))
+
+        return unpacked(by_bucket(df, access.schema, slots).mapInArrow(run, RESULT_TYPE))
+
+
+def shared_out(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:
+    """The table as a task of a write sees it, how many tasks may share a bucket, and how many write."""
+    slots = access.options.get(keys_write.SINK_PARALLELISM) or parallelism(session)
+    schema, shares = access.schema, 1
+    if schema.is_key_table and schema.bucket == -1:
+        shares = assigners(schema, slots)
+        access = access.with_options(dict.fromkeys(_ASSIGNERS, str(shares)))
+    return access, shares, slots
+
+
+def prepared_by_share(
+    access: TableAccess,
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    shares: int,
+    *,
+    replaces: bool = False,
+) -> WriteResult:
+    """``prepared`` in one of the tasks of a write, of which ``shares`` may share a bucket."""
+    with carried():
+        numbering = None
+        if shares > 1:
+            context = TaskContext.get()
+            task = 0 if context is None else context.partitionId()
+            numbering = Numbering(offset=task % shares, step=shares)
+        return prepared(access, batches, numbering, replaces=replaces)
+
+
+def table_names(schema: StructType, access: TableAccess) -> list[str]:
+    """The columns of ``schema`` in the table's spelling; refused if the rows can never fit.
+
+    Spark does not tell ``ID`` from ``id``, a table does.
+
+    Raises:
+        DataError: a column that the table has not, or of a type that never fits.
+    """
+    names = spelled(schema.fieldNames(), access)
+    renamed = [
+        StructField(name, field.dataType) for name, field in zip(names, schema.fields, strict=True)
+    ]
+    fields = fields_of(typed(StructType(renamed)))
+    coerce(access.schema, arrow_schema(fields).empty_table())
+    return names
+
+
+def spelled(names: Iterable[str], access: TableAccess) -> list[str]:
+    """``names`` in the table's spelling, where they are those of its columns but for their case."""
+    by_lower: dict[str, list[str]] = defaultdict(list)
+    for field in access.schema.fields:
+        by_lower[field.name.lower()].append(field.name)
+    known = {field.name for field in access.schema.fields}
+    return [
+        name if name in known or len(by_lower[name.lower()]) != 1 else by_lower[name.lower()][0]
+        for name in names
+    ]
+
+
+def typed(schema: StructType) -> StructType:
+    """``schema`` without the columns that are NULL whatever their type is."""
+    return StructType([f for f in schema.fields if not isinstance(f.dataType, NullType)])
+
+
+def prepared(
+    access: TableAccess,
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    numbering: Numbering | None = None,
+    *,
+    replaces: bool = False,
+    bucket: Bucket | None = None,
+) -> WriteResult:
+    """Write ``batches`` inside a task; whatever fails takes the files of this attempt away.
+
+    ``bucket``: where all rows belong, if that is known.
+    """
+    writer = TableWriter(access, _never, replaces=replaces, numbering=numbering, bucket=bucket)
+    with undone_by(writer.abort):
+        for batch in batches:
+            writer.write(batch)
+        return writer.prepare()
+
+
+def compacted_along(
+    session: SparkSession, access: TableAccess, results: Sequence[WriteResult]
+) -> WriteResult:
+    """The compaction that goes along with a write of ``results``, by tasks of its own."""
+    changes = [change for result in results for change in result.changes]
+    try:
+        return WriteResult(compactions=compact_due(session, access, changes))
+    except TableError:
+        discard(access, parts_of(results))
+        raise
+
+
+def _never(_: WriteResult) -> NoReturn:
+    raise AssertionError("tasks do not commit")

@@ -1,0 +1,1 @@
+"""Columns between files and tables, whatever the format."""

@@ -1,0 +1,238 @@
+"""Parquet data files to and from Arrow.
+
+Written as Paimon's own writer lays them out (spec 5.3), except that TIMESTAMP(7..9) is INT64
+nanoseconds and not INT96, which has no statistics and is deprecated; Paimon reads both (T35).
+Read leniently: any physical type that holds the values will do (T37).
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.storage.columns.conform import misfit, missing_columns, read_batch
+from table_core.storage.columns.data_format import ALL, check_rows, decoding, rows_within
+from table_core.storage.columns.stored_schema import leaf_counts
+from table_core.storage.parquet.batch_sizes import batch_room
+from table_core.storage.parquet.footer import read_chunk_stats
+from table_core.storage.parquet.row_ranges import Span, find_spans, span_batches
+from table_core.storage.parquet.stats import row_group_ranges
+from table_core.storage.parquet.writer import ParquetFileWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Storage
+    from table_core.storage.columns.data_format import (
+        FileWriter,
+        Probe,
+        Wanted,
+        WriterSettings,
+    )
+    from table_core.storage.parquet.footer import ChunkStats
+
+__all__ = ["ParquetFormat"]
+
+_PROBED_ROWS_MIN: Final = 1 << 12
+_PIECE_BYTES: Final = 1 << 18
+_INTEGERS: Final = frozenset({"INT32", "INT64"})
+_US_MIN: Final = -(2**63) // 1000
+_US_MAX: Final = 2**64 // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFormat:
+    """Parquet."""
+
+    name: str = "parquet"
+
+    def open_writer(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> FileWriter:
+        """A writer of ``path``."""
+        return ParquetFileWriter(storage, path, fields, settings)
+
+    def columns(self, storage: Storage, path: str, file_size: int) -> list[str]:
+        """Names of the top-level columns of ``path``."""
+        with _opened(storage, path, file_size) as (_, file), decoding(storage, path):
+            names: list[str] = file.schema_arrow.names
+            return names
+
+    def read(
+        self,
+        storage: Storage,
+        path: str,
+        row_count: int | None,
+        fields: Sequence[Field],
+        *,
+        batch_rows: int,
+        batch_bytes: int | None = None,
+        file_size: int | None = None,
+        wanted: Wanted = ALL,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of ``path``; see ``DataFormat.read``."""
+        schema = arrow_schema(fields)
+        names = schema.names
+        with _opened(storage, path, file_size) as (source, file):
+            check_rows(storage, path, file.metadata.num_rows, row_count)
+            with decoding(storage, path):
+                stored = file.schema_arrow
+                missing_columns(stored.names, fields, path=path)
+                groups = list(wanted.part.of(file.num_row_groups))
+                chunks = cache(partial(read_chunk_stats, source))
+                groups = _wanted_groups(file, groups, chunks, stored, names, wanted)
+                spans = _wanted_spans(file, groups, wanted.probe, len(fields), path)
+                groups = groups if spans is None else [span.group for span in spans]
+                physical = _physical_types(file.metadata, stored, names)
+                legacy = [field for field in fields if "INT96" in physical[field.name]]
+                integers = {name for name, types in physical.items() if types <= _INTEGERS}
+            if legacy:
+                _check_instants(storage, path, legacy, groups, batch_rows)
+            left = _rows(file, groups)
+            with decoding(storage, path):
+                columns = {name: stored.field(name).type for name in names}
+                room = batch_room(file, groups, columns, chunks, batch_rows, batch_bytes)
+            reader = file if room.holds_groups else _in_pieces(source, file)
+            size = min(room.rows, max(left, 1))  # Arrow makes room for so many at once
+            if spans is not None:
+                batches = span_batches(reader, spans, names, size, batch_bytes)
+            else:
+                batches = reader.iter_batches(
+                    size,
+                    row_groups=groups,
+                    columns=names,
+                    use_threads=reader is file and not wanted.beside,
+                )
+            while True:
+                with decoding(storage, path):
+                    batch = next(batches, None)
+                    if batch is None:
+                        break
+                    left -= batch.num_rows
+                    found = read_batch(batch, fields, schema, path=path, integers=integers)
+                if room.later is not None and spans is None:
+                    size = rows_within(batch_bytes, found.num_rows, found.nbytes, room.later)
+                    reader.reader.set_batch_size(size)
+                yield found
+            if spans is None and left:  # Arrow ends where the first column does
+                check_rows(storage, path, _rows(file, groups) - left, _rows(file, groups))
+
+
+@contextmanager
+def _opened(
+    storage: Storage, path: str, size: int | None = None, **options: Any
+) -> Iterator[tuple[Any, Any]]:
+    """The open file, and Arrow's reader of it."""
+    source = storage.open_input(path, size)
+    try:
+        with decoding(storage, path):
+            # Local files are read column chunk by column chunk; remote ones in few large requests.
+            remote = not isinstance(source, pa.OSFile | pa.BufferReader)
+            file = pq.ParquetFile(
+                source, pre_buffer=remote, page_checksum_verification=True, **options
+            )
+        yield source, file
+    finally:
+        source.close()
+
+
+def _wanted_groups(
+    file: Any,
+    groups: list[int],
+    chunks: Callable[[], list[list[ChunkStats]]],
+    stored: pa.Schema,
+    names: Sequence[str],
+    wanted: Wanted,
+) -> list[int]:
+    """Those of ``groups`` whose statistics allow for matches.
+
+    Of a single one they say what the manifest said, and looking into it takes less than reading them.
+    """
+    keep = wanted.keep
+    if keep is None or not groups or (len(groups) == 1 and wanted.probe is not None):
+        return groups
+    told = chunks()
+    rows = {g: file.metadata.row_group(g).num_rows for g in groups}
+    return [g for g in groups if keep(row_group_ranges(told[g], rows[g], stored, names))]
+
+
+def _wanted_spans(
+    file: Any, groups: Sequence[int], probe: Probe | None, columns: int, path: str
+) -> list[Span] | None:
+    """Where ``probe`` finds matches; None where looking does not pay."""
+    rows = _rows(file, groups)
+    if probe is None or len(probe.fields) >= columns or rows < _PROBED_ROWS_MIN:
+        return None
+    spans = find_spans(file, groups, probe, path=path)
+    return spans if sum(span.stop - span.first for span in spans) < rows // 2 else None
+
+
+def _rows(file: Any, groups: Sequence[int]) -> int:
+    return sum(file.metadata.row_group(group).num_rows for group in groups)
+
+
+def _in_pieces(source: Any, file: Any) -> Any:
+    """``file`` as a reader that never holds a whole column chunk."""
+    return pq.ParquetFile(
+        source, metadata=file.metadata, buffer_size=_PIECE_BYTES, page_checksum_verification=True
+    )
+
+
+def _physical_types(
+    metadata: Any, stored: pa.Schema, names: Collection[str]
+) -> dict[str, set[str]]:
+    """How each of the columns ``names`` is stored, or all its members."""
+    found = {}
+    leaf = 0
+    for name, leaves in zip(stored.names, leaf_counts(stored), strict=True):
+        if name in names:
+            found[name] = {metadata.schema.column(leaf + i).physical_type for i in range(leaves)}
+        leaf += leaves
+    return found
+
+
+def _check_instants(
+    storage: Storage, path: str, fields: Sequence[Field], groups: list[int], batch_rows: int
+) -> None:
+    """Refuse INT96 instants that nanoseconds cannot express: Arrow would wrap them silently.
+
+    Microseconds can express them, so a second look with that unit tells.  Java stores instants
+    before 1970 with a negative time of day, which Arrow takes for one of 2**64 nanoseconds more.
+    """
+    names = [field.name for field in fields]
+    with _opened(storage, path, coerce_int96_timestamp_unit="us") as (_, file):
+        batches = file.iter_batches(batch_rows, row_groups=groups, columns=names)
+        while True:
+            with decoding(storage, path):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+            for field in fields:
+                column = batch.column(batch.schema.get_field_index(field.name))
+                bounds = pc.min_max(_instants(column)).as_py()
+                low, high = bounds["min"], bounds["max"]
+                if low is not None and not (low >= _US_MIN and high <= _US_MAX):
+                    raise misfit(field, pa.ArrowInvalid("out of bounds timestamp"), path=path)
+
+
+def _instants(column: Any) -> Any:
+    """All timestamps in ``column``, however nested, as microseconds."""
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64())
+    if pa.types.is_struct(column.type):
+        parts = [_instants(part) for part in column.flatten()]
+    elif pa.types.is_map(column.type):
+        parts = [_instants(column.keys), _instants(column.items)]
+    elif pa.types.is_list(column.type):
+        parts = [_instants(column.flatten())]
+    else:
+        parts = []
+    return pa.concat_arrays([pa.array([], pa.int64()), *parts])

@@ -1,0 +1,92 @@
+"""Spans of rows of a Parquet file that may match: found in a few columns, then read in all.
+
+A row group is sorted by key in key tables, so the rows of a wanted key stand together, and what is
+behind them is not decoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.storage.columns.conform import missing_columns, read_batch
+from table_core.storage.columns.data_format import row_bits, rows_within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from table_core.storage.columns.data_format import Probe
+
+__all__ = ["Span", "find_spans", "span_batches"]
+
+_PROBED_ROWS: Final = 1 << 16
+_PROBED_ROWS_PLAIN: Final = 1 << 18
+"""Of columns whose values are all of one size."""
+_READ_ROWS: Final = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Rows ``first`` to ``stop - 1`` of one row group."""
+
+    group: int
+    first: int
+    stop: int
+
+
+def find_spans(file: Any, groups: Sequence[int], probe: Probe, *, path: str) -> list[Span]:
+    """The narrowest span of each of ``groups`` that holds all its matches; none where none is.
+
+    Raises:
+        CorruptFileError: a stored value does not fit its column.
+    """
+    schema = arrow_schema(probe.fields)
+    size = _PROBED_ROWS if row_bits(schema) is None else _PROBED_ROWS_PLAIN
+    missing_columns(file.schema_arrow.names, probe.fields, path=path)
+    spans = []
+    for group in groups:
+        first = stop = at = 0
+        for batch in file.iter_batches(size, row_groups=[group], columns=schema.names):
+            rows = read_batch(batch, probe.fields, schema, path=path)
+            hits = np.flatnonzero(probe.matches(rows).to_numpy(zero_copy_only=False))
+            if len(hits):
+                first = first if stop else at + int(hits[0])
+                stop = at + int(hits[-1]) + 1
+            at += rows.num_rows
+        _complete(at, file.metadata.row_group(group).num_rows)
+        if stop:
+            spans.append(Span(group, first, stop))
+    return spans
+
+
+def span_batches(
+    file: Any, spans: Sequence[Span], names: Sequence[str], first_rows: int, most_bytes: int | None
+) -> Iterator[pa.RecordBatch]:
+    """The columns ``names`` of the rows of ``spans``, as stored.
+
+    Of each span ``first_rows`` are decoded, then as many at a time as have ``most_bytes``; what is
+    behind it is not.
+    """
+    for span in spans:
+        at = 0
+        size = min(first_rows, span.stop)
+        for batch in file.iter_batches(size, row_groups=[span.group], columns=names):
+            low, high = max(span.first - at, 0), min(span.stop - at, batch.num_rows)
+            at += batch.num_rows
+            size = rows_within(most_bytes, batch.num_rows, batch.nbytes, _READ_ROWS)
+            file.reader.set_batch_size(max(1, min(size, span.stop - at)))
+            if low < high:
+                yield batch.slice(low, high - low)
+            if at >= span.stop:
+                break
+        _complete(min(at, span.stop), span.stop)
+
+
+def _complete(found: int, expected: int) -> None:
+    """Refuse a column that ends early, as damage makes it: Arrow does not tell."""
+    if found != expected:
+        raise pa.ArrowInvalid(f"{found} rows instead of {expected}")

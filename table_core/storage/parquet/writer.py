@@ -1,0 +1,170 @@
+"""One Parquet data file in the making."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from table_core.datatypes.arrow import arrow_schema
+from table_core.errors import OptionError
+from table_core.options import codecs, parse
+from table_core.storage.columns.conform import without_hidden_nulls, written_table
+from table_core.storage.columns.data_format import close_quietly, encoding, own_option
+from table_core.storage.columns.stored_schema import PARQUET_ID, leaf_paths, schema_with_ids
+from table_core.storage.parquet.encoding import choose_encodings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.datatypes.kinds import Field
+    from table_core.ports import Storage
+    from table_core.storage.columns.data_format import WriterSettings
+
+__all__ = ["ParquetFileWriter"]
+
+_GROUP_BYTES: Final = 32 * 2**20
+_GROUP_ROWS_MAX: Final = 2**20
+_TELLING_ROWS: Final = 4096
+"""From as many rows on, the encodings of one file serve the next of its writer."""
+_FIRST_GUESS: Final = 0.4
+"""Bytes in the file per byte in memory, until a row group tells."""
+
+
+class ParquetFileWriter:
+    """Collects rows to row groups and writes them.  See ``FileWriter``.
+
+    Holds at most one row group (``file.block-size``, 32 MB by default, as Arrow memory) beside
+    what the caller gave last.
+    """
+
+    def __init__(
+        self, storage: Storage, path: str, fields: Sequence[Field], settings: WriterSettings
+    ) -> None:
+        self._storage, self._path, self._fields = storage, path, tuple(fields)
+        self._options = _writer_options(settings)
+        self._group_bytes = settings.block_size or own_option(
+            settings, "parquet.block.size", parse.size_bytes, _GROUP_BYTES
+        )
+        self._encodings = settings.encodings
+        self._default, self._forced = _dictionary_options(settings)
+        self._waiting: list[pa.Table] = []
+        self._waiting_bytes = self._waiting_rows = self._written_bytes = 0
+        self._writer: Any = None
+        self._sink = storage.open_output(path)
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows."""
+        rows = written_table(table, self._fields)
+        if rows.num_rows == 0:
+            return
+        self._waiting.append(rows)
+        self._waiting_rows += rows.num_rows
+        self._waiting_bytes += rows.nbytes
+        if self._waiting_bytes >= self._group_bytes or self._waiting_rows >= _GROUP_ROWS_MAX:
+            self._flush()
+
+    def size_estimate(self) -> int:
+        """Bytes written, and a guess of those that wait."""
+        with encoding(self._storage, self._path):
+            done: int = self._sink.tell()
+        ratio = done / self._written_bytes if self._written_bytes else _FIRST_GUESS
+        return done + int(self._waiting_bytes * ratio)
+
+    def close(self) -> int:
+        """Write what waits and the footer."""
+        self._flush()
+        with encoding(self._storage, self._path):
+            if self._writer is None:
+                self._writer = self._opened(arrow_schema(self._fields).empty_table())
+            self._writer.close()
+            size: int = self._sink.tell()
+            self._sink.close()
+        return size
+
+    def abort(self) -> None:
+        """Close and delete the file."""
+        self._waiting.clear()
+        close_quietly(self._sink)
+        self._storage.delete([self._path])
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        table = pa.concat_tables(self._waiting)
+        groups = max(
+            1, round(self._waiting_bytes / self._group_bytes), -(-table.num_rows // _GROUP_ROWS_MAX)
+        )
+        with encoding(self._storage, self._path):
+            if self._writer is None:
+                self._writer = self._opened(table)
+            self._writer.write_table(
+                pa.Table.from_arrays(
+                    [without_hidden_nulls(column) for column in table.columns],
+                    schema=self._writer.schema,
+                ),
+                row_group_size=-(-table.num_rows // groups),  # no small one at the end
+            )
+        self._written_bytes += self._waiting_bytes
+        self._waiting.clear()
+        self._waiting_bytes = self._waiting_rows = 0
+
+    def _opened(self, first: pa.Table) -> Any:
+        chosen = self._encodings.get(self._fields)
+        if chosen is None:
+            chosen = choose_encodings(first, self._forced, default=self._default)
+            if first.num_rows >= _TELLING_ROWS:
+                self._encodings[self._fields] = chosen
+        return pq.ParquetWriter(
+            self._sink,
+            schema_with_ids(self._fields, PARQUET_ID),
+            use_dictionary=list(chosen.dictionary),
+            write_statistics=_bounded(first.schema),
+            column_encoding=dict(chosen.other) or None,
+            store_schema=False,
+            store_decimal_as_integer=True,
+            write_time_adjusted_to_utc=True,
+            write_page_checksum=True,
+            **self._options,
+        )
+
+
+def _bounded(schema: pa.Schema) -> list[str]:
+    """Parquet columns with bounds: Java takes those of floats, which leave NaN out, at their word."""
+    flat = (field for field in schema if not pa.types.is_floating(field.type))
+    return [path for field in flat for path in leaf_paths(field.name, field.type)]
+
+
+def _writer_options(settings: WriterSettings) -> dict[str, Any]:
+    codec = codecs.PARQUET.get(settings.compression)
+    if codec is None:
+        raise OptionError(
+            f"file.compression={settings.compression!r} cannot be written to Parquet; "
+            f"use one of {sorted(codecs.PARQUET)}",
+            option="file.compression",
+            value=settings.compression,
+        )
+    found: dict[str, Any] = {"compression": codec}
+    if codec == "zstd":
+        found["compression_level"] = own_option(
+            settings, "parquet.compression.codec.zstd.level", parse.integer, settings.zstd_level
+        )
+    if (page := own_option(settings, "parquet.page.size", parse.size_bytes, None)) is not None:
+        found["data_page_size"] = page
+    if (
+        limit := own_option(settings, "parquet.dictionary.page.size", parse.size_bytes, None)
+    ) is not None:
+        found["dictionary_pagesize_limit"] = limit
+    return found
+
+
+def _dictionary_options(settings: WriterSettings) -> tuple[bool | None, Mapping[str, bool]]:
+    """What ``parquet.enable.dictionary`` says of all columns and, after a ``#``, of single ones."""
+    prefix = "parquet.enable.dictionary#"
+    forced = {
+        key.removeprefix(prefix): bool(own_option(settings, key, parse.boolean, None))
+        for key in settings.options
+        if key.startswith(prefix)
+    }
+    return own_option(settings, "parquet.enable.dictionary", parse.boolean, None), forced

@@ -1,0 +1,1 @@
+"""Stores: local disk, object stores, memory, and their locks."""

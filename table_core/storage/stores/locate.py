@@ -1,0 +1,152 @@
+"""The store that a URI names."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import ArgumentError, MissingPackageError, UnsupportedFeatureError
+from table_core.storage.stores.local import LocalStorage
+from table_core.storage.stores.memory import MemoryStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.ports import Storage
+    from table_core.storage.stores.object_store import ObjectStorage
+    from table_core.storage.stores.prefixed import FolderedStorage
+
+__all__ = ["open_storage"]
+
+_URI: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://)?(?P<rest>.*)", re.DOTALL)
+_PROTOCOLS: Final[Mapping[str, tuple[str, str]]] = {
+    "s3": ("s3", "s3"),
+    "s3a": ("s3", "s3"),
+    "s3n": ("s3", "s3"),
+    "gs": ("gs", "gcs"),
+    "gcs": ("gs", "gcs"),
+    "abfs": ("abfs", "azure"),
+    "abfss": ("abfs", "azure"),
+    "az": ("abfs", "azure"),
+}
+"""Schemes whose fsspec class puts conditionally: the class's name, and the extra that installs it."""
+_memory: Final[dict[str, MemoryStorage]] = {}
+_memory_lock: Final = threading.Lock()
+
+
+def open_storage(
+    uri: str, storage_options: Mapping[str, Any] | None = None, *, locked: bool = False
+) -> Storage:
+    """The store at ``uri``: a path, ``file://``, ``memory://``, ``s3://``, ``gs://`` or ``abfs://``.
+
+    ``storage_options`` go to the fsspec class; those that had to be written as text, ``"false"`` or
+    a JSON object, become what they say.  Memory stores of one name are one store within a
+    process.  ``locked``: the caller creates under a lock, so any file system of fsspec will do.
+
+    Raises:
+        UnsupportedFeatureError: the store has no atomic create-if-absent, so that two writers
+            could both win; the message says what to do.
+        ArgumentError: no URI, a scheme that nobody knows, or credentials in it.
+    """
+    match = _URI.fullmatch(uri)
+    if match is None or match["scheme"] == "file":
+        return _local(uri if match is None else match["rest"])
+    scheme, rest = match["scheme"].lower(), match["rest"].strip("/")
+    if scheme == "memory":
+        return _in_memory(rest)
+    if scheme not in _PROTOCOLS:
+        _require_known(scheme)
+    if scheme not in _PROTOCOLS and not locked:
+        raise UnsupportedFeatureError(
+            f"{scheme}:// has no atomic create-if-absent that this release can use: two writers "
+            "could both win a snapshot. Use file://, s3://, gs:// or abfs://, or give all writers "
+            "one lock: lock.type=jdbc with uri=jdbc:..., or lock.type=file with lock.path, in "
+            "storage_options",
+            feature=f"atomic create on {scheme}://",
+        )
+    if "@" in rest.partition("/")[0] and scheme not in {"abfs", "abfss", "az"}:
+        raise ArgumentError(
+            "credentials do not belong into a URI: give them in storage_options",
+            argument="uri",
+            value=f"{scheme}://…",
+        )
+    if scheme not in _PROTOCOLS:
+        return _foldered(uri, scheme, _values(storage_options or {}))
+    return _remote(scheme, rest, _values(storage_options or {}))
+
+
+def _require_known(scheme: str) -> None:
+    """Refuse a scheme that nobody knows, which is a slip and no store that lacks something."""
+    from fsspec.registry import known_implementations, registry
+
+    if scheme in known_implementations or scheme in registry:
+        return
+    near = difflib.get_close_matches(scheme, ["file", *_PROTOCOLS], n=1)
+    meant = f" (did you mean {near[0]}://?)" if near else ""
+    raise ArgumentError(
+        f"{scheme}:// is no kind of store{meant}: use file://, s3://, gs:// or abfs://",
+        argument="warehouse",
+        value=scheme,
+    )
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as fsspec wants them: a job's spec and Spark's options carry texts only.
+
+    Numbers stay texts: a key of an account may look like one.
+    """
+    found = dict(given)
+    for name, value in given.items():
+        if isinstance(value, str) and (value in {"true", "false"} or value[:1] in {"{", "["}):
+            with contextlib.suppress(ValueError, RecursionError):
+                found[name] = json.loads(value)
+    return found
+
+
+def _local(path: str) -> LocalStorage:
+    if not path:
+        raise ArgumentError("an empty path names no storage", argument="uri", value=path)
+    return LocalStorage(Path(path).absolute())
+
+
+def _in_memory(rest: str) -> MemoryStorage:
+    name, _, folder = rest.partition("/")
+    with _memory_lock:
+        disk = _memory.setdefault(name, MemoryStorage(name))
+    return disk.within(folder) if folder else disk
+
+
+def _remote(scheme: str, rest: str, options: dict[str, Any]) -> ObjectStorage:
+    import fsspec  # takes longer to import than a small table to read
+
+    from table_core.storage.stores.object_store import ObjectStorage
+
+    protocol, extra = _PROTOCOLS[scheme]
+    try:
+        cls = fsspec.get_filesystem_class(protocol)
+    except ImportError as error:
+        raise MissingPackageError.of(f"{scheme}://", extra, error) from error
+    # Listings are never cached: other processes commit meanwhile.
+    fs = cls(**{"use_listings_cache": False} | options)
+    return ObjectStorage(fs, scheme, str(fs._strip_protocol(f"{scheme}://{rest}")))
+
+
+def _foldered(uri: str, scheme: str, options: dict[str, Any]) -> FolderedStorage:
+    import fsspec
+
+    from table_core.storage.stores.prefixed import FolderedStorage
+
+    try:
+        fs, path = fsspec.core.url_to_fs(uri, **options)
+    except (ImportError, ValueError) as error:
+        raise UnsupportedFeatureError(
+            f"{scheme}:// is no file system that fsspec can open here: {error}",
+            feature=f"{scheme}:// storage",
+        ) from error
+    authority = uri.partition("://")[2].partition("/")[0]
+    return FolderedStorage(fs, scheme, str(path).rstrip("/"), authority)

@@ -1,0 +1,317 @@
+"""Storage on an object store, through fsspec.
+
+A snapshot is created with a conditional put (``If-None-Match: *`` or generation 0), which exactly
+one of several writers wins.  A put whose answer is lost, or that the client library repeated, is
+read back and decided: our bytes are ours, other bytes are somebody else's, and nothing there means
+that the put may still arrive (``OutcomeUnknownError``).  Folders are only names; an empty one is
+kept by a marker, an object called ``<folder>/``.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import (
+    AccessDeniedError,
+    AlreadyExistsError,
+    NotFoundError,
+    OutcomeUnknownError,
+    StorageUnavailableError,
+)
+from table_core.ports import FileInfo
+from table_core.storage.stores.paths import inside, joined
+from table_core.storage.stores.remote_errors import (
+    library_errors,
+    lost_the_race,
+    met_another,
+    remote_error,
+)
+from table_core.storage.stores.remote_file import RemoteInput, RemoteOutput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from table_core.errors import TableError
+
+__all__ = ["ObjectStorage"]
+
+_PAUSES_MS: Final = (20, 60, 200, 600, 2000)
+"""Before a conditional put that met another one is tried again; shortened by chance."""
+_S3: Final = frozenset({"s3", "s3a", "s3n"})
+_DELETES_AT_ONCE: Final = 1000
+_LIST_FROM: Final = 20
+"""From so many files of one folder on, listing it is cheaper than asking for each."""
+_SCHEMAS: Final = "/schema/"
+_SMALL_FILE: Final = 8 * 2**20
+"""Files up to this size are fetched whole: one request instead of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStorage:
+    """Objects below ``prefix`` (bucket and folder) of the fsspec file system ``fs``."""
+
+    fs: Any
+    scheme: str
+    prefix: str
+
+    @property
+    def uri(self) -> str:
+        """``<scheme>://<bucket>/<folder>``; credentials are never part of it."""
+        return f"{self.scheme}://{self.prefix}"
+
+    def within(self, path: str) -> ObjectStorage:
+        """The same store with the folder ``path`` as root."""
+        return ObjectStorage(self.fs, self.scheme, joined(self.prefix, path))
+
+    def create(self, path: str, body: bytes) -> bool:
+        """Put ``body`` only if nothing is at ``path``; see the module for lost answers."""
+        for pause_ms in (*_PAUSES_MS, None):
+            try:
+                self.fs.pipe_file(self._at(path), body, mode="create")
+            except library_errors() as error:
+                explained = self._error(error, path, "create")
+                lost = lost_the_race(error)
+                if not lost and isinstance(explained, AccessDeniedError):
+                    raise explained from error
+                if not met_another(error) or self.exists(path) or pause_ms is None:
+                    return self._read_back(path, body, explained, lost=lost)
+            else:
+                return True
+            # Two puts met and the store took neither (409): nobody has won yet.
+            time.sleep(pause_ms / 1000 * (0.5 + random.random() / 2))
+        raise AssertionError(path)
+
+    def _read_back(self, path: str, body: bytes, reason: TableError, *, lost: bool) -> bool:
+        """Whether the put of ``body``, which was answered with ``reason``, is what is stored."""
+        try:
+            return self.read(path) == body
+        except NotFoundError as error:
+            # A winner that is deleted already, or a put that is still on its way.
+            if lost:
+                return False
+            raise self._unknown(path, reason) from error
+        except AccessDeniedError:
+            if lost:  # a writer without the right to read: the refusal is all we know
+                return False
+            raise
+        except StorageUnavailableError as error:
+            raise self._unknown(path, reason) from error
+
+    def _unknown(self, path: str, reason: TableError) -> OutcomeUnknownError:
+        return OutcomeUnknownError(
+            f"creating {self.uri}/{path} was not answered ({reason}); it may still appear: "
+            "read it back before doing anything else",
+            path=path,
+            reason=str(reason),
+        )
+
+    def write(self, path: str, body: bytes, *, durable: bool = True) -> None:  # noqa: ARG002
+        """Put ``body`` at ``path``."""
+        with self._explained(path, "write"):
+            self.fs.pipe_file(self._at(path), body)
+
+    def read(self, path: str) -> bytes:
+        """The bytes at ``path``."""
+        with self._explained(path, "read"):
+            body: bytes = self.fs.cat_file(self._at(path), **self._at_once)
+            return body
+
+    def exists(self, path: str) -> bool:
+        """Whether an object or a folder is at ``path``."""
+        try:
+            with self._explained(path, "read"):
+                self.fs.info(self._at(path), refresh=True)
+        except NotFoundError:
+            # S3's client has looked for a folder of that name already.
+            return self.scheme not in _S3 and any(True for _ in self.list(path))
+        return True
+
+    def list(self, folder: str) -> Iterator[FileInfo]:
+        """Entries directly in ``folder``."""
+        base = self._at(folder)
+        try:
+            with self._explained(folder, "list"):
+                entries = self.fs.ls(base, detail=True, refresh=True)
+        except NotFoundError:
+            return
+        for entry in entries:
+            info = self._info(entry)
+            if info is not None and info.path.strip("/") != inside(folder):
+                yield info
+
+    def walk(self, folder: str) -> Iterator[FileInfo]:
+        """Every object below ``folder``, folder by folder."""
+        for info in self.list(folder):
+            if info.is_dir:
+                yield from self.walk(info.path)
+            else:
+                yield info
+
+    def delete(self, paths: Iterable[str]) -> int:
+        """Delete objects, many with one request."""
+        there = [self._at(path) for path in self._present(paths)]
+        for start in range(0, len(there), _DELETES_AT_ONCE):
+            with self._explained("", "delete"):
+                self.fs.rm(there[start : start + _DELETES_AT_ONCE])
+        return len(there)
+
+    def delete_tree(self, folder: str) -> None:
+        """Delete everything below ``folder``."""
+        try:
+            with self._explained(folder, "delete"):
+                self.fs.rm(self._at(folder), recursive=True)
+        except NotFoundError:
+            return
+        if self.scheme not in _S3 and self.exists(folder):  # Azure's client leaves the marker
+            with self._explained(folder, "delete"):
+                self.fs.rm_file(self._at(folder) + "/")
+
+    def delete_empty_folder(self, folder: str) -> bool:
+        """Delete the marker of ``folder`` if nothing else is in it."""
+        marker = self._at(folder) + "/"
+        if any(True for _ in self.list(folder)) or not self.fs.exists(marker):
+            return False
+        with self._explained(folder, "delete"):
+            self.fs.rm_file(marker)
+        return True
+
+    def make_folder(self, folder: str) -> None:
+        """Leave a marker, so that ``folder`` is listed though empty."""
+        with self._explained(folder, "create"):
+            self.fs.pipe_file(self._at(folder) + "/", b"")
+
+    def move(self, source: str, target: str) -> None:
+        """Copy and delete, object by object: not atomic, for nobody who looks meanwhile.
+
+        A folder with a schema is a table.  So schemas are copied last and deleted first: half a move
+        is no second table.  One that died while it copied goes on when it is called again: what is
+        at the target is at the source too.
+        """
+        pairs = [(source, target)] if self._is_file(source) else []
+        root, sizes = inside(source), {i.path: i.size for i in self.walk(source)}
+        pairs += [(path, inside(target) + path[len(root) :]) for path in sizes]
+        copies = {end: sizes.get(start) for start, end in pairs if _SCHEMAS not in f"/{start}"}
+        there = [i for i in self.walk(target) if copies.get(i.path) != i.size]
+        if there or self._is_file(target):
+            raise AlreadyExistsError(
+                f"cannot move {source} to {target}: that is there already", name=target
+            )
+        if not pairs:
+            raise NotFoundError(
+                f"cannot move {self.uri}/{source}: there is no such file",
+                name=f"{self.uri}/{source}",
+                path=source,
+                available=[],
+            )
+        schemas = [pair for pair in pairs if _SCHEMAS in f"/{pair[0]}"]
+        rest = [pair for pair in pairs if _SCHEMAS not in f"/{pair[0]}"]
+        with self._explained(source, "move"):
+            for start, end in (*rest, *schemas):
+                self.fs.cp_file(self._at(start), self._at(end))
+        self.delete(start for start, _ in schemas)
+        self.delete(start for start, _ in rest)
+
+    def refuse_links(self, path: str) -> None:
+        """There are none."""
+
+    def open_input(self, path: str, size: int | None = None) -> Any:
+        """A seekable file; small ones are fetched at once."""
+        with self._explained(path, "read"):
+            at = self._at(path)
+            if size is None or size > _SMALL_FILE:
+                size = self.fs.info(at)["size"]
+            if size <= _SMALL_FILE:
+                return RemoteInput.of_bytes(self.fs.cat_file(at, **self._at_once))
+            return RemoteInput(self.fs.open(at, "rb", cache_type="none"), self, path)
+
+    def open_output(self, path: str) -> Any:
+        """A file whose object appears when it is closed."""
+        with self._explained(path, "create"):
+            return RemoteOutput(self.fs.open(self._at(path), "wb"), self, path)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """An object store keeps what it has acknowledged."""
+
+    def explained(self, error: BaseException, path: str, action: str) -> TableError:
+        """What ``error`` of the client library means."""
+        return self._error(error, path, action)
+
+    def _error(self, error: BaseException, path: str, action: str) -> TableError:
+        return remote_error(error, root=self.uri, path=path, action=action)
+
+    @property
+    def _at_once(self) -> dict[str, int]:
+        """S3's client asks for the size first, to fetch parts at the same time, unless told not to."""
+        return {"max_concurrency": 1} if self.scheme in _S3 else {}
+
+    def _explained(self, path: str, action: str) -> _Explained:
+        return _Explained(self, path, action)
+
+    def _at(self, path: str) -> str:
+        return joined(self.prefix, path)
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            with self._explained(path, "read"):
+                return bool(self.fs.info(self._at(path), refresh=True)["type"] == "file")
+        except NotFoundError:
+            return False
+
+    def _present(self, paths: Iterable[str]) -> Iterator[str]:
+        """Those of ``paths`` that are objects: one request a file, or one a folder."""
+        folders: dict[str, list[str]] = {}
+        for path in paths:
+            folders.setdefault(inside(path).rpartition("/")[0], []).append(inside(path))
+        for folder, files in folders.items():
+            if len(files) < _LIST_FROM:
+                yield from (path for path in files if self._is_file(path))
+            else:
+                there = {info.path for info in self.list(folder) if not info.is_dir}
+                yield from (path for path in dict.fromkeys(files) if path in there)
+
+    def _info(self, entry: dict[str, Any]) -> FileInfo | None:
+        name = entry["name"].rstrip("/")
+        if entry["type"] == "file" and entry["name"].endswith("/"):
+            return None  # a marker says only that its folder is there
+        modified = next(
+            (entry[k] for k in ("LastModified", "last_modified", "mtime", "updated") if k in entry),
+            None,
+        )
+        return FileInfo(
+            path=name[len(self.prefix) :].strip("/"),
+            size=entry.get("size") or 0,
+            modified_ms=_milliseconds(modified),
+            is_dir=entry["type"] == "directory",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """Raise errors of the client library as what they mean."""
+
+    storage: ObjectStorage
+    path: str
+    action: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and isinstance(error, library_errors()):
+            raise self.storage.explained(error, self.path, self.action) from error
+
+
+def _milliseconds(modified: Any) -> int:
+    """A time as clients of stores give it: aware datetime, seconds or ISO text."""
+    if modified is None:
+        return 0
+    if isinstance(modified, str):
+        import datetime as dt
+
+        modified = dt.datetime.fromisoformat(modified)
+    if isinstance(modified, int | float):
+        return int(modified * 1000)
+    return int(modified.timestamp() * 1000)

@@ -1,0 +1,308 @@
+"""Databases and tables of one warehouse.
+
+Layout: ``<warehouse>/<database>.db/<table>/`` (spec 1.1).  Which of them exist says the directory:
+the folders themselves, or a database that Paimon's JDBC catalog shares.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.schema.evolve import create
+from table_core.storage.stores.lock import locked
+from table_core.table.api.catalog_maintenance import CatalogUpkeep
+from table_core.table.api.extended_name import ExtendedName
+from table_core.table.api.table import Table, open_handle
+from table_core.table.metadata.alter import alter
+from table_core.table.metadata.directory import FolderDirectory, table_folder
+from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.new_schema import new_schema
+from table_core.table.metadata.table_files import delete_files, is_table, refuse_leftovers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from table_core.ports import Clock, Ids, Storage
+    from table_core.schema.change import SchemaChange
+    from table_core.schema.table_schema import TableSchema
+    from table_core.storage.stores.lock import TableLock
+    from table_core.table.metadata.directory import Directory
+    from table_core.table.metadata.results import CommitAs
+    from table_core.table.read.scan import Scan
+
+__all__ = ["Catalog"]
+
+_SUFFIX: Final = ".db"
+_NAME: Final = re.compile(r"[^/\\\s.$\x00-\x1f\x7f][^/\\.$\x00-\x1f\x7f]*")
+_RESERVED: Final = "sys"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog(CatalogUpkeep):
+    """The databases and tables of one warehouse folder."""
+
+    storage: Storage
+    clock: Clock
+    ids: Ids
+    names: Directory | None = None
+    """Where the names are kept; None: the folders are the catalog."""
+    lock: TableLock | None = None
+    """Held while a snapshot or schema is created."""
+
+    @property
+    def warehouse(self) -> str:
+        """The warehouse as a URI."""
+        return self.storage.uri
+
+    @property
+    def directory(self) -> Directory:
+        """What knows which databases and tables there are."""
+        return self.names or FolderDirectory(self.storage)
+
+    # ------------------------------------------------------------------------------ databases
+    def databases(self) -> list[str]:
+        """Names of all databases, sorted."""
+        return self.directory.databases()
+
+    def create_database(self, name: str, if_not_exists: bool = False) -> None:
+        """Make the database ``name``.
+
+        Raises:
+            AlreadyExistsError: it is there, and ``if_not_exists`` is off.
+        """
+        self._check_name("database", name)
+        if name == _RESERVED:
+            raise ArgumentError(f"database name {name!r} is reserved", argument="name", value=name)
+        if not self.directory.add_database(name) and not if_not_exists:
+            raise AlreadyExistsError(f"database {name!r} exists already", name=name)
+
+    def drop_database(self, name: str, cascade: bool = False) -> None:
+        """Delete the database ``name``; with ``cascade`` also its tables."""
+        if (tables := self.tables(name)) and not cascade:
+            raise ArgumentError(
+                f"database {name!r} has tables: {', '.join(tables)}; drop them first, or pass "
+                "cascade=True",
+                argument="cascade",
+                value=False,
+            )
+        for table in tables:
+            self.drop_table(f"{name}.{table}")
+        self.directory.drop_database(name)
+        self.storage.delete_tree(f"{name}{_SUFFIX}")
+
+    # --------------------------------------------------------------------------------- tables
+    def tables(self, database: str) -> list[str]:
+        """Names of the tables of ``database``, sorted.
+
+        Raises:
+            NotFoundError: there is no such database.
+        """
+        if database not in (names := self.databases()):
+            known = f"there are {names}" if names else "it has none: is that the right warehouse?"
+            raise NotFoundError(
+                f"no database {database!r} in {self.warehouse}; {known}",
+                name=database,
+                available=names,
+            )
+        return self.directory.tables(database)
+
+    def create_table(
+        self,
+        name: str,
+        schema: Any,
+        primary_key: Sequence[str] = (),
+        partition_by: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+        if_not_exists: bool = False,
+    ) -> Table:
+        """Create the table ``database.table`` with the columns of the Arrow ``schema``.
+
+        Raises:
+            SchemaError: the columns, keys or options break a rule; all problems at once.
+            OptionError: an unknown option (the nearest known one is named) or a bad value.
+            AlreadyExistsError: the table is there, and ``if_not_exists`` is off.
+            NotFoundError: there is no such database.
+            UnsupportedFeatureError: a feature that this release does not write.
+        """
+        database, table = self.split(name)
+        self._check_database(database)
+        document = create(
+            schema,
+            primary_key=tuple(primary_key),
+            partition_by=tuple(partition_by),
+            options=dict(options or {}),
+            comment=comment,
+            now_ms=self.clock.now_ms(),
+        )
+        if not self._create(database, table, document) and not if_not_exists:
+            raise AlreadyExistsError(f"table {name!r} exists already", name=name)
+        return self.table(name)
+
+    def _create(self, database: str, table: str, document: TableSchema) -> bool:
+        """Store the schema and register the table; False if it is there."""
+        root, name = self.root(database, table), f"{database}.{table}"
+        registered = self.directory.has_table(database, table)
+        refuse_leftovers(root, name)
+        made = root.create(layout.schema_path(0), new_schema(document))
+        if self.names is None or (
+            made and registered
+        ):  # a drop that forgot the files, not the name
+            return made
+        if not made and not registered:
+            # Files without a name: left by a crash before the name was kept, or somebody else's.
+            found = Metadata(root)
+            same = replace(found.latest_schema(), time_millis=document.time_millis) == document
+            if not same or found.head_id() is not None:
+                raise AlreadyExistsError(
+                    f"the files of another table are at {root.uri}, and the catalog does not know "
+                    "it: delete them, or let Paimon's repair register the table",
+                    name=name,
+                )
+        return self.names.add_table(database, table)
+
+    def _check_database(self, name: str) -> None:
+        if name not in (names := self.databases()):
+            raise NotFoundError(
+                f"no database {name!r}; create it first: there are {names}",
+                name=name,
+                available=names,
+            )
+
+    def table(
+        self, name: str, branch: str | None = None, options: Mapping[str, str] | None = None
+    ) -> Table:
+        """A handle on ``database.table``; ``options`` hold for this handle only.
+
+        ``table$branch_<name>`` names a branch too; ``table$snapshots``, ``table$branch_<name>$files``
+        and ``sys.tables`` name system tables, which can be read and nothing else.
+
+        Raises:
+            NotFoundError: there is no such table or branch; facts list those there are.
+        """
+        asked = ExtendedName.of(name)
+        plain = asked.plain
+        if plain.startswith(f"{_RESERVED}."):
+            from table_core.table.api.system_table import SystemTable
+
+            return SystemTable(name, lambda: self.system(name))
+        database, table = self.split(plain)
+        root = self.root(database, table)
+        if not self.directory.has_table(database, table) or not Metadata(root).schema_ids():
+            known = self.tables(database)
+            raise NotFoundError(
+                f"no table {plain!r} in {self.warehouse}; there are {known}",
+                name=plain,
+                available=known,
+            )
+        handle = open_handle(
+            plain, root, self.clock, self.ids, branch=branch or asked.branch, options=options
+        )
+        return asked.shown(handle)
+
+    def system(self, name: str) -> Scan:
+        """A global system table: ``all_table_options, catalog_options, tables, partitions``."""
+        from table_core.table.api.global_system_tables import global_scan
+
+        return global_scan(self, name)
+
+    def alter_table(
+        self,
+        name: str,
+        changes: Sequence[SchemaChange],
+        commit: CommitAs | None = None,
+        *,
+        expect: int | None = None,
+    ) -> Table:
+        """Apply ``changes`` as one new schema; lost races are tried again on the newest schema.
+
+        A second call under the user and identifier of ``commit`` changes nothing.  With ``expect``,
+        the id of a schema, nothing is done to a table whose newest schema is another one.
+
+        Raises:
+            SchemaError: a change is not allowed; all problems at once.
+            CommitConflictError: the newest schema is not ``expect``.
+        """
+        alter(self.table(name).access, tuple(changes), commit, expect=expect)
+        return self.table(name)
+
+    def rename_table(self, name: str, to: str) -> None:
+        """Move ``name`` to the absent table ``to``.  Not atomic on object stores.
+
+        One that failed between its files and its name ends when it is called again.
+
+        Raises:
+            NotFoundError: there is no such table, or no database for ``to``.
+            AlreadyExistsError: there is a table ``to``, or its folder.
+        """
+        source, target = self.split(name), self.split(to)
+        new, known = self.root(*target), self.directory.has_table(*target)
+        moved = self.names is not None and not known and is_table(new)
+        if not (moved and self._is_name_alone(*source)):
+            self.table(name)
+            self._check_database(target[0])
+            if known or is_table(new):
+                raise AlreadyExistsError(f"table {to!r} exists already", name=to)
+            moved = False
+        with self._held(name), self._held(to):
+            if not moved:
+                self.storage.move(table_folder(*source), table_folder(*target))
+            self.directory.rename_table(source, target)
+
+    def drop_table(self, name: str, if_exists: bool = False) -> None:
+        """Delete ``name`` with all its files.
+
+        One that failed midway leaves a table without snapshots; call it again.
+        """
+        database, table = self.split(name)
+        if not self._is_name_alone(database, table):
+            try:
+                self.table(name)
+            except NotFoundError:
+                if if_exists:
+                    return
+                raise
+        delete_files(self.storage.within(table_folder(database, table)))
+        self.directory.drop_table(database, table)
+
+    def _is_name_alone(self, database: str, table: str) -> bool:
+        """Whether the name is kept and the files are gone: something failed between the two."""
+        registered = self.names is not None and self.names.has_table(database, table)
+        return registered and not is_table(self.root(database, table))
+
+    def root(self, database: str, table: str) -> Storage:
+        """The folder of a table; what is created in it is created under the lock, if there is one."""
+        root = self.storage.within(table_folder(database, table))
+        return locked(root, self.lock, f"{database}.{table}")
+
+    def _held(self, table: str) -> AbstractContextManager[None]:
+        return nullcontext() if self.lock is None else self.lock.held(table)
+
+    def split(self, name: str) -> tuple[str, str]:
+        """Database and table of ``database.table``."""
+        database, dot, table = name.partition(".")
+        if not dot:
+            raise ArgumentError(
+                f"{name!r} does not name a table: write 'database.table'",
+                argument="name",
+                value=name,
+            )
+        self._check_name("database", database)
+        self._check_name("table", table)
+        return database, table
+
+    def _check_name(self, what: str, name: str) -> None:
+        if not _NAME.fullmatch(name) or name != name.strip():
+            raise ArgumentError(
+                f"{name!r} cannot be a {what} name: no '/', '.', '$', control characters or outer "
+                "blanks",
+                argument="name",
+                value=name,
+            )
+        self.directory.check_name(what, name)

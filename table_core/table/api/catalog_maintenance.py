@@ -1,0 +1,127 @@
+"""Verbs of a catalog that work on whole tables: copies, and upkeep of a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from table_core.table.metadata.results import CommitAs
+
+if TYPE_CHECKING:
+    from table_core.table.api.catalog_view import CatalogView
+    from table_core.table.metadata.results import ResultDocument
+    from table_core.table.metadata.timestamps import PointInTime
+
+__all__ = ["CatalogUpkeep"]
+
+
+class CatalogUpkeep:
+    """The verbs; ``Catalog`` is one."""
+
+    __slots__ = ()
+
+    @property
+    def _catalog(self) -> CatalogView:
+        return cast("CatalogView", self)
+
+    def clone_table(  # noqa: PLR0913 - what one may say of a copy
+        self,
+        name: str,
+        to_name: str,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        timestamp: PointInTime | None = None,
+        to: CatalogView | None = None,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+        positions: bool = True,
+    ) -> ResultDocument:
+        """Copy one state of ``name`` (default: the newest) to the new table ``to_name``.
+
+        ``to``: the catalog of the copy, by default this one.  A clone that was cut short goes on where
+        it stood.  History, tags, branches and consumers stay behind.
+
+        ``positions``: how far the flows, files and syncs that feed ``name`` had come in that state comes
+        along (``details["positions"]``), so what feeds the copy goes on from there; the two move on by
+        themselves.  Without, it starts anew.
+
+        Raises:
+            AlreadyExistsError: there is a table ``to_name`` that this is no rest of.
+            NotFoundError: no such table, state, or database of the copy.
+        """
+        from table_core.table.api.clone import clone_table
+
+        return clone_table(
+            self._catalog,
+            name,
+            to_name,
+            snapshot=snapshot,
+            tag=tag,
+            timestamp=timestamp,
+            to=to,
+            dry_run=dry_run,
+            commit=commit,
+            positions=positions,
+        )
+
+    def clone_database(  # noqa: PLR0913 - what one may say of copies
+        self,
+        database: str,
+        to_database: str,
+        to: CatalogView | None = None,
+        including: str = ".*",
+        excluding: str = "",
+        parallelism: int = 1,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+        positions: bool = True,
+    ) -> ResultDocument:
+        """Clone the newest state of tables whose names match; see ``clone_table``."""
+        from table_core.table.api.database_maintenance import Choice, clone_database
+
+        return clone_database(
+            self._catalog,
+            Choice(
+                database=database,
+                including=including,
+                excluding=excluding,
+                parallelism=parallelism,
+            ),
+            to_database,
+            to=self._catalog if to is None else to,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+            positions=positions,
+        )
+
+    def compact_database(
+        self,
+        database: str,
+        including: str = ".*",
+        excluding: str = "",
+        strategy: str = "minor",
+        idle_time: str | None = None,
+        parallelism: int = 1,
+        dry_run: bool = False,
+        commit: CommitAs | None = None,
+    ) -> ResultDocument:
+        """Compact tables whose names match, ``parallelism`` of them at a time.
+
+        ``idle_time``, e.g. ``"1 h"``: only partitions that nobody has written to for so long.
+        ``details["tables"]`` has the result of each.  A table that fails stops no other one; its error
+        is raised in the end.
+        """
+        from table_core.table.api.database_maintenance import Choice, compact_database
+
+        return compact_database(
+            self._catalog,
+            Choice(
+                database=database,
+                including=including,
+                excluding=excluding,
+                parallelism=parallelism,
+            ),
+            strategy=strategy,
+            idle_time=idle_time,
+            dry_run=dry_run,
+            commit=commit or CommitAs(),
+        )

@@ -1,0 +1,219 @@
+"""What must hold for the rows of a table: looked at batch by batch, told with numbers and samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_core.datatypes.bounds import Bounds
+from table_core.errors import ArgumentError, DataError
+from table_core.table.api.check_rules import RULES, allowed_rows, sound_rules
+from table_core.table.metadata.describing import FilesOf, between
+from table_core.table.read.last_rows import rows_came_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["RULES", "check"]
+
+_SAMPLE: Final = 5
+
+
+@dataclass(slots=True)
+class _Finding:
+    """One rule: how many rows break it, and some of them."""
+
+    rule: str
+    allowed: int = 0
+    """So many rows may break it."""
+    failed_rows: int = 0
+    sample: list[Any] = field(default_factory=list)
+    found: Any = None
+
+    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
+        self.failed_rows += rows.num_rows
+        self.sample += rows.slice(0, _SAMPLE - len(self.sample)).to_pylist()
+
+    @property
+    def broken(self) -> bool:
+        return self.failed_rows > self.allowed
+
+    def to_document(self) -> dict[str, object]:
+        return {
+            "rule": self.rule,
+            "passed": not self.broken,
+            "failed_rows": self.failed_rows,
+            "sample": [{key: _plain(v) for key, v in row.items()} for row in self.sample],
+            **({} if self.found is None else {"found": self.found}),
+        }
+
+
+def check(
+    table: Table,
+    rules: Mapping[str, Any],
+    *,
+    against: Table | None = None,
+    query: Callable[[str, pa.Table], pa.Table] | None = None,
+    fail: bool = True,
+) -> ResultDocument:
+    """Hold ``rules`` against the newest rows of ``table``.
+
+    ``not_null`` and ``unique`` are lists of columns; ``range`` is column to ``[smallest, largest]``,
+    None for open; ``rows`` is ``[fewest, most]``; ``change`` is ``[lowest, highest]`` ratio of the
+    row count to that of ``against``; ``sql`` is a query over the view ``rows``, of which every row
+    is a fault; ``where`` chooses the rows that are looked at; ``at_most`` rows, or ``"1 %"`` of those
+    looked at, may break a rule on rows; ``freshness`` is how long ago the last rows may have come, e.g.
+    ``"2 h"``.  ``unique`` holds its columns in
+    memory, ``sql`` all.  ``details["state"]`` tells the state that was looked at from any other, ``details["rows"]`` how many
+    rows that were.  A table without rows, or without snapshots, keeps every rule but ``rows``.
+
+    As in SQL, NULL breaks neither ``range`` nor ``unique``: forbid it with ``not_null``.  NaN breaks
+    any ``range``.  Bounds are compared exactly, see ``Bounds``.
+
+    Raises:
+        DataError: a rule is broken and ``fail`` is on; facts list all that were looked at.
+        ArgumentError: no such rule, or one that checks nothing.
+    """
+    started_ms = table.access.clock.now_ms()
+    rules = sound_rules(rules, against=against is not None)
+    head = table.latest_snapshot()
+    snapshot = head.id if head else None
+    found, count = _findings(table, rules, against, query, snapshot)
+    told = [finding.to_document() for finding in found]
+    broken = [finding for finding in found if finding.broken]
+    if broken and fail:
+        lines = [f"{f.rule}: {f.failed_rows} rows, e.g. {f.sample or f.found}" for f in broken]
+        raise DataError(
+            f"{table.name} breaks {len(broken)} of {len(found)} rules:\n" + "\n".join(lines),
+            column=None,
+            row=None,
+            value=None,
+            checks=told,
+        )
+    looked_at = FilesOf.of(table.access, head)
+    details = {
+        "checks": told,
+        "failed": len(broken),
+        "rows": count,
+        "state": head.state if head else None,
+    }
+    return between(table.access, "check", looked_at, looked_at, details, started_ms=started_ms)
+
+
+def _findings(
+    table: Table,
+    rules: Mapping[str, Any],
+    against: Table | None,
+    query: Callable[[str, pa.Table], pa.Table] | None,
+    snapshot: int | None,
+) -> tuple[list[_Finding], int]:
+    """Each rule, and how many rows were looked at."""
+    of_rows = {"not_null", "unique", "range", "rows"}
+    found, count = _by_batch(table, rules, snapshot) if of_rows & set(rules) else ([], 0)
+    if "sql" in rules:
+        found.append(_by_query(table, rules, query, snapshot))
+    for finding in found:
+        if not finding.rule.startswith("rows "):
+            finding.allowed = allowed_rows(rules.get("at_most"), count)
+    if against is not None and "change" in rules:
+        found.append(_by_change(table, rules, against, snapshot))
+    if "freshness" in rules:
+        found.append(_by_age(table, rules["freshness"], snapshot))
+    return found, count
+
+
+def _by_age(table: Table, most_ms: int, snapshot: int | None) -> _Finding:
+    """How long ago rows came: compactions and statistics bring none."""
+    now = table.access.clock.now_ms()
+    newest = None if snapshot is None else rows_came_ms(table.access, snapshot)
+    seconds = None if newest is None else max(now - newest, 0) / 1000
+    finding = _Finding(f"freshness {most_ms / 1000:g} s", found={"seconds": seconds})
+    finding.failed_rows = 1 if seconds is None or seconds * 1000 > most_ms else 0
+    return finding
+
+
+def _by_batch(
+    table: Table, rules: Mapping[str, Any], snapshot: int | None
+) -> tuple[list[_Finding], int]:
+    not_null = {name: _Finding(f"not_null {name}") for name in rules.get("not_null", ())}
+    ranges = {name: _Finding(f"range {name}") for name in rules.get("range", {})}
+    bounds = {name: Bounds(name, *ends) for name, ends in rules.get("range", {}).items()}
+    unique: Sequence[str] = rules.get("unique", ())
+    columns = list(dict.fromkeys([*not_null, *ranges, *unique])) or None
+    keys: list[pa.Table] = []
+    count = 0
+    scan = table.read(columns=columns, where=rules.get("where"), snapshot=snapshot)
+    rows = () if snapshot is None else scan.to_batches()
+    none = pa.RecordBatch.from_pylist([], schema=scan.schema)
+    for batch in chain([none], rows):  # a rule on a column that is not there is told without rows
+        count += batch.num_rows
+        for name, finding in not_null.items():
+            finding.add(batch.filter(pc.is_null(batch.column(name))))
+        for name, finding in ranges.items():
+            finding.add(batch.filter(bounds[name].outside(batch.column(name))))
+        if unique:
+            keys.append(pa.Table.from_batches([batch]).select(list(unique)))
+    found = [*not_null.values(), *ranges.values()]
+    if unique:
+        found.append(_twice(unique, keys))
+    if "rows" in rules:
+        low, high = rules["rows"]
+        finding = _Finding(f"rows {[low, high]}", found=count)
+        wrong = (low is not None and count < low) or (high is not None and count > high)
+        finding.failed_rows = max(count, 1) if wrong else 0
+        found.append(finding)
+    return found, count
+
+
+def _twice(unique: Sequence[str], keys: list[pa.Table]) -> _Finding:
+    """Values that are there more than once; a NULL in one of the columns is like no other."""
+    finding = _Finding(f"unique {', '.join(unique)}")
+    if keys:
+        known = [table.drop_null() for table in keys]
+        counted = pa.concat_tables(known).group_by(list(unique)).aggregate([([], "count_all")])
+        finding.add(counted.filter(pc.greater(counted.column("count_all"), 1)))
+    return finding
+
+
+def _by_query(
+    table: Table,
+    rules: Mapping[str, Any],
+    query: Callable[[str, pa.Table], pa.Table] | None,
+    snapshot: int | None,
+) -> _Finding:
+    finding = _Finding("sql")
+    if query is None:
+        raise ArgumentError("rule sql needs an engine", argument="sql", value=rules["sql"])
+    rows = table.read(where=rules.get("where"), snapshot=snapshot).to_arrow()
+    finding.add(query(rules["sql"], rows))
+    return finding
+
+
+def _by_change(
+    table: Table, rules: Mapping[str, Any], against: Table, snapshot: int | None
+) -> _Finding:
+    low, high = rules["change"]
+    before, now = _count(against, None), _count(table, snapshot)
+    finding = _Finding(f"change {[low, high]}", found={"before": before, "now": now})
+    ratio = now / before if before else None
+    if ratio is not None and not (low or 0) <= ratio <= (math.inf if high is None else high):
+        finding.failed_rows = max(abs(now - before), 1)
+    return finding
+
+
+def _count(table: Table, snapshot: int | None) -> int:
+    columns = list(table.primary_key) or table.arrow_schema.names[:1]
+    scan = table.read(columns=columns, snapshot=snapshot)
+    return sum(batch.num_rows for batch in scan.to_batches())
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -1,0 +1,190 @@
+"""Upkeep of all tables of a database, one after another or some at a time."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import ArgumentError, TableError
+from table_core.options.parse import duration_ms
+from table_core.table.api.clone import clone_table
+from table_core.table.compact.compact import compact as compact_table
+from table_core.table.maintenance.expire_partitions import partitions_of
+from table_core.table.metadata.describing import summed
+from table_core.table.metadata.results import ResultDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from table_core.table.api.catalog_view import CatalogView
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import CommitAs, ResultDocument
+
+__all__ = ["Choice", "chosen_tables", "clone_database", "compact_database"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which tables of a database, and how many at a time."""
+
+    database: str
+    including: str
+    """A regular expression for whole names."""
+    excluding: str
+    parallelism: int
+
+    def __post_init__(self) -> None:
+        """Refuse what says nothing."""
+        if self.parallelism < 1:
+            raise ArgumentError(
+                f"parallelism={self.parallelism}: at least 1",
+                argument="parallelism",
+                value=self.parallelism,
+            )
+
+
+def chosen_tables(catalog: CatalogView, choice: Choice) -> list[str]:
+    """Names of the tables of ``choice``, sorted.
+
+    Raises:
+        ArgumentError: no regular expression.
+    """
+    try:
+        wanted, unwanted = re.compile(choice.including), re.compile(choice.excluding)
+    except re.error as error:
+        raise ArgumentError(
+            f"including={choice.including!r}, excluding={choice.excluding!r}: {error}",
+            argument="including",
+        ) from error
+    return [
+        name
+        for name in catalog.tables(choice.database)
+        if wanted.fullmatch(name) and not (choice.excluding and unwanted.fullmatch(name))
+    ]
+
+
+def compact_database(
+    catalog: CatalogView,
+    choice: Choice,
+    *,
+    strategy: str,
+    idle_time: str | None,
+    dry_run: bool,
+    commit: CommitAs,
+    compact: Callable[..., ResultDocument] | None = None,
+) -> ResultDocument:
+    """See ``Catalog.compact_database``.  ``compact`` does one table, by default in this process.
+
+    Raises:
+        TableError: of the first table that failed, when the others are done; it notes which.
+    """
+    if strategy not in {"full", "minor"}:
+        raise ArgumentError(
+            f"strategy={strategy!r}: use 'full' or 'minor'", argument="strategy", value=strategy
+        )
+    idle_ms = None if idle_time is None else _idle_ms(idle_time)
+
+    def one(name: str) -> ResultDocument:
+        table = catalog.table(f"{choice.database}.{name}")
+        return (compact or _compact_here)(
+            table,
+            strategy=strategy,
+            dry_run=dry_run,
+            commit=commit,
+            rows=None if idle_ms is None else _idle(table.access, idle_ms),
+        )
+
+    return _all(catalog, "compact-database", choice, one, choice.database, dry_run)
+
+
+def _compact_here(table: Table, **args: Any) -> ResultDocument:
+    return compact_table(table.access, partitions=None, where=None, order_by=None, **args)
+
+
+def clone_database(
+    catalog: CatalogView,
+    choice: Choice,
+    target: str,
+    *,
+    to: CatalogView,
+    dry_run: bool,
+    commit: CommitAs,
+    positions: bool,
+) -> ResultDocument:
+    """See ``Catalog.clone_database``.
+
+    Raises:
+        TableError: of the first table that failed, when the others are done; it notes which.
+    """
+    if not dry_run:
+        to.create_database(target, if_not_exists=True)
+
+    def one(name: str) -> ResultDocument:
+        return clone_table(
+            catalog,
+            f"{choice.database}.{name}",
+            f"{target}.{name}",
+            to=to,
+            dry_run=dry_run,
+            commit=commit,
+            positions=positions,
+        )
+
+    return _all(catalog, "clone-database", choice, one, target, dry_run)
+
+
+def _all(
+    catalog: CatalogView,
+    action: str,
+    choice: Choice,
+    one: Callable[[str], ResultDocument],
+    database: str,
+    dry_run: bool,
+) -> ResultDocument:
+    """Run ``one`` for every table; the sums of what they say."""
+    started_ms = catalog.clock.now_ms()
+    done: dict[str, ResultDocument] = {}
+    failed: dict[str, TableError] = {}
+    with ThreadPoolExecutor(choice.parallelism) as pool:
+        jobs = {name: pool.submit(one, name) for name in chosen_tables(catalog, choice)}
+        for name, job in jobs.items():
+            try:
+                done[name] = job.result()
+            except TableError as error:
+                failed[name] = error
+    if failed:
+        first = next(iter(failed.values()))
+        first.add_note(f"{action} {database}: failed for {list(failed)}, done for {list(done)}")
+        raise first
+    return summed(
+        action,
+        database,
+        done.values(),
+        {"tables": {name: result.to_document() for name, result in done.items()}},
+        seconds=(catalog.clock.now_ms() - started_ms) / 1000,
+        dry_run=dry_run,
+    )
+
+
+def _idle(access: TableAccess, idle_ms: int) -> frozenset[bytes]:
+    """Partitions whose newest file is older; one with a file that has no date is never idle."""
+    now_ms = access.clock.now_ms()
+    local_ms = now_ms + access.clock.local_offset_ms(now_ms)
+    live = access.metadata.live_files(access.head())
+    return frozenset(
+        partition.row
+        for partition in partitions_of(access, live)
+        if partition.updated_ms is not None and partition.updated_ms < local_ms - idle_ms
+    )
+
+
+def _idle_ms(text: str) -> int:
+    try:
+        return duration_ms(text)
+    except ValueError as error:
+        raise ArgumentError(
+            f"idle_time={text!r}: {error}", argument="idle_time", value=text
+        ) from error

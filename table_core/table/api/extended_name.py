@@ -1,0 +1,45 @@
+"""``table$branch_<name>$<system table>``: what the parts of a name behind ``$`` ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from table_core.table.api.table import Table
+
+__all__ = ["ExtendedName"]
+
+_BRANCH: Final = "branch_"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendedName:
+    """A name or the path of a table, told apart from what follows its ``$``."""
+
+    plain: str
+    branch: str | None
+    system: str
+    """Empty for the table itself."""
+
+    @classmethod
+    def of(cls, name: str) -> ExtendedName:
+        """The parts of ``name``; only its last folder is looked at where it is a path."""
+        folders, slash, last = name.rpartition("/")
+        plain, _, rest = last.partition("$")
+        branch = None
+        if rest.startswith(_BRANCH):
+            branch, _, rest = rest.removeprefix(_BRANCH).partition("$")
+        return cls(f"{folders}{slash}{plain}", branch or None, rest)
+
+    def shown(self, table: Table) -> Table:
+        """``table`` itself, or the system table of it that the name asks for.
+
+        Raises:
+            NotFoundError: there is no such system table.
+        """
+        if not self.system:
+            return table
+        from table_core.table.api.system_table import SystemTable
+
+        return SystemTable.of(table.access, self.system)

@@ -1,0 +1,166 @@
+"""Appends the rows of files, each file once.
+
+With a position, which files were taken is committed with their rows, under ``expect`` of what was read:
+whoever runs again, or at the same time, finds nothing left to take.  Files are known by their whole
+paths and by what the store says of them, so neither order, folder nor pattern matters, and one that
+has changed since is noticed: see ``position.files``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import DataError, NotFoundError
+from table_core.ondisk.properties import is_ours
+from table_core.position.decide import Diverged, FilesNow, GoOn, what_next
+from table_core.position.document import Position, Positions
+from table_core.position.files import FileFacts, FilesTaken
+from table_core.position.reader import Reader, ReaderKind, require_position_name
+from table_core.position.source import FilesId
+from table_core.storage.row_files import list_files, read_rows, split_glob
+from table_core.storage.stores.locate import open_storage
+from table_core.table.commit_io.committer import find_commit
+from table_core.table.metadata.carried import snapshots_backwards
+from table_core.table.metadata.describing import committed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.ports import FileInfo, Storage
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
+
+__all__ = ["append_files"]
+
+
+def append_files(
+    table: Table, args: Mapping[str, Any], commit: CommitAs, storage_options: Mapping[str, str]
+) -> ResultDocument:
+    """Write the files that ``args["rows_uri"]`` matches into ``table``, in one commit.
+
+    ``args``: ``rows_uri``; ``rows_position`` (None, or the property that keeps which files were taken);
+    ``overwrite``.
+
+    Raises:
+        ArgumentError: no position can be kept under that name.
+        PositionDivergedError: files that were taken have changed, or nobody can tell.
+        DataError: a file does not decode or does not fit the table; facts name the file.
+        NotFoundError: without a position, when no file matches.
+        CommitConflictError: another run has taken files meanwhile.
+    """
+    started_ms = table.access.clock.now_ms()
+    before = table.latest_snapshot()
+    asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
+    commit = commit.asking("write", table.access.branch, **asked)
+    landed = find_commit(table.access, commit)
+    details: dict[str, Any] = {"replayed": landed is not None}
+    done = landed
+    if landed is None:
+        folder, pattern = split_glob(args["rows_uri"])
+        storage = open_storage(folder, storage_options)
+        found = list_files(storage, pattern)
+        key = args.get("rows_position")
+        if key is not None:
+            listing = [_facts(storage, info) for info in found]
+            stored = _Stored.of(table, key, FilesId(folder=storage.uri, pattern=pattern))
+            new = stored.ahead(listing)
+            found = [info for info, facts in zip(found, listing, strict=True) if facts in new]
+            if found:
+                commit = replace(
+                    commit,
+                    properties={**commit.properties, key: stored.after(listing)},
+                    expect={**commit.expect, key: stored.text},
+                )
+        elif not found:
+            raise NotFoundError(f"no file matches {args['rows_uri']}", name=args["rows_uri"])
+        details |= {"files": len(found), "position": found[-1].path if found else None}
+        if found:
+            paths = [info.path for info in found]
+            done = _append(table, storage, paths, commit, args.get("overwrite"))
+    return committed(table.access, "write", done, before, details, started_ms=started_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Which files were taken before."""
+
+    table: Table
+    key: str
+    text: str | None
+    source: FilesId
+    position: Position | None
+
+    @classmethod
+    def of(cls, table: Table, key: str, source: FilesId) -> _Stored:
+        require_position_name("rows_position", key)
+        text = table.position(key)
+        held = Positions.parse(text)
+        found = held.of(Reader(ReaderKind.FLOW, key, given=True), source) if held else None
+        if held and found is None and held.held:
+            found = held.held[0]  # of something else: refused below
+        return cls(table, key, text, source, found)
+
+    def ahead(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:
+        """What of ``listing`` is to be taken."""
+        if self.position is None:
+            known = self._by_name(listing)
+            return frozenset(file for file in listing if file not in known)
+        found = what_next(self.position, FilesNow(source=self.source, listing=tuple(listing)))
+        if isinstance(found, Diverged):
+            raise found.error()
+        assert isinstance(found, GoOn)
+        assert isinstance(found.place, FilesTaken)
+        return frozenset(found.place.look(listing).new)
+
+    def after(self, listing: Sequence[FileFacts]) -> str:
+        """What is stored once all of ``listing`` is taken."""
+        place = self.position.place if self.position is not None else FilesTaken()
+        assert isinstance(place, FilesTaken)
+        reader = Reader(ReaderKind.FLOW, self.key, given=True)
+        return Position(reader, self.source, place.after(listing)).text
+
+    def _by_name(self, listing: Sequence[FileFacts]) -> frozenset[FileFacts]:
+        """What an earlier release took: it kept the last name, and what came later sorted behind.
+
+        What has come since under names that sort before is told apart by its time.
+        """
+        if self.text is None or Positions.parse(self.text) is not None:
+            return frozenset()
+        last, since_ms = f"{self.source.folder}/{self.text}", _set_at(self.table, self.key)
+        return frozenset(f for f in listing if f.path <= last and f.modified_ms <= since_ms)
+
+
+def _set_at(table: Table, key: str) -> int:
+    """When the property ``key`` got its value, as far back as snapshots are there."""
+    access, found_ms = table.access, 0
+    head = access.metadata.head()
+    assert head is not None
+    value = table.position(key)
+    for snapshot in snapshots_backwards(access, head.id, 1):
+        if not is_ours(snapshot):
+            continue
+        if (snapshot.properties or {}).get(key) != value:
+            break
+        found_ms = snapshot.time_millis
+    return found_ms
+
+
+def _facts(storage: Storage, info: FileInfo) -> FileFacts:
+    path = f"{storage.uri.rstrip('/')}/{info.path}"
+    return FileFacts(path=path, size=info.size, modified_ms=info.modified_ms)
+
+
+def _append(
+    table: Table, storage: Storage, paths: Sequence[str], commit: CommitAs, overwrite: Any
+) -> Commit:
+    with table.write(commit=commit, overwrite=overwrite) as writer:
+        for path in paths:
+            for batch in read_rows(storage, path, table.arrow_schema):
+                try:
+                    writer.write(batch)
+                except DataError as error:
+                    raise DataError(
+                        f"{storage.uri}/{path}: {error}", **{**error.facts, "path": path}
+                    ) from error
+        return writer.commit()

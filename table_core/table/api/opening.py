@@ -1,0 +1,136 @@
+"""Opens warehouses and tables by their address: the store, the names and the lock that options ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import ArgumentError, NotFoundError, OptionError
+from table_core.ondisk import layout
+from table_core.options.catalog import CatalogOptions
+from table_core.schema.evolve import create
+from table_core.storage.stores.jdbc import JdbcDatabase
+from table_core.storage.stores.jdbc_lock import JdbcLock
+from table_core.storage.stores.locate import open_storage
+from table_core.storage.stores.lock import FileLock, locked
+from table_core.storage.system import SystemClock, SystemIds
+from table_core.table.api.catalog import Catalog
+from table_core.table.api.extended_name import ExtendedName
+from table_core.table.api.table import open_handle
+from table_core.table.metadata.directory import JdbcDirectory
+from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.new_schema import new_schema
+from table_core.table.metadata.table_files import refuse_leftovers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.ports import Clock
+    from table_core.storage.stores.lock import TableLock
+    from table_core.table.api.table import Table
+
+__all__ = ["open_catalog", "open_table"]
+
+_SUFFIX = ".db"
+
+
+def open_catalog(warehouse: str, storage_options: Mapping[str, Any] | None = None) -> Catalog:
+    """The warehouse at a URI (``file:``, ``memory:``, ``s3:`` ...) or local path.
+
+    ``storage_options`` are for the store, except Paimon's own names: ``metastore`` (``filesystem``
+    or ``jdbc``), ``uri``, ``catalog-key``, ``jdbc.user``, ``jdbc.password``, ``lock.enabled``,
+    ``lock.type`` (``jdbc`` or ``file``), ``lock.path``, ``lock-acquire-timeout`` and
+    ``lock-check-max-sleep``.
+
+    Raises:
+        UnsupportedFeatureError: the store has no atomic create-if-absent; says what to use.
+        OptionError: an option of the catalog is wrong or missing.
+    """
+    options = CatalogOptions.of(warehouse, storage_options or {})
+    clock = SystemClock()
+    storage = open_storage(warehouse, options.storage, locked=options.lock_type is not None)
+    names = None
+    if options.metastore == "jdbc":
+        database = JdbcDatabase(options.uri or "", options.login)
+        names = JdbcDirectory(database, options.catalog_key, storage.uri)
+        names.create_tables()
+    return Catalog(
+        storage=storage, clock=clock, ids=SystemIds(), names=names, lock=_lock(options, clock)
+    )
+
+
+def open_table(
+    path: str,
+    auto_create: bool = False,
+    schema: Any = None,
+    primary_key: Sequence[str] = (),
+    partition_by: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Table:
+    """The table whose folder is ``path``.
+
+    With ``auto_create`` a missing one is created from ``schema`` and the rest; then ``options``
+    are stored.  For a table that is there they hold for this handle only.  ``path$branch_<name>``,
+    ``path$files`` and the like mean what they do in ``Catalog.table``.
+
+    Raises:
+        NotFoundError: there is no such table, branch or system table, and ``auto_create`` is off.
+        ArgumentError: a table is to be created, and its name has a ``$``.
+    """
+    asked, whole = ExtendedName.of(path.rstrip("/")), path
+    extended = bool(asked.branch or asked.system)
+    path = asked.plain if extended else path
+    catalog_options = CatalogOptions.of(path, storage_options or {})
+    clock, ids = SystemClock(), SystemIds()
+    lock = _lock(catalog_options, clock)
+    storage = open_storage(path, catalog_options.storage, locked=lock is not None)
+    name = ".".join(p.removesuffix(_SUFFIX) for p in storage.uri.rstrip("/").split("/")[-2:])
+    storage = locked(storage, lock, name)
+    given = dict(options or {})
+    if given.get("path", whole) != whole:
+        raise OptionError(f"option 'path' is {given['path']!r}, not {whole!r}", option="path")
+    wanted = auto_create or given.pop("auto-create", "false").lower() == "true"
+    given.pop("path", None)
+    if not Metadata(storage).schema_ids():
+        if not wanted or schema is None:
+            hint = "pass auto_create=True and a schema to create it"
+            raise NotFoundError(f"no table at {storage.uri}; {hint}", name=storage.uri)
+        if extended:
+            raise ArgumentError(
+                f"no table at {storage.uri}, and none is created by the name of a branch or system "
+                f"table of it, {whole!r}",
+                argument="path",
+                value=whole,
+            )
+        document = create(
+            schema,
+            primary_key=tuple(primary_key),
+            partition_by=tuple(partition_by),
+            options=given,
+            comment=None,
+            now_ms=clock.now_ms(),
+        )
+        refuse_leftovers(storage, name)
+        storage.create(layout.schema_path(0), new_schema(document))
+        given = {}
+    handle = open_handle(name, storage, clock, ids, branch=asked.branch, options=given)
+    return asked.shown(handle)
+
+
+def _lock(options: CatalogOptions, clock: Clock) -> TableLock | None:
+    """The lock that ``options`` ask for, ready to be taken."""
+    if options.lock_type is None:
+        return None
+    if options.lock_type == "file":
+        folder = options.lock_path or ""
+        return FileLock(folder, options.check_max_sleep_ms, options.acquire_timeout_ms)
+    lock = JdbcLock(
+        JdbcDatabase(options.uri or "", options.login),
+        options.catalog_key,
+        options.check_max_sleep_ms,
+        options.acquire_timeout_ms,
+        clock.local_offset_ms(clock.now_ms()) // 60_000,
+        options.key_length_max,
+    )
+    lock.create_table()
+    return lock

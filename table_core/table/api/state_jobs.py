@@ -1,0 +1,140 @@
+"""Jobs on named states of a table: tags, branches, and going back.
+
+Each may be run again after a crash: what an earlier attempt did is found instead of refused, and a
+branch that main has taken over already is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from table_core.errors import ArgumentError
+from table_core.table.commit_io.deliveries import tell_of
+from table_core.table.maintenance.fast_forward import FastForward
+from table_core.table.metadata.describing import unchanged
+from table_core.table.metadata.refs.branches import branch_access
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.table.api.table import Table
+    from table_core.table.metadata.results import CommitAs, ResultDocument
+
+__all__ = [
+    "create_branch",
+    "create_tag",
+    "delete_branch",
+    "delete_tag",
+    "fast_forward",
+    "rollback",
+]
+
+
+def create_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
+    """``name``, and what ``Tags.create`` takes."""
+    name = args["name"]
+    existed = name in table.tags
+    tag = table.tags.create(
+        name,
+        snapshot=args.get("snapshot"),
+        timestamp=args.get("timestamp"),
+        time_retained=args.get("time_retained"),
+        if_not_exists=args.get("if_not_exists", True),
+    )
+    details = {"tag": name, "snapshot": tag.snapshot.id, "created": not existed}
+    return unchanged(table.access, "create-tag", details)
+
+
+def delete_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
+    """``name``, ``if_exists``, ``dry_run``."""
+    return table.tags.delete(
+        args["name"], if_exists=args.get("if_exists", True), dry_run=bool(args.get("dry_run"))
+    )
+
+
+def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
+    """What ``Branches.create`` takes; ``from_head`` is the newest snapshot.
+
+    The tag ``<name>-base`` that an earlier attempt made is what it begins with; one that somebody else
+    made is refused.  ``replace`` forgets a branch of that name first.
+    """
+    name, tag, snapshot = args["name"], args.get("tag"), args.get("snapshot")
+    if args.get("replace") and not args.get("dry_run"):
+        table.branches.delete(name, if_exists=True)
+    head = table.latest_snapshot()
+    if args.get("from_head") and head is not None:
+        snapshot = head.id
+    return table.branches.create(
+        name,
+        tag=tag,
+        snapshot=snapshot,
+        if_not_exists=args.get("if_not_exists", True),
+        dry_run=bool(args.get("dry_run")),
+        to_publish=bool(args.get("to_publish")),
+    )
+
+
+def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
+    """``name``, ``if_exists``, ``dry_run``."""
+    return table.branches.delete(
+        args["name"], if_exists=args.get("if_exists", True), dry_run=bool(args.get("dry_run"))
+    )
+
+
+def fast_forward(table: Table, args: Mapping[str, Any]) -> ResultDocument:
+    """``branch``, ``force``, ``dry_run``; ``state``: nothing but this state of the branch.
+
+    Where neither main nor the branch has a snapshot, there is nothing to do.
+
+    Raises:
+        NotFoundError: no such branch, or it has no snapshot and main has one.
+        ArgumentError: main has gone on since the branch began, and ``force`` is off; or nobody can tell
+            whether the branch follows a tag of main; or the branch is not at ``state``.
+    """
+    state = args.get("state")
+    if not state and _has_nothing(table, args["branch"]):
+        told = {"branch": args["branch"], "snapshots": [], "lost": [], "tags_lost": []}
+        return unchanged(table.access, "fast-forward", {**told, "replayed": False})
+    found = FastForward.of(table.access, args["branch"])
+    if state is not None and found.state != state:
+        raise ArgumentError(
+            f"branch {args['branch']!r} of {table.name} is at {found.state}, not at {state}, which was "
+            "asked for: somebody has written to it since, or made it anew; check it again",
+            argument="state",
+            value=state,
+        )
+    if found.is_taken:
+        tell_of(found.main, found.brought(found.own_ids))
+        taken = {"snapshots": found.own_ids, "lost": [], "tags_lost": [], "replayed": True}
+        return unchanged(table.access, "fast-forward", {"branch": args["branch"], **taken})
+    if found.lost and not args.get("force"):
+        raise ArgumentError(
+            f"{table.name} has gone on since branch {args['branch']!r} began: its snapshots "
+            f"{found.lost} would be lost; make the branch anew, or pass force=True",
+            argument="force",
+            value=False,
+        )
+    if not args.get("dry_run"):
+        # What a run that was cut short has taken over, nobody has told yet.
+        ids = found.own_ids if found.is_cut_short else [i for i in found.ids if i not in found.kept]
+        found.perform()
+        tell_of(found.main, found.brought(ids))
+    return found.result(dry_run=bool(args.get("dry_run")), replayed=False)
+
+
+def _has_nothing(table: Table, branch: str) -> bool:
+    """Whether nobody has written anything to the table, on main or on the branch."""
+    if table.latest_snapshot() is not None:
+        return False
+    return branch_access(table.access, branch).metadata.head_id() is None
+
+
+def rollback(table: Table, args: Mapping[str, Any], commit: CommitAs) -> ResultDocument:
+    """``snapshot``, ``tag`` or ``timestamp``; ``dry_run``."""
+    return table.rollback_to(
+        snapshot=args.get("snapshot"),
+        tag=args.get("tag"),
+        timestamp=args.get("timestamp"),
+        dry_run=bool(args.get("dry_run")),
+        commit=commit,
+    )

@@ -1,1 +1,0 @@
-"""Statements: delete, update, merge-into, overwrite, and the marks they leave."""

@@ -1,0 +1,1 @@
+"""Commits, carried out against a store."""

@@ -1,1 +1,0 @@
-"""The commit protocol carried out against a store."""

@@ -1,0 +1,1 @@
+"""Compactions of buckets."""

@@ -1,0 +1,83 @@
+"""The compaction that goes along with a write (architecture: "When a write compacts")."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from table_core.lsm.sorted_run import overlap
+from table_core.options import keys_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.ondisk.data_file import DataFile
+    from table_core.table.commit_io.prepared import BucketChange, CompactChange
+    from table_core.table.files.data_files import FileFactory
+    from table_core.table.metadata.access import Bucket, TableAccess
+
+__all__ = ["InlineCompaction"]
+
+_THREADS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class InlineCompaction:
+    """Compacts the buckets that a writer touched, unless the table is ``write-only``.
+
+    With ``full-compaction.delta-commits`` every bucket that is not fully compacted is, whether it
+    was touched or not: the changes of all are delivered together.
+    """
+
+    access: TableAccess
+    factory: FileFactory
+    replaces: bool = False
+    """The write overwrites: there is nothing beside its own files, and those that do not overlap
+    go to the top level with the commit."""
+
+    def run(self, changes: Sequence[BucketChange]) -> tuple[CompactChange, ...]:
+        """Compact what ``changes`` bring together with what is there."""
+        buckets, full = self.due(changes)
+        if not buckets:
+            return ()
+        from table_core.table.compact.compaction import compact_key_bucket
+
+        totals = {(c.partition, c.bucket): c.total_buckets for c in changes}
+
+        def compact(bucket: Bucket) -> CompactChange | None:
+            files = buckets[bucket]
+            done = compact_key_bucket(self.access, self.factory, bucket, files, full=full)
+            if done is None or bucket not in totals:
+                return done
+            return replace(done, total_buckets=totals[bucket])
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            done = list(pool.map(compact, buckets))
+        return tuple(change for change in done if change is not None)
+
+    def due(self, changes: Sequence[BucketChange]) -> tuple[dict[Bucket, list[DataFile]], bool]:
+        """The buckets to look at, each with all its files, and whether to compact them fully."""
+        access = self.access
+        if not access.schema.is_key_table or access.options.get(keys_commit.WRITE_ONLY):
+            return {}, False
+        touched: dict[Bucket, list[DataFile]] = {}
+        for change in changes:
+            if change.bucket >= 0:  # others wait for the verb ``compact``
+                touched.setdefault((change.partition, change.bucket), []).extend(change.added)
+        if not touched:
+            return {}, False
+        if self.replaces:
+            return {
+                bucket: own for bucket, own in touched.items() if overlap(own, access.bounds)
+            }, False
+        from table_core.table.compact.compaction import wants_full
+
+        full = wants_full(access)
+        live = access.files_by_bucket(
+            access.head(),
+            keep=None if full else lambda entry: (entry.partition, entry.bucket) in touched,
+        )
+        for bucket, entries in live.items():
+            touched.setdefault(bucket, []).extend(entry.file for entry in entries)
+        return touched, full

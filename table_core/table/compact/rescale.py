@@ -1,0 +1,143 @@
+"""Another number of buckets: partitions that still have the old number are written anew.
+
+Source: spec 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from table_core.commit.overwrite import Selection
+from table_core.errors import ArgumentError
+from table_core.ondisk.properties import ROWS_KEPT_PROPERTY
+from table_core.scan.split import hides_level0
+from table_core.schema.change import SetOption
+from table_core.table.commit_io.committer import find_commit
+from table_core.table.commit_io.replacing import commit_replacing
+from table_core.table.compact.compact import compact
+from table_core.table.compact.inline_compaction import InlineCompaction
+from table_core.table.metadata.alter import alter
+from table_core.table.metadata.describing import committed, foretold
+from table_core.table.metadata.partition_spec import partition_matcher, partition_row
+from table_core.table.metadata.results import CommitAs, ResultDocument
+from table_core.table.read.split_reader import SplitReader
+from table_core.table.read.state_plan import StatePlanner
+from table_core.table.write.writer import TableWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.commit_io.prepared import WriteResult
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import Commit
+
+    Rewrite: TypeAlias = Callable[
+        [TableAccess, Snapshot | None, frozenset[bytes], CommitAs], Commit
+    ]
+
+__all__ = ["guarded", "rescale"]
+
+
+def rescale(
+    access: TableAccess,
+    buckets: int | None,
+    partitions: Sequence[Mapping[str, object]] | None,
+    commit: CommitAs,
+    rewrite: Rewrite | None = None,
+    *,
+    dry_run: bool = False,
+) -> ResultDocument:
+    """See ``Table.rescale``.  ``rewrite`` moves the rows, by default in this process."""
+    started_ms = access.clock.now_ms()
+    before = access.schema.bucket
+    wanted = before if buckets is None else buckets
+    if wanted < 1 or before < 1:
+        raise ArgumentError(
+            f"{access.name} has bucket = {before} and is to have {wanted}: only tables with a fixed "
+            "number of buckets are rescaled, to another",
+            argument="buckets",
+            value=buckets,
+        )
+    commit = commit.asking("rescale", access.branch, buckets=buckets, partitions=partitions)
+    done = find_commit(access, commit)  # first: others may have rescaled since
+    if done is None and wanted != access.metadata.latest_schema().bucket and not dry_run:
+        wanted = alter(access, (SetOption("bucket", str(wanted)),), commit).bucket
+    access = access.with_schema(access.metadata.latest_schema()).with_options(
+        {"bucket": str(wanted)}
+    )
+    head = access.head()
+    old = {} if done is not None else _with_another_count(access, partitions)
+    since = None
+    if old and not dry_run:
+        if hides_level0(access.schema, access.options):
+            _show_all(access, old)
+            since = head
+        now = access.head()
+        kept = {**commit.properties, ROWS_KEPT_PROPERTY: "true"}
+        given = replace(commit, properties=kept)
+        done = (rewrite or _written_anew)(access, now, frozenset(old), given)
+    details = {"buckets": wanted, "partitions": len(old)}
+    if dry_run and done is None:
+        gone = access.metadata.live_files(head).of_partitions(old.__contains__).size.tolist()
+        told = {**details, "replayed": False}
+        return foretold(access, "rescale", head, gone, told, started_ms=started_ms, instead=True)
+    return committed(access, "rescale", done, head, details, started_ms=started_ms, since=since)
+
+
+def _with_another_count(
+    access: TableAccess, partitions: Sequence[Mapping[str, object]] | None
+) -> dict[bytes, int]:
+    """The partitions to write anew, and how many buckets they have."""
+    selected = partition_matcher(access, partitions) if partitions else None
+    return {
+        entry.partition: entry.total_buckets
+        for entry in access.live_entries(access.head())
+        if entry.total_buckets not in (access.schema.bucket, -1, -2)
+        and (selected is None or selected(entry.partition))
+    }
+
+
+def _show_all(access: TableAccess, partitions: Mapping[bytes, int]) -> None:
+    """Compact, where rows wait on level 0 and no read sees them."""
+    for partition, count in partitions.items():
+        row = partition_row(access, partition)
+        compact(
+            access.with_options({"bucket": str(count)}),
+            strategy="full",
+            partitions=[row] if row else None,
+            where=None,
+            order_by=None,
+            dry_run=False,
+            commit=CommitAs(),
+        )
+
+
+def guarded(access: TableAccess, head: Snapshot | None) -> TableAccess:
+    """Rows that another writer adds after ``head`` are a conflict: they would be overwritten."""
+    if head is None:
+        return access
+    return access.with_options({"commit.strict-mode.last-safe-snapshot": str(head.id)})
+
+
+def _written_anew(
+    access: TableAccess, head: Snapshot | None, partitions: frozenset[bytes], commit: CommitAs
+) -> Commit:
+    access = guarded(access, head)
+    selection = Selection.rescaled(partitions.__contains__)
+
+    def replaced(result: WriteResult) -> Commit:
+        return commit_replacing(access, (result,), commit, selection)
+
+    plan = StatePlanner(access=access, keeps_partition=partitions.__contains__).plan(head)
+    reader = SplitReader(access=access, fields=access.schema.fields)
+    whole = access.for_whole_rows()
+    inline = partial(InlineCompaction, whole, replaces=True)
+    with TableWriter(whole, replaced, compaction=inline, replaces=True) as writer:
+        for split in plan.splits:
+            for rows in reader.read(split):
+                writer.write(rows)
+        return writer.commit()

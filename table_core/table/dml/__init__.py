@@ -1,0 +1,1 @@
+"""Statements: update, delete, merge into, overwrite."""

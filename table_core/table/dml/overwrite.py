@@ -1,0 +1,235 @@
+"""Writes that take rows out: overwrite, truncate, drop partitions (spec 10.5)."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from table_core.commit.basis import AsOf, Basis
+from table_core.commit.overwrite import Selection
+from table_core.commit.request import CommitPart
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    TableError,
+    UnsupportedFeatureError,
+)
+from table_core.lsm.triggers import needs_lookup
+from table_core.ondisk.data_file import EntryKind, ManifestEntry
+from table_core.ondisk.snapshot import CommitKind
+from table_core.options import keys_commit
+from table_core.scan.split import hides_level0
+from table_core.table.commit_io.committer import commit_parts, commit_writes, find_commit
+from table_core.table.commit_io.prepared import WriteResult
+from table_core.table.commit_io.replacing import commit_replacing
+from table_core.table.compact.inline_compaction import InlineCompaction
+from table_core.table.metadata.describing import committed, foretold
+from table_core.table.metadata.partition_spec import partition_matcher
+from table_core.table.write.choose_assigner import crosses_partitions
+from table_core.table.write.writer import TableWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
+
+__all__ = [
+    "Reads",
+    "commit_results",
+    "drop_partitions",
+    "open_writer",
+    "overwrite_selection",
+    "truncate",
+]
+
+
+_log = logging.getLogger(__name__)
+_TRIES: Final = 3
+TRUNCATE: Final = "TRUNCATE"
+"""The operation of a commit that only takes rows out, so that it wakes nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """A statement that writes other versions of rows that it has read."""
+
+    operation: str
+    """Its name in the snapshot."""
+    as_of: AsOf
+    """The state that it has read."""
+
+    @classmethod
+    def of(cls, operation: str, head: Snapshot | None) -> Reads:
+        """A statement that has read ``head``."""
+        return cls(operation=operation, as_of=AsOf.of(head))
+
+
+def open_writer(
+    access: TableAccess,
+    commit: CommitAs,
+    overwrite: str | Mapping[str, object] | None,
+    statement: Reads | None = None,
+) -> TableWriter:
+    """A writer that commits as ``commit`` says; see ``Table.write`` for ``overwrite``.
+
+    ``statement`` writes other versions of rows that it has read.
+    """
+    overwrite_selection(access, overwrite, ())  # refuses a bad argument before any row is written
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
+    if overwrite not in (None, "table") and crosses_partitions(access.schema):
+        raise UnsupportedFeatureError(
+            f"{access.name}: a key may move between partitions, so that single ones cannot be "
+            "overwritten; use overwrite='table', or drop the partitions and write",
+            feature="overwrite of partitions with cross-partition upsert",
+        )
+    return TableWriter(
+        access,
+        lambda result: _compacted(
+            access, commit_results(access, (result,), commit, overwrite, statement), result
+        ),
+        compaction=partial(InlineCompaction, access, replaces=overwrite is not None),
+        replaces=overwrite is not None,
+        landed=lambda: _landed(access, commit),
+    )
+
+
+def _landed(access: TableAccess, commit: CommitAs) -> Commit | None:
+    """What an earlier run of ``commit`` made, its rows as visible as those of any other.
+
+    Where readers wait for level 0 to be compacted, and that run died before it had, this one does.
+    """
+    found = find_commit(access, commit)
+    if found is not None and hides_level0(access.schema, access.options):
+        _compact_now(access, None)
+    return found
+
+
+def _compacted(access: TableAccess, done: Commit, written: WriteResult) -> Commit:
+    """``done``; where its compaction was dropped, and readers or changes wait for it, with another one.
+
+    The rows are in, so a fault is logged and no more.
+    """
+    if done.compact_conflicts and needs_lookup(access.options):
+        try:
+            _compact_now(access, frozenset(change.partition for change in written.changes))
+        except TableError as error:
+            _log.warning("%s: rows wait for the next compaction: %s", access.name, error)
+    return done
+
+
+def _compact_now(access: TableAccess, rows: frozenset[bytes] | None) -> None:
+    """Compact what level 0 of ``rows`` (None: all partitions) keeps back, unless others do all the time."""
+    from table_core.table.compact.compact import compact_rows
+
+    for _ in range(0 if access.options.get(keys_commit.WRITE_ONLY) else _TRIES):
+        with suppress(CommitConflictError):  # another writer compacts
+            compact_rows(access, rows)
+            return
+
+
+def commit_results(
+    access: TableAccess,
+    results: tuple[WriteResult, ...],
+    commit: CommitAs,
+    overwrite: str | Mapping[str, object] | None,
+    statement: Reads | None = None,
+) -> Commit:
+    """Commit what writers prepared, here or in other processes; see ``open_writer``."""
+    commit = commit.asking("write", access.branch, overwrite=overwrite)
+    entries = tuple(
+        ManifestEntry(EntryKind.ADD, c.partition, c.bucket, c.total_buckets, file)
+        for result in results
+        for c in result.changes
+        for file in c.added
+    )
+    selection = overwrite_selection(access, overwrite, entries)
+    if selection is None:
+        if statement is None:
+            return commit_writes(access, results, commit)
+        read = WriteResult(basis=Basis(rows=frozenset({statement.as_of})))
+        return commit_writes(access, (*results, read), commit, operation=statement.operation)
+    return commit_replacing(access, results, commit, selection)
+
+
+def overwrite_selection(
+    access: TableAccess,
+    overwrite: str | Mapping[str, object] | None,
+    entries: tuple[ManifestEntry, ...],
+) -> Selection | None:
+    """What ``overwrite`` takes out when ``entries`` come in; None for a plain append."""
+    if overwrite is None:
+        return None
+    if overwrite == "table":
+        return Selection.table()
+    if overwrite == "partitions":
+        if not access.schema.partition_keys:
+            return Selection.table()
+        return Selection.dynamic(entries)
+    if isinstance(overwrite, str):
+        raise ArgumentError(
+            f"overwrite={overwrite!r}: use None, 'partitions', 'table' or {{'column': value}}",
+            argument="overwrite",
+            value=overwrite,
+        )
+    if not overwrite:
+        raise ArgumentError(
+            "overwrite={} names no partition; name one by its columns, or say 'table' for all rows",
+            argument="overwrite",
+            value={},
+        )
+    return Selection.static(partition_matcher(access, [overwrite]))
+
+
+def truncate(access: TableAccess, commit: CommitAs, *, dry_run: bool = False) -> ResultDocument:
+    """See ``Table.truncate``."""
+    return _take_out(access, "truncate", Selection.table(), commit, {}, dry_run=dry_run)
+
+
+def drop_partitions(
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]],
+    commit: CommitAs,
+    *,
+    dry_run: bool = False,
+) -> ResultDocument:
+    """See ``Table.drop_partitions``."""
+    if not partitions or any(not spec for spec in partitions):
+        raise ArgumentError(
+            "name at least one partition, each by a column; truncate() empties the table",
+            argument="partitions",
+            value=[dict(p) for p in partitions],
+        )
+    selection = Selection.drop(partition_matcher(access, partitions))
+    details = {"partitions": [dict(spec) for spec in partitions]}
+    return _take_out(access, "drop-partitions", selection, commit, details, dry_run=dry_run)
+
+
+def _take_out(
+    access: TableAccess,
+    action: str,
+    selection: Selection,
+    commit: CommitAs,
+    details: Mapping[str, object],
+    *,
+    dry_run: bool,
+) -> ResultDocument:
+    started_ms = access.clock.now_ms()
+    head = access.head()
+    live = access.live_entries(head)
+    commit = commit.asking(action, access.branch, partitions=details.get("partitions"))
+    done = find_commit(access, commit)
+    gone = []
+    if done is None:
+        gone = [entry.file for entry in live if selection.selects(entry.partition)]
+        part = CommitPart(kind=CommitKind.OVERWRITE, overwrite=selection)
+        if gone and not dry_run:
+            done = commit_parts(access, commit, append=part, operation=TRUNCATE)
+    if dry_run and done is None:
+        sizes, told = [file.file_size for file in gone], {**details, "replayed": False}
+        return foretold(access, action, head, sizes, told, started_ms=started_ms, instead=False)
+    return committed(access, action, done, head, details, started_ms=started_ms)

@@ -1,0 +1,55 @@
+"""Rows that wait for their bucket (``bucket = -2``) get it before a statement reads the table."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import CommitConflictError
+from table_core.ondisk.layout import POSTPONE_BUCKET
+
+if TYPE_CHECKING:
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["in_buckets", "spreads_first"]
+
+_TRIES: Final = 10
+
+
+def spreads_first(access: TableAccess) -> bool:
+    """Whether ``in_buckets`` may commit before a statement does."""
+    return access.schema.is_key_table and access.schema.bucket == POSTPONE_BUCKET
+
+
+def in_buckets(access: TableAccess, head: Snapshot | None) -> Snapshot | None:
+    """``head``, or a later one in which all rows of a key table have a bucket.
+
+    No read finds rows that wait, so a statement would undo them.
+
+    Raises:
+        CommitConflictError: other writers and compactions were first every time.
+    """
+    if not spreads_first(access):
+        return head
+    from table_core.table.compact.compact import compact_rows
+
+    for _ in range(_TRIES):
+        waiting = _waiting(access, head)
+        if not waiting:
+            return head
+        with suppress(CommitConflictError):  # another compaction
+            compact_rows(access, waiting)
+        head = access.metadata.head()
+    raise CommitConflictError(
+        f"{access.name}: rows wait for their bucket, and each time they got it others had come; do the "
+        "statement again when fewer writers commit",
+        table=access.name,
+        head_id=head.id if head else None,
+        conflicts=(),
+    )
+
+
+def _waiting(access: TableAccess, head: Snapshot | None) -> frozenset[bytes]:
+    live = access.files_by_bucket(head, keep=lambda entry: entry.bucket == POSTPONE_BUCKET)
+    return frozenset(partition for partition, _ in live)

@@ -1,1 +1,0 @@
-"""Jobs: what one is told, does and answers, whatever engine runs it."""

@@ -1,0 +1,1 @@
+"""What keeps a table in shape, and what follows a commit."""

@@ -1,0 +1,114 @@
+"""Makes the tags that a table makes by itself, and lets go of those that are too many (spec 11.6)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from table_core.datatypes.time_zone import zone_of
+from table_core.errors import OptionError
+from table_core.expire.auto_tags import AutoTags, batch_tag_name, is_batch_tag
+from table_core.options import keys_retention
+from table_core.table.maintenance.tag_deletion import delete_tags
+from table_core.table.metadata.refs.tags import tag_names, tagged, write_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import tzinfo
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["make_batch_tag", "make_due_tags"]
+
+
+def make_due_tags(access: TableAccess) -> list[str]:
+    """Make the tags of periods that are over (``tag.automatic-creation``); their names."""
+    auto = AutoTags.of(access.options)
+    head = None if auto is None else access.metadata.head()
+    if auto is None or head is None:
+        return []
+    names = tag_names(access)
+    newest = auto.newest(names)
+
+    local_ms = _wall_clock(access, by_watermark=auto.by_watermark)
+    # Times only grow, so where the newest snapshot makes no tag, no older one does.
+    if not auto.is_due(head, newest, local_ms):
+        return []
+    start = None if newest is None else tagged(access, newest).snapshot.id + 1
+    made = []
+    for name, snapshot in auto.due(_snapshots(access, start, head.id), newest, local_ms):
+        if name not in names:
+            write_tag(access, name, snapshot)
+            made.append(name)
+    surplus = auto.surplus({n: tagged(access, n).snapshot.id for n in tag_names(access)})
+    if surplus:
+        delete_tags(access, surplus, action="expire-tags", dry_run=False)
+    return made
+
+
+def make_batch_tag(access: TableAccess) -> None:
+    """Tag what a batch write made (``tag.automatic-creation`` is ``batch``).
+
+    A tag of that name moves on.  Only tags of such names count for ``tag.num-retained-max``.
+
+    Source: ``org.apache.paimon.tag.TagBatchCreation``.
+    """
+    if access.options.get(keys_retention.TAG_AUTOMATIC_CREATION) != "batch":
+        return
+    head = access.metadata.head()
+    if head is None:
+        return
+    own = access.options.get(keys_retention.TAG_BATCH_CUSTOMIZED_NAME)
+    offset_ms = access.clock.local_offset_ms(head.time_millis)
+    name = own or batch_tag_name(head.time_millis + offset_ms)
+    if name in tag_names(access):
+        if tagged(access, name).snapshot.id == head.id:
+            return
+        delete_tags(access, [name], action="expire-tags", dry_run=False)
+    write_tag(access, name, head)
+    most = access.options.get(keys_retention.TAG_NUM_RETAINED_MAX)
+    made = [n for n in tag_names(access) if n == own or is_batch_tag(n)]
+    made.sort(key=lambda name: (tagged(access, name).snapshot.id, name))
+    if most is not None and len(made) > most:
+        delete_tags(access, made[: len(made) - most], action="expire-tags", dry_run=False)
+
+
+def _snapshots(access: TableAccess, start: int | None, end: int) -> Iterator[Snapshot]:
+    """Snapshots from ``start`` (None: the earliest) to ``end`` that are there."""
+    earliest = access.metadata.earliest_id() or end
+    for id in range(max(start or earliest, earliest), end + 1):
+        yield access.metadata.snapshot(id)
+
+
+def _wall_clock(access: TableAccess, *, by_watermark: bool) -> Callable[[int], int]:
+    """Epoch to wall clock, in milliseconds, in the zone whose days the tags are named after."""
+    text = access.options.get(keys_retention.SINK_PROCESS_TIME_ZONE)
+    option = keys_retention.SINK_PROCESS_TIME_ZONE.key
+    if by_watermark:
+        text = access.options.get(keys_retention.SINK_WATERMARK_TIME_ZONE)
+        option = keys_retention.SINK_WATERMARK_TIME_ZONE.key
+    if text is None:
+        return lambda at_ms: at_ms + access.clock.local_offset_ms(at_ms)
+    zone = _zone(option, text)
+
+    def local_ms(at_ms: int) -> int:
+        offset = datetime.fromtimestamp(at_ms // 1000, zone).utcoffset()
+        return at_ms + (offset or timedelta()) // timedelta(milliseconds=1)
+
+    return local_ms
+
+
+def _zone(option: str, text: str) -> tzinfo:
+    """What Java's ``ZoneId.of`` says to ``text``.
+
+    Raises:
+        OptionError: there is no such zone.
+    """
+    try:
+        return zone_of(text)
+    except ValueError as error:
+        raise OptionError(
+            f"{option}={text!r}: {error}",
+            option=option,
+        ) from error

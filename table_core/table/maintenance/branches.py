@@ -1,0 +1,231 @@
+"""The verbs on the branches of a table (spec 11.7)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.hints import EARLIEST, LATEST, encode_hint
+from table_core.options.spark_settings import require_printable
+from table_core.table.maintenance.fast_forward import FastForward
+from table_core.table.maintenance.tag_deletion import delete_tags
+from table_core.table.maintenance.tags import Tags
+from table_core.table.metadata.describing import unchanged
+from table_core.table.metadata.documents import Metadata
+from table_core.table.metadata.refs.branches import (
+    base_of,
+    branch_access,
+    branch_names,
+    publish_note,
+)
+from table_core.table.metadata.refs.tags import state_of, tag_names, tagged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.ondisk.tag import Tag
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["Branches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The branches of one table.  ``main`` is always there and not among them."""
+
+    access: TableAccess
+
+    def list(self) -> list[str]:
+        """Names of all branches, sorted."""
+        return branch_names(self.access)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.list())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.list()
+
+    def create(
+        self,
+        name: str,
+        tag: str | None = None,
+        if_not_exists: bool = False,
+        snapshot: int | None = None,
+        dry_run: bool = False,
+        to_publish: bool = False,
+    ) -> ResultDocument:
+        """Make the branch ``name``: empty, or with the state of ``tag``, from which it goes on.
+
+        With ``snapshot`` that is tagged first, as ``<name>-base``: nobody who expires main, Apache Paimon
+        included, then takes what the branch began with.  ``to_publish`` notes that main is to take the
+        branch over, or nobody: a flow that writes to it reads for main, so what it has read stays in its
+        sources until main has the rows.
+
+        Raises:
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            NotFoundError: no such tag or snapshot.
+            ArgumentError: ``main``, a number, or another name that no branch may have; or both ``tag``
+                and ``snapshot``.
+        """
+        access = self.access
+        _check_name(name)
+        access.require_there()
+        if tag is not None and snapshot is not None:
+            raise ArgumentError("name a tag or a snapshot, not both", argument="snapshot")
+        exists = name in self.list()
+        if exists and not if_not_exists:
+            raise AlreadyExistsError(f"{access.name} has a branch {name!r} already", name=name)
+        if snapshot is not None and not exists:
+            tag = base_of(name)
+            access.metadata.snapshot(snapshot)  # there is one
+            if not dry_run:
+                snapshot = self._tag_base(name, snapshot)
+        elif tag is not None and not exists:
+            snapshot = tagged(access, tag).snapshot.id
+        if not exists and not dry_run:
+            if to_publish:
+                access.storage.write(publish_note(name), b"")
+            self._make(name, tag)
+        details = {"branch": name, "tag": tag, "snapshot": snapshot, "created": not exists}
+        return unchanged(access, "create-branch", details, dry_run=dry_run)
+
+    def _tag_base(self, name: str, snapshot: int) -> int:
+        """Tag ``snapshot`` for the branch ``name``, unless a run that was cut short has tagged one; which it is.
+
+        A note of it in the folder of the branch comes first: a tag of that name without it is another's.
+        """
+        access, tag = self.access, base_of(name)
+        if tag in tag_names(access) and _noted(access, name) == tag:
+            return tagged(access, tag).snapshot.id
+        if tag not in tag_names(access):
+            access.storage.write(_note_path(name), tag.encode())
+        Tags(access).create(tag, snapshot=snapshot)
+        return snapshot
+
+    def _make(self, name: str, tag: str | None) -> None:
+        access = self.access
+        storage, source = access.storage, access.branch
+        schemas = access.metadata.schema_ids()
+        found = None if tag is None else tagged(access, tag)
+        if tag is not None and found is not None:
+            schemas = [id for id in schemas if id <= found.snapshot.schema_id]
+            storage.write(layout.tag_path(tag, name), found.to_json())
+            state = state_of(access, found.snapshot)
+            storage.write(layout.snapshot_path(state.id, name), state.to_json())
+            for which in (EARLIEST, LATEST):
+                hint = layout.hint_path("snapshot", which, name)
+                storage.write(hint, encode_hint(found.snapshot.id))
+        for id in reversed(schemas):  # the first schema makes the branch one, so it comes last
+            storage.write(
+                layout.schema_path(id, name), storage.read(layout.schema_path(id, source))
+            )
+        if tag is not None and found is not None:
+            self._check_tag(name, tag, found)
+
+    def _check_tag(self, name: str, tag: str, found: Tag) -> None:
+        """Require that ``tag`` is what the branch was made of: else its files may be gone.
+
+        Who deletes a tag does so before it looks for branches.
+        """
+        try:
+            if tagged(self.access, tag).snapshot == found.snapshot:
+                return
+            reason = "stands for another snapshot by now"
+        except NotFoundError:
+            reason = "was deleted meanwhile"
+        self.delete(name)
+        raise NotFoundError(
+            f"{self.access.name}: tag {tag!r} {reason}; there is no branch {name!r}",
+            name=tag,
+            available=[],
+        )
+
+    def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
+        """Forget the branch ``name``, and the tag ``<name>-base`` if it was made for it.
+
+        ``details["deleted"]`` says whether it was there.  Data files that only it needed stay until
+        ``remove_orphan_files``.
+
+        Raises:
+            NotFoundError: there is none, and ``if_exists`` is off.
+        """
+        access, storage = self.access, self.access.storage
+        there = name in self.list()
+        if not there and not if_exists:
+            branch_access(access, name)
+        folder = layout.branch_folder(name)
+        documents = list(storage.walk(folder)) if there else []
+        bases = _made_for(access, name, there=there)
+        # While the branch is there, its files outlive the tag, and are told of as orphans later.
+        done = delete_tags(access, bases, action="delete-branch", dry_run=dry_run)
+        if there and not dry_run:  # what makes it a branch goes first
+            storage.delete([layout.schema_path(Metadata(storage).schema_ids()[0], name)])
+        if not dry_run:
+            storage.delete_tree(folder)
+        details = {"branch": name, "deleted": there, "documents_deleted": len(documents)}
+        return replace(done, details={**details, **done.details})
+
+    def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
+        """Give the branch ``name`` the free name ``to``.  Not atomic on object stores.
+
+        Raises:
+            NotFoundError: no such branch.
+            AlreadyExistsError: ``to`` is taken.
+        """
+        _check_name(to)
+        branch_access(self.access, name)
+        if to in self.list():
+            raise AlreadyExistsError(f"{self.access.name} has a branch {to!r} already", name=to)
+        if not dry_run:
+            self.access.storage.move(layout.branch_folder(name), layout.branch_folder(to))
+        return unchanged(self.access, "rename-branch", {"branch": name, "to": to}, dry_run=dry_run)
+
+    def fast_forward(self, name: str, dry_run: bool = False) -> ResultDocument:
+        """Let main continue as ``name`` has: what main has done since the branch began is gone.
+
+        Raises:
+            NotFoundError: no such branch, or it has no snapshot.
+            ArgumentError: nobody can tell whether the branch follows a tag of main.
+        """
+        found = FastForward.of(self.access, name)
+        if not dry_run:
+            found.perform()
+        return found.result(dry_run=dry_run)
+
+
+def _note_path(branch: str) -> str:
+    return f"{layout.branch_folder(branch)}/base-tag"
+
+
+def _noted(access: TableAccess, branch: str) -> str | None:
+    """The tag that was made for ``branch``; None: none, so one of that name is somebody's own."""
+    path = _note_path(branch)
+    return access.storage.read(path).decode() if access.storage.exists(path) else None
+
+
+def _made_for(access: TableAccess, name: str, *, there: bool) -> list[str]:
+    """The tag that was made for the branch ``name``, if it still stands for where that began."""
+    base = _noted(access, name)
+    if base is None or base not in tag_names(access):
+        return []
+    if not there:  # its making was cut short
+        return [base]
+    branch = branch_access(access, name)
+    is_same = (
+        base in tag_names(branch) and tagged(access, base).snapshot == tagged(branch, base).snapshot
+    )
+    return [base] if is_same else []
+
+
+def _check_name(name: str) -> None:
+    require_printable(name, "branch")
+    if not re.fullmatch(r"[^/\\\s$][^/\\$]*", name) or name == layout.MAIN or name.isdigit():
+        raise ArgumentError(
+            f"{name!r} cannot name a branch: not 'main', no number, no '/' or '$'",
+            argument="name",
+            value=name,
+        )

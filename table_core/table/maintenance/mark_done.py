@@ -1,0 +1,112 @@
+"""Marks partitions as complete (spec 11.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError, NotFoundError, UnsupportedFeatureError
+from table_core.ondisk.partition_key import partition_key, partition_values
+from table_core.ondisk.success_file import SuccessFile
+from table_core.table.maintenance.partition_state import (
+    DONE_PARTITION,
+    SUCCESS_FILE,
+    mark_actions,
+    mark_paths,
+)
+from table_core.table.metadata.describing import unchanged
+from table_core.table.metadata.partition_spec import encoded_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["mark_done"]
+
+_MARK_EVENT: Final = "mark-event"
+
+
+def mark_done(
+    access: TableAccess,
+    partitions: Sequence[Mapping[str, object]],
+    *,
+    none_is_fine: bool = False,
+    known: bool = False,
+    dry_run: bool = False,
+) -> ResultDocument:
+    """See ``Table.mark_done``; with ``known`` the partitions are there for certain.
+
+    Raises:
+        ArgumentError: no partition, or one that does not name every partition column.
+        NotFoundError: one of them is not there: whoever waits for it would read nothing.
+        UnsupportedFeatureError: ``partition.mark-done-action`` asks for a service or a Java class.
+    """
+    started_ms = access.clock.now_ms()
+    actions = _actions(access)
+    if not partitions and not none_is_fine:
+        raise ArgumentError("name at least one partition", argument="partitions", value=[])
+    rows = [encoded_partition(access, spec) for spec in partitions]
+    if not known:
+        _require_there(access, rows)
+    done = marked(access, rows, dry_run=dry_run)
+    told = rows if _MARK_EVENT in actions else []
+    details = {
+        "marked": done,
+        "events": [partition_values(access.schema, row) for row in told],
+        "partitions": [partition_values(access.schema, row) for row in rows],
+        "keys": [partition_key(access.schema, row) for row in rows],
+    }
+    return unchanged(access, "mark-done", details, dry_run=dry_run, started_ms=started_ms)
+
+
+def marked(access: TableAccess, rows: Sequence[bytes], *, dry_run: bool) -> list[dict[str, object]]:
+    """Mark the serialized partitions ``rows``, which are there; the files, and whether they were.
+
+    Raises:
+        UnsupportedFeatureError: ``partition.mark-done-action`` asks for a service or a Java class.
+    """
+    _actions(access)
+    paths = [path for row in rows for path in mark_paths(access, row)]
+    return [{"path": p, "again": _mark(access, p, dry_run=dry_run)} for p in paths]
+
+
+def _require_there(access: TableAccess, rows: Sequence[bytes]) -> None:
+    head, wanted = access.head(), set(rows)
+    live = access.live_entries(head, keep=lambda entry: entry.partition in wanted)
+    gone = wanted - {entry.partition for entry in live}
+    if gone:
+        keys = sorted(partition_key(access.schema, row) for row in gone)
+        raise NotFoundError(
+            f"{access.name} has no partition {', '.join(keys[:10])}, so that it cannot be marked "
+            "done: nobody would find rows in it. Write it first, or name the partitions that "
+            "are there",
+            name=keys[0],
+            available=(),
+        )
+
+
+def _mark(access: TableAccess, path: str, *, dry_run: bool) -> bool:
+    """Write the file, unless ``dry_run``; whether it was there before."""
+    now_ms = access.clock.now_ms()
+    try:
+        found = SuccessFile.from_json(access.storage.read(path), path=path)
+    except NotFoundError:
+        found = None
+    created_ms = found.created_ms if found else now_ms
+    if not dry_run:
+        access.storage.write(path, SuccessFile(created_ms, now_ms).to_json())
+    return found is not None
+
+
+def _actions(access: TableAccess) -> list[str]:
+    actions = mark_actions(access)
+    known = (SUCCESS_FILE, DONE_PARTITION, _MARK_EVENT)
+    other = [action for action in actions if action not in known]
+    if other:
+        raise UnsupportedFeatureError(
+            f"partition.mark-done-action {', '.join(other)} calls a service or a Java class; "
+            f"there are {', '.join(known)}",
+            feature=f"partition.mark-done-action {other[0]}",
+        )
+    return actions

@@ -1,0 +1,172 @@
+"""What there is of a partition: files, rows, age, and whether somebody marked it done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.partition_key import partition_values
+from table_core.ondisk.success_file import SUCCESS_NAME, SuccessFile
+from table_core.options import keys_files, keys_retention
+from table_core.table.commit_io.deliveries import partitions_of, recorded_delivery
+from table_core.table.metadata.partition_spec import encoded_partition, partition_matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = [
+    "DONE_PARTITION",
+    "SUCCESS_FILE",
+    "PartitionState",
+    "done_partitions",
+    "live_partitions",
+    "mark_actions",
+    "mark_paths",
+    "marked_ms",
+    "partition_state",
+    "success_path",
+    "touched_partitions",
+]
+
+
+SUCCESS_FILE: Final = "success-file"
+DONE_PARTITION: Final = "done-partition"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """A partition, or all that agree with a part of its name, at one snapshot."""
+
+    partition: Mapping[str, object]
+    snapshot: int
+    partitions: int
+    """How many agree: more than one where only some of the columns were named."""
+    files: int
+    rows: int
+    """Of the files: a key table may hold several of one key."""
+    bytes: int
+    updated_ms: int | None
+    """When its newest file was made; None if a file does not say."""
+    done_ms: int | None
+    """When it was last marked done; None if it was not, or if only a part of it was named."""
+
+
+def partition_state(
+    access: TableAccess, partition: Mapping[str, object], *, with_done: bool
+) -> PartitionState | None:
+    """See ``Table.partition``.
+
+    Raises:
+        ArgumentError: a name is no partition column, or a value does not fit its type.
+    """
+    matches = partition_matcher(access, [partition])
+    head = access.head()
+    if head is None:
+        return None
+    live = access.live_entries(head, keep=lambda entry: matches(entry.partition))
+    if not live:
+        return None
+    times = [entry.file.creation_time_ms for entry in live]
+    known = [at_ms for at_ms in times if at_ms is not None]
+    return PartitionState(
+        partition=dict(partition),
+        snapshot=head.id,
+        partitions=len({entry.partition for entry in live}),
+        files=len(live),
+        rows=sum(entry.file.row_count for entry in live),
+        bytes=sum(entry.file.file_size for entry in live),
+        updated_ms=max(known) if len(known) == len(times) else None,
+        done_ms=_done_ms(access, encoded_partition(access, partition)) if with_done else None,
+    )
+
+
+def touched_partitions(
+    access: TableAccess, snapshots: Sequence[int], limit: int
+) -> list[dict[str, str | None]] | None:
+    """See ``Table.touched_partitions``.
+
+    Raises:
+        NotFoundError: one of the snapshots is gone.
+    """
+    if not access.schema.partition_keys:
+        return []
+    metadata = access.metadata
+    found: dict[tuple[str | None, ...], dict[str, str | None]] = {}
+    for id in snapshots:
+        snapshot = metadata.snapshot(id)
+        known = recorded_delivery(snapshot)
+        kept = None if known is None else partitions_of(access, known)
+        if kept is None:
+            entries = (*metadata.delta(snapshot), *metadata.changelog(snapshot))
+            rows = dict.fromkeys(entry.partition for entry in entries)
+            kept = tuple(partition_values(access.schema, row) for row in rows)
+        found.update({tuple(one.values()): one for one in kept})
+        if len(found) > limit:
+            return None
+    return list(found.values())
+
+
+def live_partitions(access: TableAccess) -> list[dict[str, str | None]]:
+    """See ``Table.live_partitions``."""
+    if not access.schema.partition_keys:
+        return []
+    rows = dict.fromkeys(e.partition for e in access.live_entries(access.head()))
+    return [partition_values(access.schema, row) for row in rows]
+
+
+def done_partitions(access: TableAccess, after_ms: int) -> list[tuple[dict[str, str | None], int]]:
+    """See ``Table.done_partitions``."""
+    head = access.head()
+    if head is None or not access.schema.partition_keys:
+        return []
+    found = []
+    for row in dict.fromkeys(entry.partition for entry in access.live_entries(head)):
+        done_ms = _done_ms(access, row)
+        if done_ms is not None and done_ms > after_ms:
+            found.append((partition_values(access.schema, row), done_ms))
+    return sorted(found, key=lambda one: one[1])
+
+
+def success_path(access: TableAccess, row: bytes) -> str:
+    """Where the mark of the serialized partition ``row`` is."""
+    above = (access.options.get(keys_files.DATA_FILE_PATH_DIRECTORY) or "").strip("/")
+    folder = layout.partition_path(access.schema, row)
+    return "/".join(part for part in (above, folder, SUCCESS_NAME) if part)
+
+
+def mark_paths(access: TableAccess, row: bytes) -> list[str]:
+    """The files that say that the serialized partition ``row`` is done.
+
+    A catalog of files holds the partition ``<last value>.done`` as a folder with a mark in it.
+    """
+    actions, success = mark_actions(access), success_path(access, row)
+    folder, _, name = success.rpartition("/")
+    found = [success] if SUCCESS_FILE in actions else []
+    return [*found, f"{folder}.done/{name}"] if DONE_PARTITION in actions else found
+
+
+def mark_actions(access: TableAccess) -> list[str]:
+    """What the table does to mark a partition, ours and those of others."""
+    text = access.options.get(keys_retention.PARTITION_MARK_DONE_ACTION)
+    return [action.strip() for action in text.split(",")]
+
+
+def _done_ms(access: TableAccess, row: bytes) -> int | None:
+    """When ``row`` was marked, by the first kind of mark that is there."""
+    for path in mark_paths(access, row) or [success_path(access, row)]:
+        found = marked_ms(access, path)
+        if found is not None:
+            return found
+    return None
+
+
+def marked_ms(access: TableAccess, path: str) -> int | None:
+    """When the mark at ``path`` was last written; None if it was not."""
+    try:
+        return SuccessFile.from_json(access.storage.read(path), path=path).modified_ms
+    except NotFoundError:
+        return None

@@ -1,0 +1,207 @@
+"""The positions that a table keeps for what feeds it: shown, set and reset by people.
+
+A change is a commit without rows, under ``expect`` of what was seen: so it is in the history, and a run
+that is under way meets it as a conflict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from table_core.commit.request import CommitPart
+from table_core.errors import ArgumentError, NotFoundError
+from table_core.ondisk.snapshot import CommitKind
+from table_core.position.document import Position, Positions
+from table_core.position.place import SnapshotPlace
+from table_core.position.reader import Reader, ReaderKind, require_position_name
+from table_core.position.source import TableId
+from table_core.table.commit_io.committer import commit_parts
+from table_core.table.metadata.describing import committed, unchanged
+from table_core.table.metadata.positions import place_at, positions_of, table_id
+from table_core.table.metadata.refs.consumers import consumers, position_of
+from table_core.table.metadata.results import CommitAs, ResultDocument
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.access import Handle, TableAccess
+
+__all__ = ["ReaderPositions"]
+
+Records: TypeAlias = "list[dict[str, Any]]"
+"""``list`` is a verb here."""
+_NOT_POSITIONS = frozenset({"tc.commits", "tc.history"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPositions:
+    """The positions of one table handle: of what feeds it, and of consumers that read it."""
+
+    access: TableAccess
+
+    def list(self) -> Records:
+        """A record for each: ``position, reader, kind, source, place``.
+
+        ``position`` is the property that holds it, or ``consumer:<id>``.  What an earlier release has kept
+        is shown as it is, as ``place``.
+        """
+        found = []
+        for name, text in sorted(self._properties().items()):
+            held = Positions.parse(text)
+            if held is None:
+                found.append(_record(name, None, text))
+            found += [_record(name, one, str(one.place)) for one in held or ()]
+        for id in sorted(consumers(self.access)):
+            one = position_of(self.access, id)
+            found.append(_record(f"consumer:{id}", one, str(one.place) if one else ""))
+        return found
+
+    def show(self, name: str) -> Records:
+        """What the property ``name`` holds, whole.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        text = self._text(name)
+        held = Positions.parse(text)
+        return [{"text": text}] if held is None else [one.to_document() for one in held]
+
+    def set(
+        self,
+        name: str,
+        snapshot: int | None = None,
+        source: Handle | None = None,
+        reader: str | None = None,
+        text: str | None = None,
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Let the reader whose position the property ``name`` holds go on after ``snapshot``; 0: at the start.
+
+        ``source`` is the table that is read, and ``reader`` the name of the flow: needed where the property
+        holds several, or none yet.  ``text`` is stored as it is instead, for readers of other sources.
+
+        Raises:
+            ArgumentError: not one of ``snapshot`` and ``text``; or nobody can tell which position is meant.
+            NotFoundError: ``source`` has no such snapshot.
+            CommitConflictError: it has moved meanwhile.
+        """
+        require_position_name("position", name)
+        if (snapshot is None) == (text is None):
+            raise ArgumentError("give a snapshot, or a text", argument="snapshot", value=snapshot)
+        before = self._properties().get(name)
+        if snapshot is None:
+            return self._store("set-position", name, before, str(text), commit, dry_run=dry_run)
+        held = Positions.parse(before) or Positions()
+        found = self._meant(name, held, source, reader, needed=False)
+        place = SnapshotPlace(id=snapshot)
+        if source is not None:
+            place = place_at(source.access, snapshot)
+            if snapshot and not place.mark:
+                source.access.metadata.snapshot(snapshot)  # says which there are
+        if found is None:
+            if source is None:
+                raise ArgumentError(
+                    f"{self.access.name} has no position {name!r}: say of which source table",
+                    argument="source",
+                    value=None,
+                )
+            who = Reader(ReaderKind.FLOW, reader or name.removeprefix("tc.flow."), given=True)
+            moved = held.moved(Position(who, table_id(source.access), place))
+        else:
+            at = found.source if source is None else table_id(source.access)
+            if source is None and isinstance(at, TableId):
+                at = replace(at, birth="")  # of whatever table is there
+            moved = held.moved(Position(found.reader, at, place), found)
+        return self._store("set-position", name, before, moved.text, commit, dry_run=dry_run)
+
+    def reset(
+        self,
+        name: str,
+        source: Handle | None = None,
+        reader: str | None = None,
+        commit: CommitAs | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Let the reader start again: everything that its source holds then is new to it.
+
+        Raises:
+            NotFoundError: there is no such position.
+            ArgumentError: nobody can tell which one is meant.
+            CommitConflictError: it has moved meanwhile.
+        """
+        before = self._text(name)
+        held = Positions.parse(before)
+        after = Positions()
+        if held is not None:
+            found = self._meant(name, held, source, reader, needed=True)
+            assert found is not None
+            after = held.without(found)
+            if isinstance(found.place, SnapshotPlace):  # whose it is stays known
+                after = held.moved(replace(found, place=SnapshotPlace(id=0)), found)
+        return self._store("reset-position", name, before, after.text, commit, dry_run=dry_run)
+
+    # ----------------------------------------------------------------------------------- parts
+    def _properties(self) -> dict[str, str]:
+        found = positions_of(self.access).properties
+        return {name: text for name, text in found.items() if name not in _NOT_POSITIONS}
+
+    def _text(self, name: str) -> str:
+        known = self._properties()
+        if name not in known:
+            raise NotFoundError(
+                f"{self.access.name} has no position {name!r}; there are {sorted(known)}",
+                name=name,
+                available=sorted(known),
+            )
+        return known[name]
+
+    def _meant(
+        self, name: str, held: Positions, source: Handle | None, reader: str | None, *, needed: bool
+    ) -> Position | None:
+        fits = [one for one in held if reader is None or one.reader.name == reader]
+        if source is not None:
+            here = TableId(location=source.access.storage.uri, branch=source.access.branch)
+            fits = [one for one in fits if here.in_place_of(one.source)]
+        if len(fits) > 1 or (not fits and needed):
+            readers = [f"{one.reader} in {one.source}" for one in held]
+            raise ArgumentError(
+                f"{name!r} holds the positions of {readers}: say which one, by reader and source",
+                argument="reader",
+                value=reader,
+            )
+        return fits[0] if fits else None
+
+    def _store(
+        self,
+        action: str,
+        name: str,
+        before: str | None,
+        after: str,
+        commit: CommitAs | None,
+        *,
+        dry_run: bool,
+    ) -> ResultDocument:
+        started_ms = self.access.clock.now_ms()
+        details = {"position": name, "before": before, "after": after}
+        if dry_run:
+            return unchanged(self.access, action, details, dry_run=True)
+        given = (commit or CommitAs()).asking(action, position=name, after=after)
+        as_ = replace(
+            given,
+            properties={**given.properties, name: after},
+            expect={name: before, **given.expect},
+        )
+        nothing = CommitPart(kind=CommitKind.APPEND)
+        done = commit_parts(self.access, as_, append=nothing, force=True)
+        return committed(self.access, action, done, None, details, started_ms=started_ms)
+
+
+def _record(name: str, position: Position | None, place: str) -> dict[str, Any]:
+    who = None if position is None else position.reader
+    return {
+        "position": name,
+        "kind": "" if who is None else who.kind.value,
+        "reader": "" if who is None else who.name,
+        "source": "" if position is None else str(position.source),
+        "place": place,
+    }

@@ -1,0 +1,105 @@
+"""What a rollback under a name takes back, noted before it does: so that a retry takes back nothing else.
+
+A rollback makes no snapshot that could say so.  Its note lists the snapshots that go, each with the name of
+its delta list.  Whoever asks again finishes those, and leaves alone what others have committed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from table_core.commit.asked import differences
+from table_core.errors import ArgumentError, OutcomeUnknownError
+from table_core.ondisk import layout
+from table_core.problems import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import CommitAs
+
+__all__ = ["RollbackNote"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackNote:
+    """What the rollback of one name takes back."""
+
+    asked: str
+    target: int
+    gone: frozenset[tuple[int, str]]
+    """Ids and delta lists of the snapshots after ``target``, as they were when it began."""
+
+    @classmethod
+    def read(cls, access: TableAccess, commit: CommitAs) -> RollbackNote | None:
+        """The note of ``commit``; None: it has not begun, or nobody can ask for it again.
+
+        Raises:
+            ArgumentError: something else was asked for under that name.
+        """
+        if not commit.is_named:
+            return None
+        path = _path(access, commit)
+        if not access.storage.exists(path):
+            return None
+        note = cls._of(access.storage.read(path), path)
+        differs = differences(note.asked, commit.asked or "")
+        if differs:
+            raise ArgumentError(
+                f"{access.name}: rollback {commit.identifier} of {commit.user!r} has begun, and what is "
+                f"asked for now differs in {', '.join(differs)}. Nothing was done",
+                argument="commit",
+                value=commit.identifier,
+                user=commit.user,
+                differs=differs,
+            )
+        return note
+
+    @classmethod
+    def _of(cls, body: bytes, path: str) -> RollbackNote:
+        with stored("rollback note", path):
+            document = json.loads(body)
+            gone = frozenset((int(id), str(name)) for id, name in document["gone"])
+            return cls(asked=str(document["asked"]), target=int(document["target"]), gone=gone)
+
+    @classmethod
+    def write(
+        cls, access: TableAccess, commit: CommitAs, target: int, later: Iterable[Snapshot]
+    ) -> None:
+        """Note what goes, if ``commit`` can be asked for again."""
+        if not commit.is_named:
+            return
+        gone = [[each.id, each.delta_manifest_list] for each in later]
+        document = {"asked": commit.asked, "target": target, "gone": gone}
+        access.storage.write(_path(access, commit), json.dumps(document).encode())
+
+    def is_done(self, access: TableAccess, later: Iterable[Snapshot]) -> bool:
+        """Whether all is gone, with ``later`` the snapshots behind its target that are there now.
+
+        Raises:
+            OutcomeUnknownError: it was cut short, and others have committed on what was left.
+        """
+        here = {(each.id, each.delta_manifest_list) for each in later}
+        left, new = here & self.gone, here - self.gone
+        if left and new:
+            raise OutcomeUnknownError(
+                f"{access.name}: a rollback to snapshot {self.target} was cut short, and others have "
+                f"committed since on what was left: {sorted(id for id, _ in left)} should have gone, "
+                f"{sorted(id for id, _ in new)} came. Look what the table is to hold, and roll it back "
+                "under another name",
+                user=None,
+                id=self.target,
+                floor=access.metadata.floor(),
+            )
+        return not left
+
+
+def _path(access: TableAccess, commit: CommitAs) -> str:
+    mark = hashlib.sha256(f"{commit.user}:{commit.identifier}".encode()).hexdigest()[:32]
+    folder = layout.branch_folder(access.branch)
+    return f"{folder}/rollback/{mark}" if folder else f"rollback/{mark}"

@@ -1,0 +1,174 @@
+"""The verbs on the tags of a branch (spec 11.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import AlreadyExistsError, ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.options import parse
+from table_core.scan.time_travel import resolve
+from table_core.table.maintenance.tag_deletion import delete_tags, forget_state
+from table_core.table.metadata.describing import unchanged
+from table_core.table.metadata.refs.tags import (
+    check_tag_name,
+    mark_made,
+    new_tag,
+    tag_names,
+    tagged,
+    write_tag,
+)
+from table_core.table.metadata.timeline import TableTimeline
+from table_core.table.metadata.timestamps import epoch_ms
+from table_core.table.metadata.unsupported import refuse_commits, refuse_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.ondisk.tag import Tag
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import ResultDocument
+    from table_core.table.metadata.timestamps import PointInTime
+
+__all__ = ["Tags"]
+
+_HOLD_MS: Final = 3_600_000
+"""How long a tag is there at most that a killed ``replace`` has left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """The tags of one table handle."""
+
+    access: TableAccess
+
+    def list(self) -> list[str]:
+        """Names of all tags, sorted."""
+        return tag_names(self.access)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.list())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.list()
+
+    def get(self, name: str) -> Tag:
+        """The tag ``name``; ``NotFoundError`` lists those there are."""
+        return tagged(self.access, name)
+
+    def create(
+        self,
+        name: str,
+        snapshot: int | None = None,
+        timestamp: PointInTime | None = None,
+        time_retained: str | None = None,
+        if_not_exists: bool = False,
+    ) -> Tag:
+        """Tag ``snapshot``, or the newest one at or before ``timestamp``; by default the newest.
+
+        ``time_retained``, e.g. ``"7 d"``, lets the tag expire; without it
+        ``tag.default-time-retained`` does, if the table sets that.
+
+        Raises:
+            AlreadyExistsError: the name is taken, and ``if_not_exists`` is off.
+            NotFoundError: no such snapshot.
+            ArgumentError: a blank name, or both ``snapshot`` and ``timestamp``.
+        """
+        access = self.access
+        refuse_tags(access)
+        check_tag_name(name)
+        if name in self.list():
+            if if_not_exists:
+                return self.get(name)
+            raise AlreadyExistsError(f"{access.name} has a tag {name!r} already", name=name)
+        return write_tag(
+            access, name, self._chosen(snapshot, timestamp), _retained_ms(time_retained)
+        )
+
+    def replace(
+        self,
+        name: str,
+        snapshot: int | None = None,
+        timestamp: PointInTime | None = None,
+        time_retained: str | None = None,
+        dry_run: bool = False,
+    ) -> ResultDocument:
+        """Let the tag ``name`` stand for another snapshot, chosen as in ``create``.
+
+        Files that only the old state needed are deleted.
+
+        Raises:
+            NotFoundError: no such tag, or no such snapshot.
+        """
+        access, old = self.access, self.get(name)
+        refuse_commits(access)  # it deletes files
+        chosen = self._chosen(snapshot, timestamp)
+        if dry_run:
+            return forget_state(access, name, old.snapshot, chosen, dry_run=True)
+        # Whatever expires now, one of the two tags holds each state until files may go.
+        hold = f"{name}-{access.ids.uuid()}"
+        write_tag(access, hold, chosen, _HOLD_MS)
+        tag = new_tag(access, chosen, _retained_ms(time_retained))
+        access.storage.write(layout.tag_path(name, access.branch), tag.to_json())
+        mark_made(access, name)
+        done = forget_state(access, name, old.snapshot, chosen, dry_run=False)
+        access.storage.delete(
+            [layout.tag_path(hold, access.branch), layout.tag_success_path(hold, access.branch)]
+        )
+        return done
+
+    def rename(self, name: str, to: str, dry_run: bool = False) -> ResultDocument:
+        """Give the tag ``name`` the free name ``to``.
+
+        Raises:
+            NotFoundError: no such tag.
+            AlreadyExistsError: ``to`` is taken.
+        """
+        access = self.access
+        refuse_tags(access)
+        check_tag_name(to)
+        tag = self.get(name)
+        if to in self.list():
+            raise AlreadyExistsError(f"{access.name} has a tag {to!r} already", name=to)
+        if not dry_run:
+            access.storage.write(layout.tag_path(to, access.branch), tag.to_json())
+            access.storage.delete([layout.tag_path(name, access.branch)])
+        return unchanged(access, "rename-tag", {"tag": name, "to": to}, dry_run=dry_run)
+
+    def delete(self, name: str, if_exists: bool = False, dry_run: bool = False) -> ResultDocument:
+        """Forget the tag ``name``; ``details["tags"]`` says whether it was there.
+
+        If its snapshot has expired, files that only the tag needed are deleted.
+
+        Raises:
+            NotFoundError: there is none, and ``if_exists`` is off.
+        """
+        names = [] if if_exists and name not in self.list() else [name]
+        return delete_tags(self.access, names, action="delete-tag", dry_run=dry_run)
+
+    def _chosen(self, snapshot: int | None, timestamp: PointInTime | None) -> Snapshot:
+        found = resolve(
+            # Options of the handle choose what it reads, not what is tagged.
+            type(self.access.options).parse({}),
+            TableTimeline(self.access),
+            snapshot=snapshot,
+            timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+        ).snapshot
+        if found is None:
+            raise NotFoundError(
+                f"{self.access.name} has no snapshot to tag", name=self.access.name, available=[]
+            )
+        return found
+
+
+def _retained_ms(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse.duration_ms(text)
+    except ValueError as error:
+        raise ArgumentError(
+            f"time_retained={text!r}: {error}", argument="time_retained", value=text
+        ) from error

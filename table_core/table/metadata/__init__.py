@@ -1,0 +1,1 @@
+"""What a table is: its documents, loaded and written; names for its states."""

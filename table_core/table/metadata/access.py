@@ -1,0 +1,187 @@
+"""Everything that one table handle needs to reach its table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from table_core.errors import NotFoundError
+from table_core.ondisk.binary_row import decode_row, sort_key
+from table_core.ondisk.manifest import fold_entries
+from table_core.options import keys_merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from table_core.lsm.sorted_run import Key
+    from table_core.ondisk.data_file import DataFile, ManifestEntry
+    from table_core.ondisk.manifest_meta import ManifestMeta
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.options.table import TableOptions
+    from table_core.ports import Clock, Ids, Storage
+    from table_core.schema.table_schema import TableSchema
+    from table_core.table.metadata.documents import Metadata
+
+__all__ = ["AfterCommit", "Bucket", "Handle", "TableAccess"]
+
+Bucket = tuple[bytes, int]
+"""A partition row and a bucket number."""
+AfterCommit: TypeAlias = "Callable[[TableAccess, int, frozenset[bytes]], None]"
+"""Called with the table, the new snapshot and the partitions that got rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableAccess:
+    """The store, the documents and the schema of one table handle."""
+
+    name: str
+    """``database.table``, or the last folder of the path."""
+    storage: Storage
+    metadata: Metadata
+    schema: TableSchema
+    """The newest schema, with the options of this handle on top of the stored ones."""
+    clock: Clock
+    ids: Ids
+    after_commit: AfterCommit | None = None
+    """What follows a commit; the handle gives it, and a table without a handle has none."""
+
+    @property
+    def options(self) -> TableOptions:
+        """The options in force."""
+        return self.schema.options
+
+    @property
+    def branch(self) -> str:
+        """The branch that is read and written."""
+        return self.metadata.branch
+
+    def with_options(self, given: Mapping[str, str]) -> TableAccess:
+        """The same table with ``given`` on top of its options."""
+        raw = self.schema.options.with_overrides(given).raw
+        return replace(self, schema=replace(self.schema, raw_options=raw))
+
+    def with_schema(self, schema: TableSchema) -> TableAccess:
+        """The same table as ``schema`` describes it, e.g. that of an old snapshot.
+
+        Options stay those of this handle, as in Paimon.
+        """
+        return replace(self, schema=replace(schema, raw_options=self.schema.raw_options))
+
+    def for_whole_rows(self) -> TableAccess:
+        """The same table, for a writer of whole rows, e.g. of those that it holds.
+
+        NULL stays NULL, and a row says itself of what kind it is: no default of a column, no
+        ``rowkind.field``.
+        """
+        schema = self.schema
+        fields = tuple(replace(field, default=None) for field in schema.fields)
+        raw = {k: v for k, v in schema.raw_options.items() if k != keys_merge.ROWKIND_FIELD.key}
+        return replace(self, schema=replace(schema, fields=fields, raw_options=raw))
+
+    def is_gone(self) -> NotFoundError:
+        """The error of a handle whose table is not there any more."""
+        return NotFoundError(
+            f"{self.name} is not at {self.storage.uri} any more: it was dropped or renamed since this "
+            "handle was opened. Nothing was written; open the table by its name again",
+            name=self.name,
+            available=[],
+        )
+
+    def head(self) -> Snapshot | None:
+        """The newest snapshot; None for a table that has none yet.
+
+        Only then the store is asked for more: whether there is a table.
+
+        Raises:
+            NotFoundError: it was dropped or renamed.
+        """
+        found = self.metadata.head()
+        if found is None:
+            self.require_there()
+        return found
+
+    def snapshot_ids(self) -> list[int]:
+        """Ids of all snapshots, ascending; asks like ``head`` where there are none.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed.
+        """
+        found = self.metadata.snapshot_ids()
+        if not found:
+            self.require_there()
+        return found
+
+    def require_there(self) -> None:
+        """Require that there is a table, before files are written that nobody could commit.
+
+        Raises:
+            NotFoundError: it was dropped or renamed.
+        """
+        if not self.metadata.schema_ids():
+            raise self.is_gone()
+
+    def as_new_as(self, files: Iterable[DataFile]) -> TableAccess:
+        """The same table, in a schema at least as new as that of any of ``files``.
+
+        Whoever writes their rows again needs it: a handle that was opened before a column was added would
+        leave its values out.  What this handle was told on top of its stored options stays.
+        """
+        return self._in_schema(max((file.schema_id for file in files), default=0))
+
+    def in_newest_schema(self) -> TableAccess:
+        """The same table as it is now: for statements, which write whole rows anew."""
+        return self._in_schema(max(self.metadata.schema_ids(), default=0))
+
+    def _in_schema(self, newest: int) -> TableAccess:
+        """In that schema, unless this handle knows a newer one."""
+        if newest <= self.schema.id:
+            return self
+        known, schema = self.metadata.schema(self.schema.id), self.metadata.schema(newest)
+        given = self.schema.raw_options
+        over = {key: value for key, value in given.items() if known.raw_options.get(key) != value}
+        return replace(self, schema=schema).with_options(over)
+
+    def live_entries(
+        self,
+        snapshot: Snapshot | None,
+        *,
+        keep_manifest: Callable[[ManifestMeta], bool] | None = None,
+        keep: Callable[[ManifestEntry], bool] | None = None,
+    ) -> list[ManifestEntry]:
+        """The files of ``snapshot``, those that ``keep`` wants, oldest first.
+
+        ``keep`` must decide by partition, bucket or name alone: what it drops, it drops in ADD and
+        DELETE entries alike.
+        """
+        if snapshot is None:
+            return []
+        metas = self.metadata.data_manifests(snapshot)
+        entries = self.metadata.entries(filter(keep_manifest, metas) if keep_manifest else metas)
+        kept = filter(keep, entries) if keep else entries
+        return list(fold_entries(kept).live.values())
+
+    def files_by_bucket(
+        self, snapshot: Snapshot | None, *, keep: Callable[[ManifestEntry], bool] | None = None
+    ) -> dict[Bucket, list[ManifestEntry]]:
+        """The live entries of ``snapshot``, grouped."""
+        found: dict[Bucket, list[ManifestEntry]] = defaultdict(list)
+        for entry in self.live_entries(snapshot, keep=keep):
+            found[entry.partition, entry.bucket].append(entry)
+        return dict(found)
+
+    def bounds(self, file: DataFile) -> tuple[Key, Key]:
+        """Smallest and largest key of ``file``, comparable."""
+        types = [f.type for f in self.schema.trimmed_key_fields]
+        low = decode_row(types, file.min_key, path=file.file_name)
+        high = decode_row(types, file.max_key, path=file.file_name)
+        return sort_key(types, low), sort_key(types, high)
+
+
+class Handle(Protocol):
+    """What leads to a table, such as the handle that users hold."""
+
+    @property
+    def access(self) -> TableAccess:
+        """Everything that is needed to reach it."""
+        ...

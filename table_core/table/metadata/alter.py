@@ -1,0 +1,116 @@
+"""Runs schema changes: read the newest schema, evolve it, create the next one if absent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.commit.asked import differences
+from table_core.errors import ArgumentError, CommitConflictError, GaveUpError
+from table_core.ondisk import layout
+from table_core.schema.evolve import evolve
+from table_core.table.metadata.new_schema import new_schema
+
+if TYPE_CHECKING:
+    from table_core.schema.change import SchemaChange
+    from table_core.schema.table_schema import TableSchema
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.metadata.results import CommitAs
+
+__all__ = ["alter"]
+
+_ATTEMPTS_MAX: Final = 20
+_COMMIT: Final = "tc.commit"
+"""Member of a schema document that names the commit it came by; others ignore it."""
+_ASKED: Final = "tc.asked"
+"""What was asked for then (``commit.asked``)."""
+
+
+def alter(
+    access: TableAccess,
+    changes: tuple[SchemaChange, ...],
+    commit: CommitAs | None = None,
+    *,
+    expect: int | None = None,
+) -> TableSchema:
+    """Apply ``changes`` to the newest schema; the schema that holds them.
+
+    ``expect`` is the schema that the changes were decided on: to another one nothing is done.
+
+    With a user and an identifier, the schema names who made it and what was asked, so that the same
+    call under that name finds it and changes nothing.
+
+    Raises:
+        ArgumentError: something else was asked for under that name.
+        SchemaError: a change is not allowed; nothing was changed.
+        CommitConflictError: the newest schema is another than ``expect``.
+        GaveUpError: other writers kept changing the schema.
+    """
+    metadata = access.metadata
+    named = None if commit is None or not commit.is_named else commit
+    if named is not None:
+        named = named.asking("alter-table", access.branch, changes=changes)
+        if _has_landed(access, named):
+            return metadata.latest_schema()
+    for _ in range(_ATTEMPTS_MAX):
+        newest = metadata.latest_schema()
+        if expect not in {None, newest.id}:
+            raise CommitConflictError(
+                f"{access.name}: the schema is {newest.id} by now, and the changes are for "
+                f"{expect}: somebody changed it meanwhile; look at it, then ask again",
+                table=access.name,
+                head_id=newest.id,
+                conflicts=[f"schema {newest.id} instead of {expect}"],
+            )
+        evolved = evolve(
+            newest,
+            changes,
+            has_snapshots=metadata.head_id() is not None,
+            now_ms=access.clock.now_ms(),
+        )
+        if evolved != newest:
+            extra = {k: v for k, v in evolved.extra.items() if k not in (_COMMIT, _ASKED)}
+            evolved = replace(evolved, extra=extra if named is None else {**extra, **_told(named)})
+        path = layout.schema_path(evolved.id, access.branch)
+        if evolved == newest or access.storage.create(path, new_schema(evolved)):
+            return evolved
+    raise GaveUpError(
+        f"{access.name}: the schema changed {_ATTEMPTS_MAX} times meanwhile; try again",
+        user=None,
+        attempts=_ATTEMPTS_MAX,
+    )
+
+
+def _has_landed(access: TableAccess, commit: CommitAs) -> bool:
+    """Whether a schema came by ``commit``.
+
+    Raises:
+        ArgumentError: it did, and something else was asked for.
+    """
+    for id in reversed(access.metadata.schema_ids()):
+        extra, name = access.metadata.schema(id).extra, _name(commit)
+        if extra.get(_COMMIT) != name:
+            continue
+        stored = extra.get(_ASKED)
+        differs = differences(str(stored), commit.asked or "") if stored else ()
+        if differs:
+            raise ArgumentError(
+                f"{access.name}: commit {name} has landed in schema {id}, and what is asked for now "
+                f"differs in {', '.join(differs)}. Nothing was done: give another call another "
+                "identifier, or ask for the same again",
+                argument="commit",
+                value=commit.identifier,
+                user=commit.user,
+                schema=id,
+                differs=differs,
+            )
+        return True
+    return False
+
+
+def _told(commit: CommitAs) -> dict[str, str]:
+    return {_COMMIT: _name(commit), **({_ASKED: commit.asked} if commit.asked else {})}
+
+
+def _name(commit: CommitAs) -> str:
+    return f"{commit.user}:{commit.identifier}"

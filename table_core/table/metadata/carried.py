@@ -1,0 +1,77 @@
+"""Properties that snapshots carry on, and the snapshots that are read to find them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import NotFoundError, OutcomeUnknownError
+from table_core.ondisk import layout
+from table_core.ondisk.properties import Carried, carried
+from table_core.ondisk.snapshot import Snapshot
+from table_core.position.reader import require_position_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["carried_as_of", "history", "position", "remembered", "snapshots_backwards"]
+
+_HISTORY_MAX: Final = 10_000
+
+
+def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterator[Snapshot]:
+    """Snapshots from ``newest`` down to ``oldest`` or the first gap."""
+    known = history(access, newest)
+    for id in range(newest, oldest - 1, -1):
+        found = remembered(access, known, id)
+        if found is None:
+            return
+        yield found
+
+
+def carried_as_of(access: TableAccess, id: int) -> Carried:
+    """The carried properties as of the snapshot ``id``, the newest."""
+    return carried(snapshots_backwards(access, id, 1), access.metadata.floor)
+
+
+def history(access: TableAccess, newest: int) -> dict[int, Snapshot]:
+    """What this handle has read before: a stream of commits reads each snapshot once."""
+    known = access.metadata.history
+    if known and max(known) > newest:
+        known.clear()  # rolled back: the numbers are used again
+    return known
+
+
+def remembered(access: TableAccess, known: dict[int, Snapshot], id: int) -> Snapshot | None:
+    """The snapshot ``id``, which is ``known`` from now on; None if it is not there."""
+    found = known.get(id)
+    if found is None:
+        try:
+            body = access.metadata.snapshot_body(id)
+        except NotFoundError:
+            return None
+        found = Snapshot.from_json(body, path=layout.snapshot_path(id, access.branch))
+        known[id] = found
+        if len(known) > _HISTORY_MAX:
+            del known[min(known)]
+    return found
+
+
+def position(access: TableAccess, name: str) -> str | None:
+    """See ``Table.position``."""
+    require_position_name("name", name)
+    head = access.metadata.head()
+    if head is None:
+        return None
+    found = carried_as_of(access, head.id)
+    if name not in found.properties and not found.complete:
+        raise OutcomeUnknownError(
+            f"{access.name}: nobody can say whether property {name!r} was ever set, because "
+            "snapshots that could hold it are expired; set it with a commit of your own before "
+            "going on from it",
+            user=None,
+            id=head.id,
+            floor=access.metadata.floor(),
+        )
+    return found.properties.get(name)

@@ -1,0 +1,222 @@
+"""Where the names of databases and tables are kept: folders, or a database of Paimon's JDBC catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from table_core.errors import ArgumentError
+from table_core.table.metadata.documents import Metadata
+
+if TYPE_CHECKING:
+    from table_core.ports import Storage
+    from table_core.storage.stores.jdbc import JdbcDatabase
+
+__all__ = ["Directory", "FolderDirectory", "JdbcDirectory", "table_folder"]
+
+_SUFFIX: Final = ".db"
+_TABLES: Final = (
+    "CREATE TABLE paimon_tables(catalog_key VARCHAR(255) NOT NULL,database_name VARCHAR(255) NOT "
+    "NULL,table_name VARCHAR(255) NOT NULL, PRIMARY KEY (catalog_key, database_name, table_name))"
+)
+_PROPERTIES: Final = (
+    "CREATE TABLE paimon_database_properties(catalog_key VARCHAR(255) NOT NULL,database_name "
+    "VARCHAR(255) NOT NULL,property_key VARCHAR(255),property_value VARCHAR(1000),PRIMARY KEY "
+    "(catalog_key, database_name, property_key))"
+)
+_ONE_TABLE: Final = "catalog_key = ? AND database_name = ? AND table_name = ?"
+_ONE_DATABASE: Final = "catalog_key = ? AND database_name = ?"
+
+
+def table_folder(database: str, table: str) -> str:
+    """The folder of a table in its warehouse (spec 1.1)."""
+    return f"{database}{_SUFFIX}/{table}"
+
+
+class Directory(Protocol):
+    """Which databases and tables there are.  Their files are somebody else's business."""
+
+    def databases(self) -> list[str]:
+        """Names of all databases, sorted."""
+        ...
+
+    def add_database(self, name: str) -> bool:
+        """Register a database; False if it is there."""
+        ...
+
+    def drop_database(self, name: str) -> None:
+        """Forget a database and its tables."""
+        ...
+
+    def tables(self, database: str) -> list[str]:
+        """Names of the tables of ``database``, sorted."""
+        ...
+
+    def has_table(self, database: str, table: str) -> bool:
+        """Whether the table is registered."""
+        ...
+
+    def add_table(self, database: str, table: str) -> bool:
+        """Register a table whose schema was just created; False if it is there."""
+        ...
+
+    def drop_table(self, database: str, table: str) -> None:
+        """Forget a table."""
+        ...
+
+    def rename_table(self, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """Note that the table ``source`` is called ``target`` now."""
+        ...
+
+    def check_name(self, what: str, name: str) -> None:
+        """Refuse a name of a database or table that cannot be kept.
+
+        Raises:
+            ArgumentError: it cannot.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FolderDirectory:
+    """The warehouse's folders are the catalog: a table exists if it has a schema file."""
+
+    storage: Storage
+
+    def databases(self) -> list[str]:
+        """See ``Directory``."""
+        folders = (i.path.rpartition("/")[2] for i in self.storage.list("") if i.is_dir)
+        return sorted(n.removesuffix(_SUFFIX) for n in folders if n.endswith(_SUFFIX))
+
+    def add_database(self, name: str) -> bool:
+        """See ``Directory``."""
+        if name in self.databases():
+            return False
+        self.storage.make_folder(f"{name}{_SUFFIX}")
+        return True
+
+    def drop_database(self, name: str) -> None:
+        """See ``Directory``."""
+        self.storage.delete_tree(f"{name}{_SUFFIX}")
+
+    def tables(self, database: str) -> list[str]:
+        """See ``Directory``."""
+        folders = (i.path for i in self.storage.list(f"{database}{_SUFFIX}") if i.is_dir)
+        return sorted(
+            path.rpartition("/")[2]
+            for path in folders
+            if Metadata(self.storage.within(path)).schema_ids()
+        )
+
+    def has_table(self, database: str, table: str) -> bool:
+        """See ``Directory``."""
+        root = self.storage.within(table_folder(database, table))
+        return bool(Metadata(root).schema_ids())
+
+    def add_table(self, database: str, table: str) -> bool:  # noqa: ARG002
+        """The schema file says it."""
+        return True
+
+    def drop_table(self, database: str, table: str) -> None:
+        """The schema file goes with the folder."""
+
+    def rename_table(self, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """The folder moves."""
+
+    def check_name(self, what: str, name: str) -> None:
+        """Every name is a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcDirectory:
+    """The tables of Paimon's JDBC catalog ``catalog_key``, as Paimon keeps them.
+
+    Source: ``org.apache.paimon.jdbc.JdbcCatalog``, ``JdbcUtils`` of 2.0.0.
+    """
+
+    database: JdbcDatabase
+    catalog_key: str
+    warehouse: str
+
+    def create_tables(self) -> None:
+        """Make what Paimon's catalog keeps names in, if it is not there."""
+        with self.database.session() as session:
+            session.create_table("paimon_tables", _TABLES)
+            session.create_table("paimon_database_properties", _PROPERTIES)
+
+    def databases(self) -> list[str]:
+        """Those with a table and those with a property."""
+        found: set[str] = set()
+        with self.database.session() as session:
+            for table in ("paimon_tables", "paimon_database_properties"):
+                query = f"SELECT DISTINCT database_name FROM {table} WHERE catalog_key = ?"
+                found |= {name for (name,) in session.rows(query, self.catalog_key)}
+        return sorted(found)
+
+    def add_database(self, name: str) -> bool:
+        """With the properties that Paimon gives one."""
+        statement = (
+            "INSERT INTO paimon_database_properties (catalog_key, database_name, property_key, "
+            "property_value) VALUES (?,?,?,?)"
+        )
+        with self.database.session() as session:
+            if not session.insert(statement, self.catalog_key, name, "exists", "true"):
+                return False
+            location = f"{self.warehouse}/{name}{_SUFFIX}"
+            session.insert(statement, self.catalog_key, name, "location", location)
+        return True
+
+    def drop_database(self, name: str) -> None:
+        """With whatever is kept of its tables."""
+        tables = ["paimon_tables", "paimon_database_properties"]
+        with self.database.session() as session:
+            if session.has_table("paimon_table_properties"):
+                tables.append("paimon_table_properties")
+            for table in tables:
+                delete = f"DELETE FROM {table} WHERE {_ONE_DATABASE}"
+                session.change(delete, self.catalog_key, name)
+
+    def tables(self, database: str) -> list[str]:
+        """See ``Directory``."""
+        query = f"SELECT table_name FROM paimon_tables WHERE {_ONE_DATABASE}"
+        return sorted(n for (n,) in self.database.rows(query, self.catalog_key, database))
+
+    def has_table(self, database: str, table: str) -> bool:
+        """See ``Directory``."""
+        query = f"SELECT 1 FROM paimon_tables WHERE {_ONE_TABLE}"
+        return bool(self.database.rows(query, self.catalog_key, database, table))
+
+    def add_table(self, database: str, table: str) -> bool:
+        """See ``Directory``."""
+        statement = (
+            "INSERT INTO paimon_tables (catalog_key, database_name, table_name) VALUES (?,?,?)"
+        )
+        with self.database.session() as session:
+            return session.insert(statement, self.catalog_key, database, table)
+
+    def drop_table(self, database: str, table: str) -> None:
+        """Also what ``sync-all-properties`` of Paimon has kept of it."""
+        with self.database.session() as session:
+            for kept in self._kept(session.has_table("paimon_table_properties")):
+                delete = f"DELETE FROM {kept} WHERE {_ONE_TABLE}"
+                session.change(delete, self.catalog_key, database, table)
+
+    def rename_table(self, source: tuple[str, str], target: tuple[str, str]) -> None:
+        """See ``Directory``."""
+        with self.database.session() as session:
+            for kept in self._kept(session.has_table("paimon_table_properties")):
+                update = f"UPDATE {kept} SET database_name = ?, table_name = ? WHERE {_ONE_TABLE}"
+                session.change(update, *target, self.catalog_key, *source)
+
+    def check_name(self, what: str, name: str) -> None:
+        """Paimon's JDBC catalog is case-insensitive and takes lower case only."""
+        if name != name.lower():
+            raise ArgumentError(
+                f"{name!r} cannot be a {what} name in a JDBC catalog: write it in lower case",
+                argument="name",
+                value=name,
+            )
+
+    @staticmethod
+    def _kept(synced: bool) -> tuple[str, ...]:
+        return ("paimon_tables", "paimon_table_properties") if synced else ("paimon_tables",)

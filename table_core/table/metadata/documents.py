@@ -1,0 +1,366 @@
+"""The documents of one branch of a table, loaded and remembered.
+
+Manifests and schemas are written once under names that are never used again, so they are cached
+for the whole process.  Snapshots are not: a rollback lets later commits use a number again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from table_core.errors import CorruptFileError, FilesExpiredError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.file_columns import live_columns
+from table_core.ondisk.hints import decode_hint
+from table_core.ondisk.manifest import decode_file_columns, decode_manifest
+from table_core.ondisk.manifest_list import decode_manifest_list
+from table_core.ondisk.snapshot import FIRST_ID, Snapshot
+from table_core.position.source import birth_of
+from table_core.schema.document import schema_from_json
+from table_core.storage.stores.paths import is_local
+from table_core.table.metadata.remembered import Remembered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Executor
+
+    from table_core.commit.readback import Seen
+    from table_core.ondisk.data_file import ManifestEntry
+    from table_core.ondisk.file_columns import FileColumns
+    from table_core.ondisk.manifest import Head
+    from table_core.ondisk.manifest_meta import ManifestMeta
+    from table_core.ports import Storage
+    from table_core.schema.table_schema import TableSchema
+
+__all__ = ["Metadata"]
+
+Keep: TypeAlias = "Callable[[Sequence[Head]], Iterable[bool]]"
+"""Which entries are wanted, by their heads."""
+
+_FIRST_SCHEMA: Final = 0
+_AT_ONCE: Final = 8
+"""So many manifests are on their way from a remote store."""
+_STEPS_MAX: Final = 8
+"""So many snapshots past the hint are read one after the other; then the folder is listed."""
+
+
+_MANIFESTS: Final = Remembered(weight_max=400_000)
+_COLUMNS: Final = Remembered(weight_max=2_000_000)
+
+
+@dataclass(slots=True)
+class Metadata:
+    """Reads the documents of ``branch`` below the table root ``storage``."""
+
+    storage: Storage
+    branch: str = layout.MAIN
+    seen: tuple[Seen, ...] = ()
+    """Snapshots that commits through this handle were built on; a rollback empties it."""
+    history: dict[int, Snapshot] = field(default_factory=dict, repr=False)
+    """Snapshots that commits of this handle have searched."""
+    _schemas: dict[int, TableSchema] = field(default_factory=dict, repr=False)
+    _stamps: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
+    """Size and time of the files of schemas, as listed last: one that has others was made anew."""
+
+    # ------------------------------------------------------------------------------- schemas
+    def schema_ids(self) -> list[int]:
+        """Ids of all schemas, ascending; empty when there is no table here."""
+        stamps = {}
+        for info in self.storage.list(layout.schema_folder(self.branch)):
+            id = layout.numbered(info.path.rpartition("/")[2], "schema-")
+            if id is not None and not info.is_dir:
+                stamps[id] = (info.size, info.modified_ms)
+        for id in [id for id in self._schemas if self._stamps.get(id) != stamps.get(id)]:
+            del self._schemas[id]
+        self._stamps = stamps
+        return sorted(stamps)
+
+    def schemas(self) -> list[TableSchema]:
+        """All schemas, ascending, as they are now; empty when there is no table here."""
+        return [self.schema(id) for id in self.schema_ids()]
+
+    def schema(self, id: int) -> TableSchema:
+        """The schema ``id``; an old one may live on the main branch only."""
+        found = self._schemas.get(id)
+        if found is None:
+            path = layout.schema_path(id, self.branch)
+            found = schema_from_json(self.storage.read(path), path=path)
+            self._schemas[id] = found
+        return found
+
+    def latest_schema(self) -> TableSchema:
+        """The newest schema.
+
+        Raises:
+            NotFoundError: there is no table here.
+        """
+        ids = self.schema_ids()
+        if not ids:
+            raise NotFoundError(f"no table at {self.storage.uri}", name=self.storage.uri)
+        return self.schema(ids[-1])
+
+    def birth(self) -> str:
+        """What tells the table that is here now from others: see ``position.source.birth_of``.
+
+        Asked anew each time, by one request: a handle may outlive its table.
+
+        Raises:
+            NotFoundError: there is no table here.
+        """
+        id = _FIRST_SCHEMA
+        try:
+            body = self.storage.read(layout.schema_path(id, self.branch))
+        except NotFoundError:
+            ids = self.schema_ids()
+            if not ids:
+                raise NotFoundError(
+                    f"no table at {self.storage.uri}", name=self.storage.uri
+                ) from None
+            id = ids[0]
+            body = self.storage.read(layout.schema_path(id, self.branch))
+        schema = schema_from_json(body, path=layout.schema_path(id, self.branch))
+        return birth_of(body, schema.time_millis)
+
+    # ----------------------------------------------------------------------------- snapshots
+    def snapshot_ids(self) -> list[int]:
+        """Ids of all snapshots that are there, ascending."""
+        return self._numbered(layout.snapshot_folder(self.branch), "snapshot-")
+
+    def snapshot_body(self, id: int) -> bytes:
+        """The bytes of ``snapshot-<id>``."""
+        return self.storage.read(layout.snapshot_path(id, self.branch))
+
+    def snapshot(self, id: int) -> Snapshot:
+        """The snapshot ``id``.
+
+        Raises:
+            NotFoundError: there is none; facts list the range that there is.
+        """
+        try:
+            body = self.snapshot_body(id)
+        except NotFoundError as error:
+            ids = self.snapshot_ids()
+            have = f"there are {ids[0]} to {ids[-1]}" if ids else "there are none"
+            raise NotFoundError(
+                f"no snapshot {id}: {have}; expired snapshots can be read through a tag, and "
+                "'snapshot.num-retained.min' or 'snapshot.time-retained' keep more of them",
+                name=str(id),
+                available=ids[:1] + ids[-1:],
+            ) from error
+        return Snapshot.from_json(body, path=layout.snapshot_path(id, self.branch))
+
+    def head_id(self) -> int | None:
+        """Id of the newest snapshot, None for a table without any."""
+        newest = self._newest()
+        return newest[0] if newest else None
+
+    def head(self) -> Snapshot | None:
+        """The newest snapshot, None for a table without any."""
+        found = self.head_with_digest()
+        return found[0] if found else None
+
+    def head_with_digest(self) -> tuple[Snapshot, str] | None:
+        """The newest snapshot, and the hash of its bytes."""
+        newest = self._newest()
+        if newest is None:
+            return None
+        id, body = newest
+        path = layout.snapshot_path(id, self.branch)
+        return Snapshot.from_json(body, path=path), hashlib.sha256(body).hexdigest()
+
+    def _newest(self) -> tuple[int, bytes] | None:
+        """Id and bytes of the newest snapshot.
+
+        The hint says where to begin; who comes after it is read until there is none (spec 1.2).  To
+        read what is not there is one request, to ask for it is two on an object store.
+        """
+        hinted = self._hint("LATEST")
+        found = None if hinted is None else self._walked_from(hinted)
+        gone = None
+        while found is None:
+            ids = self.snapshot_ids()
+            if not ids:
+                return None
+            body = self.snapshot_body(ids[-1]) if ids[-1] == gone else self._body(ids[-1])
+            found = None if body is None else (ids[-1], body)
+            gone = ids[-1]  # rolled back meanwhile
+        return found
+
+    def _walked_from(self, id: int) -> tuple[int, bytes] | None:
+        """The last of the snapshots from ``id`` on; None if that is not there, or far from the last."""
+        body = self._body(id)
+        for _ in range(_STEPS_MAX):
+            if body is None:
+                return None
+            following = self._body(id + 1)
+            if following is None:
+                return id, body
+            id, body = id + 1, following
+        return None
+
+    def has_snapshot(self, id: int) -> bool:
+        """Whether the snapshot ``id`` is there."""
+        return self._body(id) is not None
+
+    def _body(self, id: int) -> bytes | None:
+        try:
+            return self.snapshot_body(id)
+        except NotFoundError:
+            return None
+
+    def earliest_id(self) -> int | None:
+        """Id of the oldest snapshot that is there."""
+        hinted = self._hint("EARLIEST")
+        if hinted is not None and self.has_snapshot(hinted):
+            return hinted
+        ids = self.snapshot_ids()
+        return ids[0] if ids else None
+
+    def floor(self) -> int:
+        """The smallest id that expiry has promised not to delete (``EARLIEST``).
+
+        Without a hint: the smallest id that is there, and the first id if there is none.
+        """
+        hinted = self.hinted_floor()
+        if hinted is not None:
+            return hinted
+        ids = self.snapshot_ids()
+        return ids[0] if ids else FIRST_ID
+
+    def hinted_floor(self) -> int | None:
+        """What ``EARLIEST`` says; None where it is missing or no number."""
+        return self._hint("EARLIEST")
+
+    # ----------------------------------------------------------------------------- manifests
+    def manifest_list(self, name: str | None, size: int | None = None) -> list[ManifestMeta]:
+        """The lines of a manifest list of ``size`` bytes; none for an absent name."""
+        if name is None:
+            return []
+        path = layout.manifest_path(name)
+        found: list[ManifestMeta] = _MANIFESTS.get(
+            (self.storage.uri, path),
+            lambda: decode_manifest_list(self.named_file(path, size), path=path),
+        )
+        return found
+
+    def manifests(
+        self, metas: Iterable[ManifestMeta], keep: Keep | None = None
+    ) -> Iterator[list[ManifestEntry]]:
+        """The entries of each of ``metas``, in order; with ``keep`` perhaps only those.
+
+        A manifest that is asked for again is decoded whole, and remembered.  A store that is not on
+        this machine is asked for several at a time.
+        """
+        if is_local(self.storage.uri):
+            yield from (self._manifest(m, keep, partial(self._manifest_body, m)) for m in metas)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            rest = ((meta, self._on_its_way(meta, pool)) for meta in metas)
+            coming = deque(islice(rest, _AT_ONCE))
+            while coming:
+                meta, load = coming.popleft()
+                yield self._manifest(meta, keep, load)
+                coming.extend(islice(rest, 1))
+
+    def entries(self, metas: Iterable[ManifestMeta]) -> Iterator[ManifestEntry]:
+        """The entries of all ``metas``, in order."""
+        return chain.from_iterable(self.manifests(metas))
+
+    def _on_its_way(self, meta: ManifestMeta, pool: Executor) -> Callable[[], bytes]:
+        load = partial(self._manifest_body, meta)
+        if _MANIFESTS.peek((self.storage.uri, layout.manifest_path(meta.file_name))) is not None:
+            return load  # perhaps forgotten by then
+        return pool.submit(load).result
+
+    def _manifest_body(self, meta: ManifestMeta) -> bytes:
+        return self.named_file(layout.manifest_path(meta.file_name), meta.file_size)
+
+    def _manifest(
+        self, meta: ManifestMeta, keep: Keep | None, load: Callable[[], bytes]
+    ) -> list[ManifestEntry]:
+        path = layout.manifest_path(meta.file_name)
+        key = (self.storage.uri, path)
+        if keep is not None and _MANIFESTS.is_new(key):
+            return decode_manifest(load(), path=path, keep=keep)
+        found: list[ManifestEntry] = _MANIFESTS.get(key, lambda: decode_manifest(load(), path=path))
+        return found
+
+    def read_manifest(self, meta: ManifestMeta) -> list[ManifestEntry]:
+        """The entries of a manifest that nobody will ask for again, so it is not remembered.
+
+        Files may lack keys, bounds and statistics.
+        """
+        path = layout.manifest_path(meta.file_name)
+        known: list[ManifestEntry] | None = _MANIFESTS.peek((self.storage.uri, path))
+        if known is not None:
+            return known
+        return decode_manifest(self.named_file(path, meta.file_size), path=path, lean=True)
+
+    def file_columns(self, meta: ManifestMeta) -> FileColumns:
+        """The entries of a manifest as columns."""
+        path, size = layout.manifest_path(meta.file_name), meta.file_size
+        found: FileColumns = _COLUMNS.get(
+            (self.storage.uri, path),
+            lambda: decode_file_columns(self.named_file(path, size), path=path),
+        )
+        return found
+
+    def live_files(self, snapshot: Snapshot | None) -> FileColumns:
+        """The live files of ``snapshot`` as columns: cheap where there are many."""
+        metas = [] if snapshot is None else self.data_manifests(snapshot)
+        return live_columns([self.file_columns(meta) for meta in metas])
+
+    def data_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
+        """The manifests whose folded entries are the live files of ``snapshot``, oldest first."""
+        base = self.manifest_list(snapshot.base_manifest_list, snapshot.base_manifest_list_size)
+        return [*base, *self.delta_manifests(snapshot)]
+
+    def delta_manifests(self, snapshot: Snapshot) -> list[ManifestMeta]:
+        """The manifests of what ``snapshot`` itself adds and deletes."""
+        return self.manifest_list(snapshot.delta_manifest_list, snapshot.delta_manifest_list_size)
+
+    def delta(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
+        """What ``snapshot`` itself adds and deletes."""
+        return self.entries(self.delta_manifests(snapshot))
+
+    def changelog(self, snapshot: Snapshot) -> Iterator[ManifestEntry]:
+        """The changelog files of ``snapshot``."""
+        name, size = snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
+        return self.entries(self.manifest_list(name, size))
+
+    def named_file(self, path: str, size: int | None = None) -> bytes:
+        """The bytes of ``path``, a file that a snapshot names.
+
+        Raises:
+            FilesExpiredError: it is gone, with its snapshot.
+            CorruptFileError: it has not ``size`` bytes: Avro may be cut between blocks, and another
+                file may lie in its place.
+        """
+        try:
+            body = self.storage.read(path)
+        except NotFoundError as error:
+            raise FilesExpiredError.of(path) from error
+        if size not in {None, len(body)}:
+            problem = f"{len(body)} bytes instead of {size}"
+            raise CorruptFileError(f"{path}: {problem}", path=path, problems=[problem])
+        return body
+
+    # --------------------------------------------------------------------------------- parts
+    def _hint(self, which: str) -> int | None:
+        try:
+            body = self.storage.read(layout.hint_path("snapshot", which, self.branch))
+        except NotFoundError:
+            return None
+        return decode_hint(body)
+
+    def _numbered(self, folder: str, prefix: str) -> list[int]:
+        files = (info for info in self.storage.list(folder) if not info.is_dir)
+        names = (info.path.rpartition("/")[2] for info in files)
+        found = (layout.numbered(name, prefix) for name in names)
+        return sorted(id for id in found if id is not None)

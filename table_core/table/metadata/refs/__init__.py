@@ -1,0 +1,1 @@
+"""Names for states of a table: tags, branches, consumers."""

@@ -1,0 +1,60 @@
+"""The branches of a table: each has schemas, snapshots and tags of its own (spec 11.7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import NotFoundError
+from table_core.ondisk import layout
+from table_core.table.metadata.documents import Metadata
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = ["base_of", "branch_access", "branch_names", "is_to_be_published", "publish_note"]
+
+_PREFIX: Final = "branch-"
+
+
+def branch_names(access: TableAccess) -> list[str]:
+    """Names of all branches but main, sorted; not of one whose making was cut short."""
+    folder = access.storage.list(layout.BRANCH_FOLDER)
+    names = (info.path.rpartition("/")[2] for info in folder)
+    found = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
+    if not found:
+        return []
+    first = Metadata(access.storage).schema_ids()[0]
+    return sorted(n for n in found if access.storage.exists(layout.schema_path(first, n)))
+
+
+def branch_access(access: TableAccess, branch: str) -> TableAccess:
+    """The table as its branch ``branch`` has it, with the options stored there.
+
+    Raises:
+        NotFoundError: there is no such branch; facts list those there are.
+    """
+    metadata = Metadata(access.storage, branch)
+    if not metadata.schema_ids():
+        known = branch_names(access)
+        raise NotFoundError(
+            f"{access.name} has no branch {branch!r}; there are {known}",
+            name=branch,
+            available=known,
+        )
+    return replace(access, metadata=metadata, schema=metadata.latest_schema())
+
+
+def base_of(branch: str) -> str:
+    """The tag that holds the snapshot that ``branch`` was made of."""
+    return f"{branch}-base"
+
+
+def publish_note(branch: str) -> str:
+    """Where it is noted that main is to take ``branch`` over."""
+    return f"{layout.branch_folder(branch)}/to-publish"
+
+
+def is_to_be_published(access: TableAccess) -> bool:
+    """Whether ``access`` is a branch that was made for main to take it over."""
+    return access.branch != layout.MAIN and access.storage.exists(publish_note(access.branch))

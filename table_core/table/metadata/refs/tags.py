@@ -1,0 +1,136 @@
+"""The tags of a branch: names for snapshots, which live as long as they do (spec 11.6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError, NotFoundError
+from table_core.ondisk import layout
+from table_core.ondisk.success_file import SuccessFile
+from table_core.ondisk.tag import Tag
+from table_core.options import keys_retention
+from table_core.options.spark_settings import require_printable
+
+if TYPE_CHECKING:
+    from table_core.ondisk.snapshot import Snapshot
+    from table_core.table.metadata.access import TableAccess
+
+__all__ = [
+    "check_tag_name",
+    "mark_made",
+    "new_tag",
+    "state_of",
+    "tag_names",
+    "tagged",
+    "without_changelog",
+    "write_tag",
+]
+
+_PREFIX: Final = "tag-"
+_NANOS_PER_MS: Final = 1_000_000
+
+
+def tag_names(access: TableAccess) -> list[str]:
+    """Names of all tags, sorted."""
+    folder = access.storage.list(layout.tag_folder(access.branch))
+    names = (info.path.rpartition("/")[2] for info in folder if not info.is_dir)
+    return sorted(name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
+
+
+def tagged(access: TableAccess, name: str) -> Tag:
+    """The tag ``name``.
+
+    Raises:
+        NotFoundError: there is none; facts list those there are.
+    """
+    path = layout.tag_path(name, access.branch)
+    try:
+        return Tag.from_json(access.storage.read(path), path=path)
+    except NotFoundError as error:
+        known = tag_names(access)
+        raise NotFoundError(
+            f"{access.name} has no tag {name!r}; there are {known}", name=name, available=known
+        ) from error
+
+
+def state_of(access: TableAccess, snapshot: Snapshot) -> Snapshot:
+    """What may be made a snapshot again of the ``snapshot`` of a tag.
+
+    Its changelog went with the snapshot that has expired, unless it is one that outlives snapshots.
+    """
+    id, branch, exists = snapshot.id, access.branch, access.storage.exists
+    if id >= access.metadata.floor() and exists(layout.snapshot_path(id, branch)):
+        return snapshot
+    is_kept = exists(layout.changelog_path(id, branch))
+    return snapshot if is_kept else without_changelog(snapshot)
+
+
+def without_changelog(snapshot: Snapshot) -> Snapshot:
+    """``snapshot`` as a state, and no change."""
+    return replace(
+        snapshot,
+        changelog_manifest_list=None,
+        changelog_manifest_list_size=None,
+        changelog_record_count=None,
+    )
+
+
+def new_tag(access: TableAccess, snapshot: Snapshot, retained_ms: int | None) -> Tag:
+    """A tag of now, with the retention that the table gives by default."""
+    if retained_ms is None:
+        retained_ms = access.options.get(keys_retention.TAG_DEFAULT_TIME_RETAINED)
+    now_ms = access.clock.now_ms()
+    local_ns = (now_ms + access.clock.local_offset_ms(now_ms)) * _NANOS_PER_MS
+    return Tag(
+        snapshot=snapshot,
+        created_ns=None if retained_ms is None else local_ns,
+        retained_ns=None if retained_ms is None else retained_ms * _NANOS_PER_MS,
+    )
+
+
+def write_tag(
+    access: TableAccess,
+    name: str,
+    snapshot: Snapshot,
+    retained_ms: int | None = None,
+) -> Tag:
+    """Write the tag ``name``, with the retention that the table gives by default.
+
+    The tag is written before the floor is read, and expiry reads tags after it raised the floor: one
+    of the two sees the other.
+
+    Raises:
+        NotFoundError: the snapshot expired meanwhile; there is no tag then.
+    """
+    tag = new_tag(access, snapshot, retained_ms)
+    path = layout.tag_path(name, access.branch)
+    access.storage.write(path, tag.to_json())
+    if snapshot.id < access.metadata.floor():
+        access.storage.delete([path])
+        raise NotFoundError(
+            f"{access.name}: snapshot {snapshot.id} expired while it was tagged; tag a newer one",
+            name=str(snapshot.id),
+            available=[],
+        )
+    mark_made(access, name)
+    return tag
+
+
+def mark_made(access: TableAccess, name: str) -> None:
+    """Write the success file of the tag ``name``, where the table asks for one."""
+    if access.options.get(keys_retention.TAG_CREATE_SUCCESS_FILE):
+        now_ms = access.clock.now_ms()
+        mark = SuccessFile(now_ms, now_ms).to_json()
+        access.storage.write(layout.tag_success_path(name, access.branch), mark)
+
+
+def check_tag_name(name: str) -> None:
+    """Refuse what no file name can hold.
+
+    Raises:
+        ArgumentError: blank, or with a slash.
+    """
+    require_printable(name, "tag")
+    if not name.strip() or "/" in name or "\\" in name:
+        raise ArgumentError(f"{name!r} cannot name a tag", argument="name", value=name)

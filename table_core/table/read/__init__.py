@@ -1,0 +1,1 @@
+"""States and changes of a table as rows."""

@@ -1,0 +1,73 @@
+"""What ``Table.read`` reads: a state, or a range of changes that options ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from table_core.options import keys_scan
+from table_core.scan.time_travel import resolve
+from table_core.table.metadata.timeline import TableTimeline
+from table_core.table.metadata.timestamps import PointInTime, epoch_ms
+from table_core.table.read.changes import asked_range, range_scan
+from table_core.table.read.scan import refuse_negative, state_scan
+from table_core.table.read.state_plan import refuse_unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.options.table import TableOptions
+    from table_core.predicate.expression import Expression
+    from table_core.table.metadata.access import TableAccess
+    from table_core.table.read.scan import Scan
+
+__all__ = ["batch_scan"]
+
+
+def batch_scan(
+    access: TableAccess,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | Expression | None = None,
+    limit: int | None = None,
+    snapshot: int | None = None,
+    tag: str | None = None,
+    timestamp: PointInTime | None = None,
+    watermark: int | None = None,
+) -> Scan:
+    """See ``Table.read``.
+
+    Raises:
+        NotFoundError: no such snapshot, tag or column.
+        PredicateError: ``where`` does not parse or does not fit.
+        UnsupportedFeatureError: the table needs what this release cannot read.
+    """
+    refuse_negative(limit)
+    refuse_unreadable(access)
+    timeline = TableTimeline(access)
+    named = any(each is not None for each in (snapshot, tag, timestamp, watermark))
+    if not named and _asks_for_range(access.options):
+        asked = asked_range(access)
+        if asked is not None:
+            return range_scan(access, asked, columns=columns, where=where, limit=limit)
+    found = resolve(
+        access.options,
+        timeline,
+        snapshot=snapshot,
+        tag=tag,
+        timestamp_ms=None if timestamp is None else epoch_ms("timestamp", timestamp),
+        watermark=watermark,
+    )
+    if found.explicit and found.snapshot is not None:
+        access = access.with_schema(access.metadata.schema(found.snapshot.schema_id))
+    return state_scan(access, found, columns, where, limit)
+
+
+def _asks_for_range(options: TableOptions) -> bool:
+    return any(
+        options.is_set(option)
+        for option in (
+            keys_scan.INCREMENTAL_BETWEEN,
+            keys_scan.INCREMENTAL_BETWEEN_TIMESTAMP,
+            keys_scan.INCREMENTAL_TO_AUTO_TAG,
+        )
+    )

@@ -1,1 +1,0 @@
-"""The reads of a table: decided as splits, done as Arrow batches."""

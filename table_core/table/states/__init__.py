@@ -1,1 +1,0 @@
-"""Named states of a table: tags, branches, and going back."""

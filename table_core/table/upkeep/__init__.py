@@ -1,1 +1,0 @@
-"""What keeps a table in shape: expiry, orphans, copies, statistics, health."""

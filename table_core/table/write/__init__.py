@@ -1,0 +1,1 @@
+"""Rows to files that a commit can name."""

@@ -1,1 +1,0 @@
-"""Rows to files: buckets, buffers, data files, and what was not committed."""
