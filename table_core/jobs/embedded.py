@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from table_core.cdc.apply.progress import quiet
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.jobs.sql_child import CLOSED
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit, CommitAs
 
-__all__ = ["EmbeddedEngine", "SqlLimits", "quiet", "view_rows"]
-
-
-def quiet(_: str, **__: object) -> None:
-    """Tell nobody."""
+__all__ = ["EmbeddedEngine", "SqlLimits", "view_rows"]
 
 
 class EmbeddedEngine:

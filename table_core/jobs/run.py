@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.cdc.apply.progress import quiet
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError
-from table_core.jobs.embedded import EmbeddedEngine, SqlLimits, quiet
+from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.jobs.flow import run_flow, views_of
 from table_core.schema import change as changes
 from table_core.table.api import state_jobs

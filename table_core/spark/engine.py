@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from table_core.jobs.embedded import quiet
+from table_core.cdc.apply.progress import quiet
 from table_core.spark.read.reading import view_frame
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import each

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import SourceTable
     from table_core.ports import Clock
 
-__all__ = ["SyncProgress"]
+__all__ = ["SyncProgress", "quiet"]
 
 _EVERY_MS: Final = 2000
 
@@ -48,3 +48,7 @@ class SyncProgress:
             return False
         self._told_ms[stage] = now
         return True
+
+
+def quiet(_: str, **__: object) -> None:
+    """Tell nobody."""

@@ -13,14 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from table_core.cdc.apply.dead_letters import DeadLetters
-from table_core.cdc.apply.progress import SyncProgress
+from table_core.cdc.apply.progress import SyncProgress, quiet
 from table_core.cdc.apply.run import Limits, SyncRun
 from table_core.cdc.apply.settings import NewTable, apply_settings, length_ms, one_of
 from table_core.cdc.model.computed import computed_columns
 from table_core.cdc.model.routing import DatabaseRoute, TableFilter, database_route, table_route
 from table_core.cdc.sync.readers import open_reader, plain_of, source_from_spec
 from table_core.errors import ArgumentError
-from table_core.jobs.embedded import quiet
 from table_core.table.metadata.describing import committed, summed
 from table_core.table.metadata.results import CommitAs, ResultDocument
 

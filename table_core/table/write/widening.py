@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from table_core.cdc.model.evolution import wider
 from table_core.datatypes.kinds import with_nullability
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.schema.change import AddColumn, UpdateColumnType
 from table_core.schema.type_mapping import TypeMapping
+from table_core.schema.wider import wider
 from table_core.table.metadata.alter import alter
 
 if TYPE_CHECKING:
