@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from table_core.declaration.difference import WORDS
-from table_core.declaration.document import parse
+from table_core.declaration.document import faults_of, parse
 from table_core.declaration.environment import TARGET
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import decoded
@@ -79,8 +79,6 @@ def validate(
     body = _body(file)
     text = decoded(body, str(file))
     variables = _variables(target)
-    from table_core.declaration.depth import faults_of  # brings an SQL parser along
-
     faults = faults_of(text, str(file), environment=variables, texts=_texts(file))
     if as_json:
         members = ("file", "line", "column", "message")

@@ -10,11 +10,11 @@ from table_core.datatypes.text import parse_type
 from table_core.declaration.change_sources import source_faults
 from table_core.declaration.columns import column_faults
 from table_core.declaration.cron import schedule_faults
-from table_core.declaration.document import read, read_for_target
 from table_core.declaration.foreign_types import type_hint
 from table_core.declaration.located import Fault, place_of
 from table_core.declaration.parameters import parameter_faults
 from table_core.declaration.queries import query_faults
+from table_core.declaration.read_document import read, read_for_target
 from table_core.declaration.table_schema import schema_of
 from table_core.errors import SchemaError, TableError
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from table_core.scan.stream_offset import ReadLimit
     from table_core.spark.datasource import register
-    from table_core.spark.read.lookup import lookup_join
-    from table_core.spark.read.reading import changes, read
+    from table_core.spark.reading.frames import changes, read
+    from table_core.spark.reading.lookup import lookup_join
     from table_core.spark.streams.drain import drain
     from table_core.spark.streams.sink import write_batch
     from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from table_core.spark.verbs.sql import create_table_as, view
     from table_core.spark.verbs.statements import delete, update
     from table_core.spark.verbs.sync import sync
-    from table_core.spark.write.compaction import compact, compact_database
-    from table_core.spark.write.writing import write
+    from table_core.spark.writing.compaction import compact, compact_database
+    from table_core.spark.writing.frames import write
 
 __all__ = [
     "ReadLimit",
@@ -59,23 +59,23 @@ __all__ = [
 _HOMES: Final[Mapping[str, str]] = {
     "ReadLimit": "scan.stream_offset",
     "analyze": "spark.verbs.maintenance",
-    "changes": "spark.read.reading",
+    "changes": "spark.reading.frames",
     "clone_table": "spark.verbs.maintenance",
-    "compact": "spark.write.compaction",
-    "compact_database": "spark.write.compaction",
+    "compact": "spark.writing.compaction",
+    "compact_database": "spark.writing.compaction",
     "create_table_as": "spark.verbs.sql",
     "delete": "spark.verbs.statements",
     "drain": "spark.streams.drain",
-    "lookup_join": "spark.read.lookup",
+    "lookup_join": "spark.reading.lookup",
     "merge_into": "spark.verbs.merge_into",
-    "read": "spark.read.reading",
+    "read": "spark.reading.frames",
     "register": "spark.datasource",
     "remove_orphan_files": "spark.verbs.maintenance",
     "rescale": "spark.verbs.rescale",
     "sync": "spark.verbs.sync",
     "update": "spark.verbs.statements",
     "view": "spark.verbs.sql",
-    "write": "spark.write.writing",
+    "write": "spark.writing.frames",
     "write_batch": "spark.streams.sink",
 }
 

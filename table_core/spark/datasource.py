@@ -29,8 +29,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
-from table_core.spark.read.filters import condition_of
-from table_core.spark.read.reading import batches_for_spark, groups_for, read_splits, shown_fields
+from table_core.spark.reading.filters import condition_of
+from table_core.spark.reading.frames import batches_for_spark, groups_for, read_splits, shown_fields
 from table_core.spark.session.create import SQL_DEFAULTS
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of, spark_schema
@@ -38,14 +38,14 @@ from table_core.spark.session.tasks import groups_of
 from table_core.spark.streams.choose_reader import stream_reader
 from table_core.spark.streams.sink import StreamWriter
 from table_core.spark.streams.source_options import SourceOptions
-from table_core.spark.write.source_writing import (
+from table_core.spark.writing.frames import table_names, typed
+from table_core.spark.writing.source_writing import (
     Written,
     compacted,
     results_of,
     take_back,
     write_rows,
 )
-from table_core.spark.write.writing import table_names, typed
 from table_core.table.read.scan import MemoryScan
 from table_core.table.read.split_reader import SplitReader
 from table_core.table.write.writer import refuse_unwritable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.apply.progress import quiet
-from table_core.spark.read.reading import view_frame
+from table_core.spark.reading.frames import view_frame
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import each
 from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
@@ -14,8 +14,8 @@ from table_core.spark.verbs.rescale import rescale
 from table_core.spark.verbs.sql_text import SUBSTITUTE, query_of
 from table_core.spark.verbs.statements import delete, update
 from table_core.spark.verbs.topics import records_by
-from table_core.spark.write.compaction import compact, compact_database
-from table_core.spark.write.writing import write_frame
+from table_core.spark.writing.compaction import compact, compact_database
+from table_core.spark.writing.frames import write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

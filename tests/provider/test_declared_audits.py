@@ -12,8 +12,7 @@ import pytest
 
 from paimon_provider.declaration import PaimonTaskGroup, load_dags
 from table_core.declaration.dags import dags_of
-from table_core.declaration.depth import faults_of
-from table_core.declaration.document import parse
+from table_core.declaration.document import faults_of, parse
 from table_core.declaration.manifest import compiled, head_of
 from table_core.declaration.selection import chosen
 from table_core.errors import ArgumentError

@@ -16,7 +16,7 @@ from table_core.bucketing.hash import row_hash
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
-from table_core.spark.write.row_hash import hashed
+from table_core.spark.writing.row_hash import hashed
 
 ROWS = 400
 KEYS: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
-from table_core.spark.write.shuffle import by_bucket
+from table_core.spark.writing.shuffle import by_bucket
 
 KINDS = pa.schema(
     [

@@ -13,7 +13,7 @@ import pytest
 import table_core as tc
 import table_core.spark as tcs
 from table_core import errors
-from table_core.spark.write.writing import compacted_along, written
+from table_core.spark.writing.frames import compacted_along, written
 
 
 def rows_of(table: tc.Table) -> list[tuple[Any, ...]]:

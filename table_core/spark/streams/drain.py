@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from table_core.errors import ArgumentError
 from table_core.problems import UNFORESEEN
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
-from table_core.spark.read.reading import read_splits, shown_fields
+from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.create import parallelism
 from table_core.spark.session.schema_bridge import spark_schema
 from table_core.spark.session.tasks import distribute, keeps_order, tasks_of
 from table_core.spark.streams.source import ChangeReader
-from table_core.spark.write.writing import write_frame
+from table_core.spark.writing.frames import write_frame
 from table_core.table.metadata.carried import position
 from table_core.table.metadata.describing import committed
 from table_core.table.metadata.positions import read_by

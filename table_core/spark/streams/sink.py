@@ -17,14 +17,14 @@ from table_core.spark.session.create import context_of
 from table_core.spark.session.failures import carried
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.streams.batch_commit import BatchCommit, name_of_checkpoint
-from table_core.spark.write.source_writing import (
+from table_core.spark.writing.frames import table_names, typed, write_frame
+from table_core.spark.writing.source_writing import (
     Written,
     compacted,
     results_of,
     take_back,
     write_rows,
 )
-from table_core.spark.write.writing import table_names, typed, write_frame
 from table_core.table.commit_io.committer import find_commit, parts_of
 from table_core.table.commit_io.uncommitted import discard
 from table_core.table.write.writer import refuse_unwritable

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError, DataError, NotFoundError
 from table_core.scan.stream_offset import NO_LIMIT, StreamOffset
-from table_core.spark.read.reading import read_splits, shown_fields
+from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.failures import carried
 from table_core.spark.session.tasks import keeps_order, tasks_of
 from table_core.table.files.row_form import RowForm

@@ -23,15 +23,15 @@ import pyarrow.compute as pc
 from pyspark.sql import types as spark
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.spark.read.reading import as_spark_takes, frame_of, read
+from table_core.spark.reading.frames import as_spark_takes, frame_of, read
 from table_core.spark.session.create import parallelism, started
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, versions_of
 from table_core.spark.verbs.pairs import MergePairs
-from table_core.spark.write.shuffle import by_bucket
-from table_core.spark.write.writing import compacted_along, prepared_by_share, shared_out, spelled
+from table_core.spark.writing.frames import compacted_along, prepared_by_share, shared_out, spelled
+from table_core.spark.writing.shuffle import by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import commit_parts, find_commit
 from table_core.table.commit_io.uncommitted import undone_by

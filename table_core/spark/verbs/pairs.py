@@ -20,7 +20,7 @@ from table_core.spark.session.schema_bridge import spark_type
 from table_core.spark.verbs.key_cast import with_keys_of
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN, keys_move
 from table_core.spark.verbs.sql_text import expression_of
-from table_core.spark.write.writing import spelled
+from table_core.spark.writing.frames import spelled
 from table_core.table.dml import merge_into as clauses
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from table_core.commit.overwrite import Selection
 from table_core.errors import CorruptFileError
-from table_core.spark.read.reading import frame_of
+from table_core.spark.reading.frames import frame_of
 from table_core.spark.session.create import started
 from table_core.spark.session.schema_bridge import holds
-from table_core.spark.write.writing import written
+from table_core.spark.writing.frames import written
 from table_core.table.commit_io.committer import parts_of
 from table_core.table.commit_io.replacing import commit_replacing
 from table_core.table.commit_io.uncommitted import discard, undone_by

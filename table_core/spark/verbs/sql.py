@@ -12,10 +12,10 @@ from table_core.errors import (
     StorageUnavailableError,
     TableError,
 )
-from table_core.spark.read.reading import read
+from table_core.spark.reading.frames import read
 from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import fields_of
-from table_core.spark.write.writing import write
+from table_core.spark.writing.frames import write
 from table_core.table.api.catalog import Catalog
 from table_core.table.api.opening import open_catalog
 from table_core.table.commit_io.committer import find_commit

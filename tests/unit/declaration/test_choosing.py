@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from table_core.cli.main import app
 from table_core.declaration import manifest
 from table_core.declaration.dags import dags_of
-from table_core.declaration.depth import faults_of
-from table_core.declaration.document import parse
+from table_core.declaration.document import faults_of, parse
 from table_core.declaration.needs import needs_of
 from table_core.declaration.selection import chosen
 from table_core.errors import ArgumentError

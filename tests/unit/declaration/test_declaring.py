@@ -18,8 +18,7 @@ from table_core.datatypes.text import parse_type
 from table_core.declaration import applying, manifest
 from table_core.declaration.compare import Action
 from table_core.declaration.cron import spread
-from table_core.declaration.depth import faults_of
-from table_core.declaration.document import parse
+from table_core.declaration.document import faults_of, parse
 from table_core.declaration.grammar import json_schema
 from table_core.declaration.located import read_yaml
 from table_core.declaration.model import Declaration

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from table_core.cli.main import app
 from table_core.datatypes.text import parse_type
-from table_core.declaration.depth import faults_of
-from table_core.declaration.document import parse
+from table_core.declaration.document import faults_of, parse
 from table_core.declaration.foreign_types import type_hint
 from table_core.errors import DataError, NotFoundError, SchemaError, UnsupportedFeatureError
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from table_core.cli.main import app
-from table_core.declaration.depth import faults_of
+from table_core.declaration.document import faults_of
 from table_core.errors import ArgumentError, NotFoundError
 
 BASE = """\

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from table_core.declaration.depth import faults_of
+from table_core.declaration.document import faults_of
 from tests.unit.declaration.test_mistakes import BASE, LINE
 
 EDITS: dict[str, tuple[str, str, int, str]] = {

@@ -15,7 +15,7 @@ from table_core.datatypes.arrow import fields_from_arrow
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import ArgumentError
 from table_core.options import keys_scan
-from table_core.spark.read.native import native_scan
+from table_core.spark.reading.native import native_scan
 from table_core.spark.session.create import parallelism
 from table_core.spark.session.failures import translated
 from table_core.spark.session.schema_bridge import arrow_for_spark, in_micros, spark_schema

@@ -15,8 +15,8 @@ from table_core.spark.session.create import parallelism
 from table_core.spark.session.failures import carried, translated
 from table_core.spark.session.schema_bridge import fields_of
 from table_core.spark.session.tasks import RESULT_TYPE, packed, unpacked
-from table_core.spark.write.compaction import compact_due
-from table_core.spark.write.shuffle import assigners, by_bucket
+from table_core.spark.writing.compaction import compact_due
+from table_core.spark.writing.shuffle import assigners, by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import find_commit, parts_of
 from table_core.table.commit_io.prepared import WriteResult

@@ -16,7 +16,7 @@ from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.options import keys_identity
 from table_core.spark.session.conditions import named
 from table_core.spark.session.failures import carried
-from table_core.spark.write.row_hash import hashed
+from table_core.spark.writing.row_hash import hashed
 from table_core.table.write.coerce import cast_column
 
 if TYPE_CHECKING:

@@ -1,0 +1,233 @@
+"""Reads a declaration: all faults at once, each with file, line and column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from table_core.declaration.addresses import address_faults
+from table_core.declaration.environment import TARGET
+from table_core.declaration.grammar import CHECK_RULES, DECLARATION, GROUPS
+from table_core.declaration.included import with_included
+from table_core.declaration.located import Fault, Located, place_of, read_yaml
+from table_core.declaration.model import (
+    CheckDeclaration,
+    Declaration,
+    Step,
+    TableDeclaration,
+    TriggerDeclaration,
+    UpkeepDeclaration,
+)
+from table_core.declaration.names import fresh_check, name_faults
+from table_core.declaration.order import ordered
+from table_core.declaration.partition_texts import canonical
+from table_core.declaration.policy import policy_of
+from table_core.declaration.references import reference_faults
+from table_core.declaration.targets import aimed
+from table_core.declaration.verbs import COMMON, VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+
+__all__ = ["Read", "read", "read_for_target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a file says, and what is wrong with it."""
+
+    file: str
+    root: Located | None
+    """All that is there; None where it is no YAML."""
+    sound: Declaration | None
+    """What is without faults of its own; None where nothing is."""
+    faults: list[Fault]
+
+
+def read(
+    text: str,
+    file: str,
+    environment: Mapping[str, str] | None = None,
+    texts: Callable[[str], str] | None = None,
+) -> Read:
+    """What ``text`` says.  A fault in one place does not hide those in others."""
+    root, faults = read_yaml(text, file, environment)
+    if root is None:
+        return Read(file, None, None, faults)
+    root, told_of_others = with_included(root, file, texts, environment)
+    faults += told_of_others
+    DECLARATION.check(root, file, faults)
+    if not isinstance(root.value, dict):
+        return Read(file, root, None, faults)
+    sound = _sound(root) if faults else root
+    target = (environment or {}).get(TARGET)
+    if target and "targets" in root.value:
+        sound, told = aimed(sound, target)
+        at = place_of(root, ("targets",))
+        faults += [Fault(file, *at, told)] if told else []
+        DECLARATION.check(sound, file, faults)
+        sound = _sound(sound) if faults else sound
+    declaration = _declaration(DECLARATION.plain(sound))
+    faults += [*name_faults(root, file), *reference_faults(declaration, root, file)]
+    faults += address_faults(root, file)
+    return Read(file, root, declaration, sorted(set(faults), key=_by_place))
+
+
+def read_for_target(root: Located, file: str, target: str) -> tuple[Located, Read]:
+    """``root`` as it is for ``target``, and what is wrong with the members that the target has a say in."""
+    aim, _ = aimed(_sound(root), target)
+    faults: list[Fault] = []
+    said = root.value["targets"].value[target].value
+    for name in said if isinstance(said, dict) else ():
+        if name in aim.value and name in DECLARATION.members:
+            DECLARATION.members[name].check(aim.value[name], file, faults)
+    sound = _sound(aim) if faults else aim
+    declaration = _declaration(DECLARATION.plain(sound))
+    return aim, Read(file, aim, declaration, faults + reference_faults(declaration, aim, file))
+
+
+def _by_place(fault: Fault) -> tuple[str, int, int, str]:
+    return fault.file, fault.line, fault.column, fault.message
+
+
+def _sound(root: Located) -> Located:
+    """``root`` without the members, and in groups without the entries, that have faults."""
+    members: dict[str, Located] = {}
+    for name, item in root.value.items():
+        shape = DECLARATION.members.get(name)
+        if shape is None:
+            continue
+        if name in GROUPS and isinstance(item.value, dict):
+            each = DECLARATION.members[name].item  # type: ignore[attr-defined]  # groups are maps
+            entries = {key: one for key, one in item.value.items() if _fits(each, one)}
+            members[name] = replace(item, value=entries)
+        elif _fits(shape, item):
+            members[name] = item
+    return replace(root, value=members)
+
+
+def _fits(shape: Any, given: Located) -> bool:
+    faults: list[Fault] = []
+    shape.check(given, "", faults)
+    return not faults
+
+
+def _declaration(given: Mapping[str, Any]) -> Declaration:
+    tables = {
+        name: _table(table, given.get("options") or {})
+        for name, table in (given.get("tables") or {}).items()
+    }
+    steps = [
+        _step(name, step, tables)
+        for group in ("sources", "flows")
+        for name, step in (given.get(group) or {}).items()
+    ]
+    upkeep = given.get("upkeep")
+    audited = tuple(name for name, table in tables.items() if table.audit)
+    return Declaration(
+        name=str(given.get("name") or ""),
+        connection=str(given.get("connection") or "paimon_default"),
+        pool=given.get("pool"),
+        catalog=given.get("catalog"),
+        warehouse=given.get("warehouse"),
+        pipeline=given.get("pipeline") or {},
+        steps=tuple(ordered(steps, audited)),
+        audited=audited,
+        checks=tuple(_checks(given, audited)),
+        triggers=tuple(_trigger(n, t, tables) for n, t in (given.get("triggers") or {}).items()),
+        upkeep=None if upkeep is None else _upkeep(upkeep),
+        tables=tables,
+        policies={} if upkeep is None else {name: policy_of(name, upkeep) for name in tables},
+        moved=_moved(given),
+        prefix=given.get("prefix"),
+        include=tuple(given.get("include") or ()),
+        allow=tuple(given.get("allow") or ()),
+        external={
+            name: _table(one, {}) if "columns" in one else None
+            for name, one in (given.get("external") or {}).items()
+        },
+    )
+
+
+def _checks(given: Mapping[str, Any], audited: Sequence[str]) -> Iterator[CheckDeclaration]:
+    for name, check in (given.get("checks") or {}).items():
+        yield _check(name, check, audited)
+    for name, external in (given.get("external") or {}).items():
+        if "freshness" in external:
+            rules = {"freshness": external["freshness"]}
+            yield CheckDeclaration(name=fresh_check(name), table=name, rules=rules, gate=True)
+
+
+def _check(name: str, given: Mapping[str, Any], audited: Sequence[str]) -> CheckDeclaration:
+    more = {key: item for key, item in given.items() if key not in CHECK_RULES and key != "table"}
+    if "change" in given and given["table"] in audited:
+        more.setdefault("against", given["table"])
+    more["tags"] = tuple(given.get("tags") or ())
+    rules = {key: item for key, item in given.items() if key in CHECK_RULES}
+    return CheckDeclaration(name=name, table=given["table"], rules=rules, **more)
+
+
+def _moved(given: Mapping[str, Any]) -> dict[str, str]:
+    return {one["from"]: one["to"] for one in given.get("moved") or ()}
+
+
+def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclaration:
+    described = {n: c for n, c in given["columns"].items() if isinstance(c, dict)}
+    return TableDeclaration(
+        columns={n: c["type"] if n in described else c for n, c in given["columns"].items()},
+        primary_key=tuple(given.get("primary_key") or ()),
+        partition_by=tuple(given.get("partition_by") or ()),
+        options={**common, **(given.get("options") or {})},
+        comment=given.get("comment"),
+        column_comments={n: c["comment"] for n, c in described.items() if "comment" in c},
+        column_defaults={n: c["default"] for n, c in described.items() if "default" in c},
+        moved=_moved(given),
+        allow=tuple(given.get("allow") or ()),
+        audit=bool(given.get("audit")),
+        tags=tuple(given.get("tags") or ()),
+    )
+
+
+def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]) -> Step:
+    arguments = {key: value for key, value in given.items() if key not in COMMON}
+    if isinstance(arguments.get("overwrite"), dict):
+        arguments["overwrite"] = canonical(arguments["overwrite"], tables.get(given["table"]))
+    return Step(
+        name=name,
+        table=given["table"],
+        verb=next(verb for verb in VERBS if verb in given),
+        arguments=arguments,
+        after=tuple(given.get("after") or ()),
+        engine=given.get("engine"),
+        events=given.get("events") or "changes",
+        spark_conf=given.get("spark_conf"),
+        tags=tuple(given.get("tags") or ()),
+    )
+
+
+def _upkeep(given: Mapping[str, Any]) -> UpkeepDeclaration:
+    return UpkeepDeclaration(
+        schedule=given.get("schedule"),
+        max_concurrent_jobs=given.get("max_concurrent_jobs"),
+        engine=given.get("engine"),
+        tags=tuple(given.get("tags") or ()),
+    )
+
+
+def _trigger(
+    name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclaration]
+) -> TriggerDeclaration:
+    other = {"table", "report", "flows", "tags"}
+    watch = {key: value for key, value in given.items() if key not in other}
+    if "partitions" in watch:
+        table = tables.get(given["table"])
+        watch["partitions"] = [canonical(one, table) for one in watch["partitions"]]
+    return TriggerDeclaration(
+        name=name,
+        table=given["table"],
+        watch=watch,
+        report=given.get("report"),
+        flows=tuple(given.get("flows") or ()),
+        tags=tuple(given.get("tags") or ()),
+    )
