@@ -18,8 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from table_core.errors import ArgumentError
 from table_core.jobs.flow_name import view_of_pending
 from table_core.jobs.pinning import View, pin
+from table_core.ondisk.layout import MAIN
 from table_core.options import keys_commit
 from table_core.table.commit_io.committer import find_commit
 from table_core.table.metadata.describing import committed
@@ -94,6 +96,7 @@ def run_flow(
     or ``task``, what runs it: by them, or by what it does, its positions are found again.
 
     Raises:
+        ArgumentError: the rows that wait would replace those of ``table``.
         CommitConflictError: another run has moved a position meanwhile.
         PositionDivergedError: a source is not what the flow has read, or nobody can tell.
         OutcomeUnknownError: a position was stored once and the snapshot that held it is gone.
@@ -106,12 +109,30 @@ def run_flow(
     details: dict[str, Any] = {}
     done = landed
     if landed is None:
+        _refuse_own_table(catalog, table, args.get("pending"))
         pinned = pin(catalog, table, args)
         details["positions"] = pinned.kept.properties
         if pinned.runs:
             done = _compute(catalog, table, args, commit, engine, pinned, details)
     told = {**details, "replayed": landed is not None}
     return committed(table.access, "write", done, before, told, started_ms=started_ms)
+
+
+def _refuse_own_table(
+    catalog: Catalog, table: Table, pending: Mapping[str, Any] | None
+) -> None:
+    """The rows that wait replace all that is in their table; on main also where a branch is written."""
+    if pending is None:
+        return
+    waiting, written = catalog.table(pending["table"]).access, table.access
+    own = waiting.storage.uri == written.storage.uri
+    if own and waiting.branch in {written.branch, MAIN}:
+        raise ArgumentError(
+            f"pending: the rows that wait would replace all of {table.name}, which the flow writes: name "
+            "a table of their own",
+            argument="pending",
+            value=str(pending["table"]),
+        )
 
 
 def _compute(

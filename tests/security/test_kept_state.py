@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from paimon_provider.cluster_jobs import ClusterJobs
 from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 from paimon_provider.warehouse import SparkSettings
-from table_core.errors import ArgumentError, JobFailedError, TableError
+from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableError, TableError
 from table_core.jobs.job_spec import JobResult, JobSpec
 
 NAME = "paimon-job-0123456789abcdef"
@@ -21,6 +23,8 @@ NAME = "paimon-job-0123456789abcdef"
 
 class Asked(HTTPServer):
     paths: list[str]
+    body = b'{"driverState": "FINISHED", "success": true, "submissionId": "../x"}'
+    times = 1
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -28,11 +32,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         self.server.paths.append(self.path)
-        body = b'{"driverState": "FINISHED", "success": true, "submissionId": "../x"}'
+        body, times = self.server.body, self.server.times
         self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) * times))
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # who asks need not read all of it
+            for _ in range(times):
+                self.wfile.write(body)
 
     do_GET = do_POST = answer
 
@@ -91,6 +97,22 @@ class Store(dict[str, Any]):
 
     def delete(self, key: str) -> None:
         self.pop(key, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "times", "told"),
+    [(b" " * (1 << 20), 200, "more than 1,048,576 bytes"), (b"[]", 1, "list is no answer")],
+)
+def test_an_answer_is_read_up_to_a_bound_and_must_be_one(
+    launcher: StandaloneLauncher, master: Asked, body: bytes, times: int, told: str
+) -> None:
+    master.body, master.times = body, times
+    tracemalloc.start()
+    with pytest.raises(StorageUnavailableError, match=told):
+        launcher.state(Submission("driver-1", NAME))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
 
 
 def test_a_kept_folder_is_a_name_in_the_folder_of_jobs_and_nothing_else(

@@ -44,6 +44,8 @@ ACTIVE: Final = frozenset({"SUBMITTED", "RUNNING", "RELAUNCHING", "UNKNOWN"})
 """States in which the driver may still come to an end by itself."""
 _RUNNER: Final = "org.apache.spark.deploy.PythonRunner"
 _CALL_SECONDS: Final = 20
+_ANSWER_MAX: Final = 1 << 20
+"""Bytes; an answer of a master has a few hundred."""
 _PROGRESS_FILE: Final = "progress.jsonl"
 _FOLDER: Final = re.compile(r"paimon-job-[0-9a-f]{16}")
 _DRIVER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -248,7 +250,7 @@ class StandaloneLauncher:
             request = urllib.request.Request(f"{base}/v1/submissions/{path}", data, headers)
             try:
                 with _OPENER.open(request, timeout=_CALL_SECONDS) as answer:
-                    found: dict[str, Any] = json.load(answer)
+                    found = _answered(answer.read(_ANSWER_MAX + 1))
             except urllib.error.HTTPError as error:
                 raise ArgumentError(
                     f"{base} refuses {path}: {error.code} {error.read(500).decode(errors='replace')}",
@@ -280,6 +282,20 @@ class StandaloneLauncher:
         return [
             f"http://{host.rpartition(':')[0] or host}:{self.spark.rest_port}" for host in hosts
         ]
+
+
+def _answered(body: bytes) -> dict[str, Any]:
+    """What a master says.
+
+    Raises:
+        ValueError: no master says that.
+    """
+    if len(body) > _ANSWER_MAX:
+        raise ValueError(f"an answer of more than {_ANSWER_MAX:,} bytes: no Spark master gives it")
+    found = json.loads(body)
+    if not isinstance(found, dict):
+        raise ValueError(f"{type(found).__name__} is no answer of a Spark master")  # noqa: TRY004
+    return found
 
 
 def _driver(id: object) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import ArgumentError
 from table_core.problems import UNFORESEEN
 
@@ -30,10 +30,10 @@ class TableFilter:
         _ = self._patterns
 
     @cached_property
-    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    def _patterns(self) -> tuple[TablePattern, TablePattern | None]:
         return (
-            _compiled("including", self.including),
-            _compiled("excluding", self.excluding) if self.excluding else None,
+            TablePattern("including", self.including),
+            TablePattern("excluding", self.excluding) if self.excluding else None,
         )
 
     def takes(self, table: SourceTable) -> bool:
@@ -91,7 +91,11 @@ def database_route(route: DatabaseRoute) -> str:
 
 @cache
 def takes(route: str, table: SourceTable, name: str) -> bool:
-    """Whether a route, as text, brings ``table`` to the table ``name``."""
+    """Whether a route, as text, brings ``table`` to the table ``name``.
+
+    Raises:
+        ArgumentError: an expression in it is none, or may take too long: no sync of ours keeps it.
+    """
     try:
         document: Any = json.loads(route)
         if isinstance(document, dict):
@@ -101,18 +105,15 @@ def takes(route: str, table: SourceTable, name: str) -> bool:
         filter_ = TableFilter(including, excluding)
         found = DatabaseRoute(filter_, prefix, suffix, merge_shards, dict(mapping))
         return found.target(table) == name
+    except ArgumentError as error:
+        raise ArgumentError(
+            f"{name} keeps the position of a sync whose choice of tables is none of ours: {error}; "
+            "see `table-core position list`",
+            **error.facts,
+        ) from error
     except UNFORESEEN:
         return False  # of a release that writes routes otherwise, or of somebody else
 
 
-def _matches(pattern: re.Pattern[str], table: SourceTable) -> bool:
-    return bool(pattern.fullmatch(table.name) or pattern.fullmatch(str(table)))
-
-
-def _compiled(argument: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise ArgumentError(
-            f"{argument}={text!r} is no regular expression: {error}", argument=argument, value=text
-        ) from error
+def _matches(pattern: TablePattern, table: SourceTable) -> bool:
+    return pattern.matches(table.name) or pattern.matches(str(table))

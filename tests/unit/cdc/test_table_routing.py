@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 
 from table_core.cdc.model.record import SourceTable
-from table_core.cdc.model.routing import DatabaseRoute, TableFilter
+from table_core.cdc.model.routing import DatabaseRoute, TableFilter, table_route, takes
 from table_core.errors import ArgumentError
 
 
@@ -27,6 +30,54 @@ def test_tables_by_expression(including: str, excluding: str, takes: bool) -> No
 def test_a_bad_expression_is_refused() -> None:
     with pytest.raises(ArgumentError, match="excluding='\\('"):
         TableFilter(excluding="(")
+
+
+NAME = SourceTable("a" * 60, "a" * 60 + "!")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(a+)+b", "(a|aa)*b", "(a*)*b", "(?:a?){60}a{60}b", "a?" * 60 + "a" * 60 + "b"),
+        *("(a|a?)+b", "(((a*)b?)*)*c", "(a{,}){,}b", "([a-z]+)*b", ".*" * 12 + "b", r"(\w+\.?)+b"),
+        *("(a|ab)" * 40 + "c", "(?P<n>a*)*b", "((a{0,9}){0,9}){0,9}b", "(x|(a|aa)+)+$b"),
+    ],
+)
+def test_no_expression_takes_long_whoever_wrote_it(pattern: str) -> None:
+    started = time.perf_counter()
+    for route in (table_route(pattern), json.dumps(["", pattern, ["", "", True]])):
+        assert not takes(route, NAME, "t")
+    assert time.perf_counter() - started < 3
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(?=(a+)+b)a.*", "(?!x)(a|aa)*b", r"(a+)\1+b", "(((){1000}){1000}){1000}", "(" * 60),
+        *("a" * 100_001, "(?#(*)(a+)+b(?=c)", "(?x)(a+)+(?!b)"),
+    ],
+)
+def test_an_expression_that_might_is_refused_by_name(pattern: str) -> None:
+    with pytest.raises(ArgumentError, match="tables=|including="):
+        takes(json.dumps({"tables": pattern}), NAME, "t")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "is_taken"),
+    [
+        ("orders|items|customers_[0-9]+", "customers_12", True),
+        ("(?!tmp_).*", "tmp_x", False),
+        (r"orders(_\d+)*", "orders_1_22", True),
+        (r"orders(_\d+)*", "orders_1_", False),
+        (r"\w+", "kunden_übersicht", True),
+        (r"(?i)ORDERS_\d{4}", "orders_2026", True),
+        ("|".join(f"table_{n}_of_a_shop" for n in range(1500)), "table_1499_of_a_shop", True),
+        ("[^]x]+", "abc", True),
+        ("a{}", "a{}", True),
+    ],
+)
+def test_what_tables_are_called_is_taken(pattern: str, name: str, is_taken: bool) -> None:
+    assert TableFilter(pattern).takes(SourceTable("", name)) is is_taken
 
 
 def test_where_tables_of_a_database_go() -> None:

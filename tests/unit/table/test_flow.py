@@ -15,7 +15,12 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
+from table_core.errors import (
+    ArgumentError,
+    CommitConflictError,
+    NotFoundError,
+    OutcomeUnknownError,
+)
 from table_core.jobs.embedded import EmbeddedEngine
 from table_core.jobs.flow import run_flow
 from table_core.ondisk import layout
@@ -110,6 +115,20 @@ def shop() -> Shop:
     found.customer(1, "NL")
     found.order((1, 1, 10), (2, 2, 20))
     return found
+
+
+@pytest.mark.parametrize("branch", [None, "b"])
+def test_rows_that_wait_never_replace_those_of_the_target(shop: Shop, branch: str | None) -> None:
+    shop.put("sales", {"country": ["DE"], "amount": [1]})
+    if branch is not None:
+        shop.table("sales").tags.create("t")
+        shop.table("sales").branches.create(branch, tag="t")
+    target = shop.catalog.table("d.sales", branch=branch)
+    own = {**FLOW, "pending": {**FLOW["pending"], "table": "d.sales"}}
+    with pytest.raises(ArgumentError, match="would replace all of d.sales") as error:
+        run_flow(shop.catalog, target, own, tc.CommitAs(), EmbeddedEngine())
+    assert error.value.facts["argument"] == "pending"
+    assert shop.sales() == {"DE": 1}
 
 
 def test_orders_wait_for_their_customer_and_count_once(shop: Shop) -> None:
