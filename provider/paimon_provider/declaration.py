@@ -306,6 +306,8 @@ def _operator_of(step: Step) -> tuple[str, dict[str, Any]]:
         more["retry_delay"] = timedelta(seconds=seconds_of(more["retry_delay"], "retry_delay"))
     if step.verb == "run":
         return _RUN[given["run"]], more
+    if step.computed:
+        more["computed_columns"] = [*step.computed, *more.get("computed_columns", ())]
     if step.verb == "sync":
         given = {"source": given["sync"], "source_conn_id": given.get("source_connection")}
     elif step.verb == "merge":

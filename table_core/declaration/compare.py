@@ -128,7 +128,7 @@ def plan_of(
     proposed = [
         *renames,
         *_unalterable(goal, schema),
-        *column_differences(goal, schema, synced=synced),
+        *(_told(one, wanted) for one in column_differences(goal, schema, synced=synced)),
         *option_differences(goal, schema, given=given, has_snapshots=found.has_snapshots),
     ]
     dropped = "drop" in allowed
@@ -149,7 +149,10 @@ def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePl
         f"bucket {bucket}" + (f" by {', '.join(goal.bucket_keys)}" if bucket > 0 else ""),
         f"merge engine {options.get(keys_merge.MERGE_ENGINE)}" if goal.primary_keys else "",
     ]
-    told = tuple(f"+ {field.name} {type_text(field.type)}" for field in goal.fields)
+    told = tuple(
+        f"+ {field.name} {type_text(field.type)}{_computed(field.name, wanted)}"
+        for field in goal.fields
+    )
     made = Difference(safety=Safety.SAFE, told="no such table")
     return TablePlan(
         table=name,
@@ -159,6 +162,20 @@ def _creation(name: str, wanted: TableDeclaration, goal: TableSchema) -> TablePl
         fixed=tuple(filter(None, fixed)),
         differences=(made,),
     )
+
+
+def _computed(column: str, wanted: TableDeclaration) -> str:
+    """How a column is computed, behind its type."""
+    return f" = {wanted.computed[column]}" if column in wanted.computed else ""
+
+
+def _told(one: Difference, wanted: TableDeclaration) -> Difference:
+    """With how the column is computed that it adds."""
+    for each in one.changes:
+        if isinstance(each, change.AddColumn) and each.name in wanted.computed:
+            more = "; NULL in rows that are there"
+            return replace(one, told=f"{one.told}{_computed(each.name, wanted)}{more}")
+    return one
 
 
 def _renamed(schema: TableSchema, wanted: TableDeclaration) -> tuple[TableSchema, list[Difference]]:

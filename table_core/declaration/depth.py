@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.datatypes.text import parse_type
 from table_core.declaration.change_sources import source_faults
 from table_core.declaration.columns import column_faults
+from table_core.declaration.computed_faults import computed_faults
 from table_core.declaration.cron import schedule_faults
 from table_core.declaration.foreign_types import type_hint
 from table_core.declaration.located import Fault, place_of
@@ -47,6 +48,7 @@ def faults_of(
                 faults += _type_faults("external", name, external, found.root, file)
         told = (
             *column_faults(found.sound),
+            *computed_faults(found.sound),
             *query_faults(found.sound),
             *parameter_faults(found.sound),
         )
@@ -69,7 +71,11 @@ def _target_faults(root: Located, file: str, known: set[Fault]) -> list[Fault]:
         aim, found = read_for_target(root, file, name)
         told = [*found.faults, *schedule_faults(aim, file)]
         if found.sound is not None:
-            both = (*column_faults(found.sound), *parameter_faults(found.sound))
+            both = (
+                *column_faults(found.sound),
+                *computed_faults(found.sound),
+                *parameter_faults(found.sound),
+            )
             told += [Fault(file, *_place(aim, path), message) for path, message in both]
             if "options" in given.value:
                 for table, declared in found.sound.tables.items():

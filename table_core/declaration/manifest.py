@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "digest_of", "head_of", "included", "whole"]
 
-_VERSION: Final = 4
+_VERSION: Final = 5
 _PLAIN: Final = ("name", "connection", "catalog", "warehouse", "pool", "pipeline", "moved")
 _TUPLES: Final = ("allow", "include", "audited")
 

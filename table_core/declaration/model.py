@@ -44,6 +44,8 @@ class TableDeclaration(_Document):
     comment: str | None = None
     column_comments: Mapping[str, str] = field(default_factory=dict)
     column_defaults: Mapping[str, str] = field(default_factory=dict)
+    computed: Mapping[str, str] = field(default_factory=dict)
+    """Columns that are made from others, each with its ``function(column, literal …)``."""
     moved: Mapping[str, str] = field(default_factory=dict)
     """Columns that were renamed: old name to new one."""
     allow: tuple[str, ...] = ()
@@ -51,6 +53,11 @@ class TableDeclaration(_Document):
     audit: bool = False
     """Whether what flows write is seen when the checks of the table have passed, and not before."""
     tags: tuple[str, ...] = ()
+
+    @property
+    def computed_columns(self) -> tuple[str, ...]:
+        """The computed columns, as jobs take them."""
+        return tuple(f"{name}={text}" for name, text in self.computed.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +74,8 @@ class Step(_Document):
     """The steps that must be done first."""
     engine: str | None = None
     events: str = "changes"
+    computed: tuple[str, ...] = ()
+    """The computed columns of its table, if it writes rows that have none."""
     spark_conf: Mapping[str, str] | None = None
     tags: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ from table_core.declaration.hints import hint
 from table_core.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from table_core.declaration.model import TableDeclaration
 
@@ -24,7 +24,7 @@ _KIND: Final = "_row_kind"
 
 
 def output_problems(
-    query: Any, name: str, table: TableDeclaration, overwritten: Container[str]
+    query: Any, name: str, table: TableDeclaration, overwritten: Iterable[str]
 ) -> Iterator[str]:
     """Columns that a qualified query gives and the table has not, and the reverse where one must be."""
     given = [one.casefold() for one in query.named_selects]
@@ -36,10 +36,13 @@ def output_problems(
             yield f"column {number} of the query has no name: write … AS and a column of {name}"
         elif column not in known and column != _KIND:
             yield f"the query gives {column!r}, which {name} has not; {hint(column, known.values())}"
+        elif known.get(column) in table.computed:
+            yield f"the query gives {column!r}, which {name} computes: leave it out"
         elif column in given[: number - 1]:
             yield f"the query gives {column!r} twice"
     for folded, column in known.items():
-        if folded not in given and column not in overwritten and _is_needed(column, table):
+        left_out = folded not in given and column not in {*overwritten, *table.computed}
+        if left_out and _is_needed(column, table):
             yield f"the query lacks {column!r}, which is NOT NULL in {name}"
 
 

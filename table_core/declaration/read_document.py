@@ -24,7 +24,7 @@ from table_core.declaration.partition_texts import canonical
 from table_core.declaration.policy import policy_of
 from table_core.declaration.references import reference_faults
 from table_core.declaration.targets import aimed
-from table_core.declaration.verbs import COMMON, VERBS
+from table_core.declaration.verbs import COMMON, MAKES_ROWS, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -182,6 +182,7 @@ def _table(given: Mapping[str, Any], common: Mapping[str, str]) -> TableDeclarat
         comment=given.get("comment"),
         column_comments={n: c["comment"] for n, c in described.items() if "comment" in c},
         column_defaults={n: c["default"] for n, c in described.items() if "default" in c},
+        computed={n: c["computed"] for n, c in described.items() if "computed" in c},
         moved=_moved(given),
         allow=tuple(given.get("allow") or ()),
         audit=bool(given.get("audit")),
@@ -193,10 +194,12 @@ def _step(name: str, given: Mapping[str, Any], tables: Mapping[str, TableDeclara
     arguments = {key: value for key, value in given.items() if key not in COMMON}
     if isinstance(arguments.get("overwrite"), dict):
         arguments["overwrite"] = canonical(arguments["overwrite"], tables.get(given["table"]))
+    table, verb = tables.get(given["table"]), next(verb for verb in VERBS if verb in given)
     return Step(
         name=name,
         table=given["table"],
-        verb=next(verb for verb in VERBS if verb in given),
+        verb=verb,
+        computed=table.computed_columns if table is not None and verb in MAKES_ROWS else (),
         arguments=arguments,
         after=tuple(given.get("after") or ()),
         engine=given.get("engine"),

@@ -51,17 +51,24 @@ def _option_text(key: str, given: Located) -> str:
 
 
 OPTIONS_GIVEN: Final = Options(item=Text(), about="Table options of Paimon.")
+_DESCRIBED: Final = {"type": Text(), "comment": Text(), "default": Text()}
+_COMPUTED: Final = Text(
+    about="How flows and syncs make it from another column, e.g. year(order_time)."
+)
 _COLUMN: Final = OneOf(
-    about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default}.",
-    what="a type or {type, comment, default}",
+    about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default, computed}.",
+    what="a type or {type, comment, default, computed}",
     shapes=[
         Text(),
-        Record(
-            members={"type": Text(), "comment": Text(), "default": Text()},
-            required=["type"],
-        ),
+        Record(members={**_DESCRIBED, "computed": _COMPUTED}, required=["type"]),
     ],
     named="column",
+)
+_COLUMN_OF_OTHERS: Final = OneOf(
+    about="A type, e.g. BIGINT NOT NULL or MAP<STRING, DATE>; or {type, comment, default}.",
+    what="a type or {type, comment, default}",
+    shapes=[Text(), Record(members=_DESCRIBED, required=["type"])],
+    named="column_of_others",
 )
 FRESHNESS: Final = Text(
     about="How long ago the last rows may have come, e.g. 2 h.",
@@ -93,7 +100,7 @@ EXTERNAL: Final = Record(
     about="A table that others keep: it may be read, watched and checked, and is never changed.",
     members={
         "columns": MapOf(
-            item=_COLUMN, about="What must be there, and hold no more than this.", least=1
+            item=_COLUMN_OF_OTHERS, about="What must be there, and hold no more than this.", least=1
         ),
         "comment": Text(),
         "freshness": FRESHNESS,

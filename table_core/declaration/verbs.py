@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLAUSES",
     "COMMON",
+    "MAKES_ROWS",
     "NAME",
     "STEP",
     "VERBS",
@@ -317,6 +318,10 @@ def _run_schema(defs: Defs) -> dict[str, Any]:
 _RECORDS: Final = {name: verb.record for name, verb in VERBS.items()}
 _RUNS: Final = {name: _run_record(name) for name in ACTIONS}
 STEP: Final[Shape] = _Step(named="step")
+
+
+MAKES_ROWS: Final = frozenset({"sync", "sql", "rows_uri"})
+"""Verbs whose rows get the computed columns of their table."""
 
 
 def views_of_step(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

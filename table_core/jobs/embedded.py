@@ -21,6 +21,7 @@ from table_core.jobs.sql_process import SqlLimits, rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from table_core.cdc.model.generated import ComputedRows
     from table_core.jobs.flow import View
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit, CommitAs
@@ -66,6 +67,10 @@ class EmbeddedEngine:
         """
         text, names = _one_select(sql)
         return rows_of(text, tables, named(parameters, names), self.limits)
+
+    def with_computed(self, _: Table, rows: pa.Table, computed: ComputedRows) -> pa.Table:
+        """``rows`` with the computed columns."""
+        return computed.added(rows)
 
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from table_core.cdc.model.generated import ComputedRows
 from table_core.errors import ArgumentError
 from table_core.jobs.flow_name import view_of_pending
 from table_core.jobs.pinning import View, pin
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit
 
-__all__ = ["Engine", "View", "run_flow", "views_of"]
+__all__ = ["Engine", "View", "computed_rows", "run_flow", "views_of"]
 
 _ASKED: Final = ("sql", "sources", "pending", "overwrite", "parameters", "name")
 _FORCE: Final = keys_commit.COMMIT_FORCE_CREATE_SNAPSHOT.key
@@ -69,6 +70,10 @@ class Engine(Protocol):
         """
         ...
 
+    def with_computed(self, table: Table, rows: Any, computed: ComputedRows) -> Any:
+        """What ``query`` gave, with the computed columns of ``table``."""
+        ...
+
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None
     ) -> Commit:
@@ -86,14 +91,27 @@ def views_of(catalog: Catalog, sources: Mapping[str, Mapping[str, Any]]) -> dict
     return found
 
 
+def computed_rows(table: Table, args: Mapping[str, Any]) -> ComputedRows | None:
+    """What adds ``args["computed_columns"]`` to rows of ``table``; None if there are none.
+
+    Raises:
+        ArgumentError: one is none, or the table cannot keep it true.
+    """
+    texts = args.get("computed_columns")
+    if not texts:
+        return None
+    return ComputedRows.of(texts, table.definition, table.access.clock.now_ms())
+
+
 def run_flow(
     catalog: Catalog, table: Table, args: Mapping[str, Any], commit: CommitAs, engine: Engine
 ) -> ResultDocument:
     """Run one flow into ``table``.
 
     ``args``: ``sql``; ``parameters`` (of ``sql``, bound); ``sources`` (view name to ``{"table", "mode",
-    "position"}``); ``pending`` (None or ``{"table", "sql", "view"}``); ``overwrite``; ``name`` of the flow,
-    or ``task``, what runs it: by them, or by what it does, its positions are found again.
+    "position"}``); ``pending`` (None or ``{"table", "sql", "view"}``); ``overwrite``; ``computed_columns``, which the
+    rows get before they are written; ``name`` of the flow, or ``task``, what runs it: by them, or by what it
+    does, its positions are found again.
 
     Raises:
         ArgumentError: the rows that wait would replace those of ``table``.
@@ -104,6 +122,9 @@ def run_flow(
     started_ms = table.access.clock.now_ms()
     before = table.latest_snapshot()
     asked = {name: args.get(name) for name in _ASKED}
+    computed = computed_rows(table, args)
+    if computed is not None:
+        asked["computed_columns"] = args["computed_columns"]
     commit = commit.asking("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {}
@@ -113,14 +134,12 @@ def run_flow(
         pinned = pin(catalog, table, args)
         details["positions"] = pinned.kept.properties
         if pinned.runs:
-            done = _compute(catalog, table, args, commit, engine, pinned, details)
+            done = _compute(catalog, table, args, commit, engine, pinned, details, computed)
     told = {**details, "replayed": landed is not None}
     return committed(table.access, "write", done, before, told, started_ms=started_ms)
 
 
-def _refuse_own_table(
-    catalog: Catalog, table: Table, pending: Mapping[str, Any] | None
-) -> None:
+def _refuse_own_table(catalog: Catalog, table: Table, pending: Mapping[str, Any] | None) -> None:
     """The rows that wait replace all that is in their table; on main also where a branch is written."""
     if pending is None:
         return
@@ -143,6 +162,7 @@ def _compute(
     engine: Engine,
     pinned: Pinned,
     details: dict[str, Any],
+    computed: ComputedRows | None,
 ) -> Commit:
     pending = args.get("pending")
     if pending is not None:
@@ -155,6 +175,8 @@ def _compute(
         pinned.wait_for(view_of_pending(pending), waiting, kept.snapshot_id)
         details["pending_rows"] = kept.rows_added
     rows = engine.query(args["sql"], pinned.views, args.get("parameters"))
+    if computed is not None:
+        rows = engine.with_computed(table, rows, computed)
     if pinned.stores:
         table = type(table)(table.access.with_options({_FORCE: "true"}))
     properties = pinned.kept.properties

@@ -10,7 +10,7 @@ from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type
 from table_core.errors import ArgumentError
 from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
-from table_core.jobs.flow import run_flow, views_of
+from table_core.jobs.flow import computed_rows, run_flow, views_of
 from table_core.schema import change as changes
 from table_core.table.api import state_jobs
 from table_core.table.api.file_rows import append_files
@@ -106,7 +106,8 @@ def _write(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
     assert spec.table is not None
     table = catalog.table(spec.table)
     if spec.args.get("rows_uri"):
-        return append_files(table, spec.args, commit, _storage_options(spec))
+        computed = computed_rows(table, spec.args)
+        return append_files(table, spec.args, commit, _storage_options(spec), computed)
     return run_flow(catalog, table, spec.args, commit, engine)
 
 

@@ -15,6 +15,7 @@ from table_core.spark.verbs.sql_text import SUBSTITUTE, query_of
 from table_core.spark.verbs.statements import delete, update
 from table_core.spark.verbs.topics import records_by
 from table_core.spark.writing.compaction import compact, compact_database
+from table_core.spark.writing.computed_columns import with_computed
 from table_core.spark.writing.frames import write_frame
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.kafka.parallel_batches import ReadWave
     from table_core.cdc.kafka.source import KafkaSource
+    from table_core.cdc.model.generated import ComputedRows
     from table_core.jobs.flow import View
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
@@ -87,6 +89,10 @@ class SparkEngine:
     def records_by(self, source: KafkaSource) -> ReadWave | None:
         """Spark's own source of a topic's records, if the session has it."""
         return records_by(self._spark, source)
+
+    def with_computed(self, table: Table, rows: DataFrame, computed: ComputedRows) -> DataFrame:
+        """``rows`` with the computed columns of ``table``, nothing computed yet."""
+        return with_computed(rows, table.access, computed)
 
     def write(
         self, table: Table, rows: Any, commit: CommitAs, overwrite: str | Mapping[str, Any] | None

@@ -52,6 +52,8 @@ class PaimonWriteOperator(PaimonTableOperator):
         (templated)
     :param rows_position: a property name, e.g. ``tc.files.orders``: each file is taken once, whatever
         runs again, in whatever order, folder or pattern it comes; the property keeps which.
+    :param computed_columns: columns made from others before the rows are written, as of a sync, e.g.
+        ``["dt=date_format(ts, yyyy-MM-dd)"]``; the rows themselves do not have them.
     :param overwrite: ``None``, ``"partitions"``, ``"table"`` or a partition such as
         ``{"dt": "2026-01-01"}``.  (templated)
     """
@@ -81,6 +83,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         rows_position: str | None = None,
         flow_name: str | None = None,
         overwrite: str | Mapping[str, str] | None = None,
+        computed_columns: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -99,6 +102,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         self.rows_uri = rows_uri
         self.rows_position = rows_position
         self.overwrite = overwrite
+        self.computed_columns = computed_columns
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
@@ -129,6 +133,7 @@ class PaimonWriteOperator(PaimonTableOperator):
             "name": self.flow_name,
             "task": None if self.flow_name else self._task,
             "overwrite": self.overwrite,
+            "computed_columns": list(self.computed_columns),
         }
 
 

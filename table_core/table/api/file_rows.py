@@ -9,7 +9,9 @@ has changed since is noticed: see ``position.files``.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
 
 from table_core.errors import DataError, NotFoundError
 from table_core.ondisk.properties import is_ours
@@ -31,16 +33,33 @@ if TYPE_CHECKING:
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
 
-__all__ = ["append_files"]
+__all__ = ["Computes", "append_files"]
+
+
+class Computes(Protocol):
+    """Adds columns to rows that lack them."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns."""
+        ...
+
+    def added(self, rows: pa.RecordBatch, first_row: int = 0) -> pa.Table:
+        """``rows`` with the columns."""
+        ...
 
 
 def append_files(
-    table: Table, args: Mapping[str, Any], commit: CommitAs, storage_options: Mapping[str, str]
+    table: Table,
+    args: Mapping[str, Any],
+    commit: CommitAs,
+    storage_options: Mapping[str, str],
+    computed: Computes | None = None,
 ) -> ResultDocument:
     """Write the files that ``args["rows_uri"]`` matches into ``table``, in one commit.
 
     ``args``: ``rows_uri``; ``rows_position`` (None, or the property that keeps which files were taken);
-    ``overwrite``.
+    ``overwrite``; ``computed_columns``, if ``computed`` adds some.
 
     Raises:
         ArgumentError: no position can be kept under that name.
@@ -52,6 +71,8 @@ def append_files(
     started_ms = table.access.clock.now_ms()
     before = table.latest_snapshot()
     asked = {name: args.get(name) for name in ("rows_uri", "rows_position", "overwrite")}
+    if computed is not None:
+        asked["computed_columns"] = args["computed_columns"]
     commit = commit.asking("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {"replayed": landed is not None}
@@ -77,7 +98,7 @@ def append_files(
         details |= {"files": len(found), "position": found[-1].path if found else None}
         if found:
             paths = [info.path for info in found]
-            done = _append(table, storage, paths, commit, args.get("overwrite"))
+            done = _append(table, storage, paths, commit, args.get("overwrite"), computed)
     return committed(table.access, "write", done, before, details, started_ms=started_ms)
 
 
@@ -152,13 +173,20 @@ def _facts(storage: Storage, info: FileInfo) -> FileFacts:
 
 
 def _append(
-    table: Table, storage: Storage, paths: Sequence[str], commit: CommitAs, overwrite: Any
+    table: Table,
+    storage: Storage,
+    paths: Sequence[str],
+    commit: CommitAs,
+    overwrite: Any,
+    computed: Computes | None,
 ) -> Commit:
+    made = frozenset[str]() if computed is None else computed.names
+    schema = pa.schema([field for field in table.arrow_schema if field.name not in made])
     with table.write(commit=commit, overwrite=overwrite) as writer:
         for path in paths:
-            for batch in read_rows(storage, path, table.arrow_schema):
+            for batch in read_rows(storage, path, schema):
                 try:
-                    writer.write(batch)
+                    writer.write(batch if computed is None else computed.added(batch))
                 except DataError as error:
                     raise DataError(
                         f"{storage.uri}/{path}: {error}", **{**error.facts, "path": path}

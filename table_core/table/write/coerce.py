@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from table_core.schema.table_schema import TableSchema
 
-__all__ = ["batches_of", "cast_column", "coerce"]
+__all__ = ["batches_of", "cast_column", "coerce", "stored_column"]
 
 _SHOWN_MAX: Final = 80
 _KINDS: Final = pa.array(KIND_TEXTS)
@@ -83,7 +83,9 @@ def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Tab
             column=unknown[0] if unknown else None,
         )
     columns = [
-        _column(field, rows[field.name] if field.name in there else None, rows.num_rows, first_row)
+        stored_column(
+            field, rows[field.name] if field.name in there else None, rows.num_rows, first_row
+        )
         for field in schema.fields
     ]
     table = pa.table(columns, schema=arrow_schema(schema.fields))
@@ -92,10 +94,14 @@ def coerce(schema: TableSchema, rows: pa.Table, *, first_row: int = 0) -> pa.Tab
     return _without_ignored(schema, table)
 
 
-def _column(
+def stored_column(
     field: Field, given: pa.ChunkedArray | None, rows: int, first_row: int
 ) -> pa.ChunkedArray:
-    """The column that is stored for ``given``; of NULLs or defaults where nothing is given."""
+    """The column that is stored for ``given``; of NULLs or defaults where nothing is given.
+
+    Raises:
+        DataError: a value does not fit, or NULL where none may be.
+    """
     if given is None:
         column = pa.chunked_array([pa.nulls(rows, arrow_type(field.type))])
     else:

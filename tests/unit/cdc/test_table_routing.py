@@ -58,7 +58,7 @@ def test_no_expression_takes_long_whoever_wrote_it(pattern: str) -> None:
     ],
 )
 def test_an_expression_that_might_is_refused_by_name(pattern: str) -> None:
-    with pytest.raises(ArgumentError, match="tables=|including="):
+    with pytest.raises(ArgumentError, match=r"tables=|including="):
         takes(json.dumps({"tables": pattern}), NAME, "t")
 
 

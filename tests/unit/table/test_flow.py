@@ -125,7 +125,7 @@ def test_rows_that_wait_never_replace_those_of_the_target(shop: Shop, branch: st
         shop.table("sales").branches.create(branch, tag="t")
     target = shop.catalog.table("d.sales", branch=branch)
     own = {**FLOW, "pending": {**FLOW["pending"], "table": "d.sales"}}
-    with pytest.raises(ArgumentError, match="would replace all of d.sales") as error:
+    with pytest.raises(ArgumentError, match=r"would replace all of d\.sales") as error:
         run_flow(shop.catalog, target, own, tc.CommitAs(), EmbeddedEngine())
     assert error.value.facts["argument"] == "pending"
     assert shop.sales() == {"DE": 1}
