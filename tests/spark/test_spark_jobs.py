@@ -13,7 +13,7 @@ import pytest
 import table_core as tc
 from table_core import errors
 from table_core.jobs.job_spec import JobSpec
-from table_core.jobs.run import run_job
+from table_core.jobs.run import run_embedded, run_job
 from table_core.spark.engine import SparkEngine
 
 DUE = "WITH due AS (SELECT order_id, customer, n FROM orders UNION ALL SELECT * FROM waiting)"
@@ -221,3 +221,55 @@ def test_compact_covers_what_it_is_told(spark: Any, shop: tc.Catalog) -> None:
     assert dry["dry_run"]
     with pytest.raises(errors.ArgumentError):
         run(shop, spark, "compact", "d.customers", args={"strategy": "some"})
+
+
+def test_computed_columns_are_those_of_the_embedded_engine(spark: Any, catalog: tc.Catalog) -> None:
+    """Each function, of each type that it takes; the table is dealt out by a computed column."""
+    functions = {
+        **{f"{part}_at": (f"{part}(at)", "INT") for part in ("year", "month", "day", "hour")},
+        **{"second_zoned": ("second(zoned)", "INT"), "minute_text": ("minute(text)", "INT")},
+        **{"day_date": ("day(d)", "BIGINT"), "year_n": ("year(n, 3)", "INT")},
+        **{"f": ("date_format(at, yyyy-MM-dd HH:mm:ss.SSS)", "STRING"), "s": ("substring(Name, 1)", "STRING")},
+        **{"t": ("truncate(n, 7)", "BIGINT"), "m": ("truncate(money, 50)", "DECIMAL(9, 2)")},
+        **{"u": ("upper(Name)", "STRING"), "l": ("lower(Name)", "STRING"), "r": ("trim(Name)", "STRING")},
+        **{"c": ("cast(2.50, DECIMAL(9, 2))", "DECIMAL(9, 2)"), "lacks": ("upper(missing)", "STRING")},
+    }
+    columns = {"id": "BIGINT NOT NULL", "at": "TIMESTAMP(6)", "zoned": "TIMESTAMP_LTZ(6)", "d": "DATE"}
+    columns |= {"text": "STRING", "n": "BIGINT", "money": "DECIMAL(9, 2)", "Name": "STRING"}
+    columns |= {"missing": "STRING", **{name: kind for name, (_, kind) in functions.items()}}
+    columns["t"] = "BIGINT NOT NULL"
+    sql = (
+        "SELECT CAST(id AS INT) AS id, CAST('1969-12-31 23:59:59.5' AS TIMESTAMP_NTZ) AS at, "
+        "TIMESTAMP '2024-02-29 22:30:59Z' AS zoned, DATE '1582-10-15' AS d, '2026-05-04T03:02:01Z' AS text, "
+        "id * 100000007 - 5 AS n, CAST(id - 20.37 AS DECIMAL(9, 2)) AS money, "
+        "CASE WHEN id % 3 = 0 THEN NULL ELSE concat(' straße ÄÖ ', id) END AS NAME, NULL AS missing "
+        "FROM source"
+    )
+    catalog.create_table("d.source", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
+    put(catalog, "d.source", [{"id": n} for n in range(50)])
+    args: dict[str, Any] = {
+        "sources": {"source": {"table": "d.source"}},
+        "computed_columns": [f"{name}={text}" for name, (text, _) in functions.items()],
+    }
+    tables = ("d.on_spark", "d.embedded")
+    for name in tables:
+        made = {"columns": columns, "primary_key": ["id", "t"], "options": {"bucket": "3", "bucket-key": "t"}}
+        run(catalog, spark, "create-table", name, args=made)
+    done = run(catalog, spark, "write", tables[0], args={**args, "sql": sql})
+    assert done["rows_written"] == 50
+    ours = sql.replace("TIMESTAMP_NTZ", "TIMESTAMP").replace("TIMESTAMP '2024", "TIMESTAMPTZ '2024")
+    spec = JobSpec(
+        action="write",
+        warehouse=catalog.storage.uri,
+        table=tables[1],
+        args={**args, "sql": ours.replace("AS NAME", 'AS "Name"')},
+    )
+    run_embedded(spec)
+    found = [catalog.table(name).read().to_arrow().sort_by("id") for name in tables]
+    assert found[0].equals(found[1])
+    assert found[0].column("t").to_pylist() == [(n * 100000007 - 5) // 7 * 7 for n in range(50)]
+    buckets = [{f.bucket: f.row_count for f in catalog.table(name).files()} for name in tables]
+    assert buckets[0] == buckets[1]
+    with pytest.raises(errors.DataError, match="'u' is computed, and the rows have it too"):
+        given = "SELECT CAST(1 AS BIGINT) AS id, 'x' AS U"
+        run(catalog, spark, "write", tables[0], args={"sql": given, "computed_columns": ["u=upper(Name)"]})

@@ -331,6 +331,21 @@ AFTER: dict[str, tuple[str, int, str]] = {
     "source kafka no topic": ('sources:\n  s: {table: a.t, sync: {kind: kafka}, source_connection: c}', 1, "a source of kind kafka needs 'topics'"),
     "source kafka secret": ('sources:\n  s: {table: a.t, sync: {kind: kafka, topics: x, sasl.password: y}, source_connection: c}', 1, "a source of kind kafka has no member 'sasl.password'"),
     "source until": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {until: tomorrow}}', 1, "expected now, forever or a template, found 'tomorrow'"),
+    **{
+        f"column {text}": (f"tables:\n  b.t: {{columns: {{id: INT, s: STRING, at: TIMESTAMP, y: {{type: INT, computed: year(at)}}, c: {{{text}}}}}}}", 1, wanted)
+        for text, wanted in {
+            "type: INT, computed: yeer(at)": "no function 'yeer'; there are year",
+            "type: INT, computed: at": "write name=function(column, …)",
+            "type: INT, computed: year(att)": "did you mean 'at'?",
+            "type: INT, computed: year(y)": "'y' is computed itself",
+            "type: TINYINT, computed: year(at)": "year makes INT, which TINYINT does not hold: declare INT",
+            "type: DATE, computed: 'date_format(at, yyyy)'": "date_format makes STRING, which DATE does not hold",
+            "type: TIMESTAMP, computed: 'truncate(at, 3)'": "truncate takes whole numbers, decimals and text",
+            "type: STRING, computed: upper(s), default: x": "leave out its default",
+            "type: INT, computed: 'cast(x, INT)'": "cast does not make int32",
+            "type: INT, computed: [year]": "expected text, found a list",
+        }.items()
+    },
     "source computed": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {computed_columns: [x]}}', 1, "computed column 'x': write name=function(column, …)"),
     "source computed fn": ("sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {computed_columns: ['h=nofn(id)']}}", 1, "computed column 'h=nofn(id)': no function 'nofn'"),
     "source type_mapping": ('sources:\n  s: {table: a.t, sync: {kind: files, uri: x}, with: {type_mapping: [foo]}}', 1, "type_mapping 'foo' is none of tinyint1-not-bool, to-nullable, to-strin"),
