@@ -39,7 +39,10 @@ def told(text: str) -> list[str]:
     [
         ("flows:\n  f: " + QUERY + "'SELECT id, at FROM raw'}", None),
         ("flows:\n  f: " + QUERY + "'SELECT * FROM raw'}", None),
-        ("flows:\n  f: " + QUERY + "'SELECT *, 1 AS Y FROM raw'}", "which a.t computes: leave it out"),
+        (
+            "flows:\n  f: " + QUERY + "'SELECT *, 1 AS Y FROM raw'}",
+            "which a.t computes: leave it out",
+        ),
         ("flows:\n  f: {table: a.t, run: delete, with: {where: y = 1}}", None),
         (
             "flows:\n  f: {table: a.t, run: update, with: {values: {id: '1'}, where: id = 1}}",
@@ -60,7 +63,10 @@ def told(text: str) -> list[str]:
             "['y=month(at)']}}",
             "'y' is computed as a.t declares it",
         ),
-        ("    primary_key: [id]\n    options: {merge-engine: partial-update}", "merge-engine partial"),
+        (
+            "    primary_key: [id]\n    options: {merge-engine: partial-update}",
+            "merge-engine partial",
+        ),
         ("    primary_key: [id]\n    options: {merge-engine: aggregation}", "merge-engine aggreg"),
         ("    primary_key: [id]\n    options: {merge-engine: first-row}", None),
         ("    partition_by: [y]", None),
@@ -73,7 +79,10 @@ def told(text: str) -> list[str]:
             "computed: now()}}}",
             "now() differs each time",
         ),
-        ("external:\n  o.t: {columns: {y: {type: INT, computed: year(at)}}}", "unknown member 'comp"),
+        (
+            "external:\n  o.t: {columns: {y: {type: INT, computed: year(at)}}}",
+            "unknown member 'comp",
+        ),
     ],
 )
 def test_what_would_make_a_computed_column_untrue_is_refused_by_name(
@@ -126,12 +135,15 @@ def write(tmp_path: Path) -> Any:
 
 def test_files_and_queries_get_them_and_partitions_follow(write: Any, tmp_path: Path) -> None:
     times = pa.array([0, 1_790_000_000_000_000], pa.timestamp("us"))
-    pq.write_table(pa.table({"at": times, "id": pa.array([1, 2], pa.int32())}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"at": times, "id": pa.array([1, 2], pa.int32())}), tmp_path / "a.parquet"
+    )
     (tmp_path / "b.jsonl").write_text('{"id": 3, "at": "2024-02-29T23:59:59"}\n')
     assert write(rows_uri=f"file://{tmp_path}/a.parquet") == [(1, 1970), (2, 2026)]
     assert write(rows_uri=f"file://{tmp_path}/b.jsonl") == [(1, 1970), (2, 2026), (3, 2024)]
     again = write(
-        sql="SELECT CAST(4 AS INT) AS id, TIMESTAMP '2026-01-01 00:00:00' AS at", overwrite="partitions"
+        sql="SELECT CAST(4 AS INT) AS id, TIMESTAMP '2026-01-01 00:00:00' AS at",
+        overwrite="partitions",
     )
     assert again == [(1, 1970), (3, 2024), (4, 2026)]
 
@@ -139,11 +151,23 @@ def test_files_and_queries_get_them_and_partitions_follow(write: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("args", "error", "told"),
     [
-        ({"sql": "SELECT 1 AS id, now()::TIMESTAMP AS at, 1 AS y"}, DataError, "is computed, and the"),
+        (
+            {"sql": "SELECT 1 AS id, now()::TIMESTAMP AS at, 1 AS y"},
+            DataError,
+            "is computed, and the",
+        ),
         ({"sql": "SELECT 1 AS id, NULL AS at"}, DataError, "'y' is NOT NULL"),
         ({"sql": "SELECT 1 AS id, 'x' AS at"}, DataError, "'at', row 0"),
-        ({"sql": "SELECT 1 AS id", "computed_columns": ["y=year(a)"]}, ArgumentError, "no column 'a'"),
-        ({"sql": "SELECT 1 AS id", "computed_columns": ["z=year(at)"]}, ArgumentError, "no such column"),
+        (
+            {"sql": "SELECT 1 AS id", "computed_columns": ["y=year(a)"]},
+            ArgumentError,
+            "no column 'a'",
+        ),
+        (
+            {"sql": "SELECT 1 AS id", "computed_columns": ["z=year(at)"]},
+            ArgumentError,
+            "no such column",
+        ),
         ({"rows_uri": "file:///x.jsonl", "computed_columns": ["y"]}, ArgumentError, "write name="),
     ],
 )
