@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
     from logging import Logger
 
-    from paimon_provider.conditions import Seen, TableNews
     from paimon_provider.hooks.paimon import PaimonHook
+    from paimon_provider.watching.conditions import Seen, TableNews
 
 __all__ = ["Watch", "Watches", "poll", "stream_key", "watches_of"]
 
