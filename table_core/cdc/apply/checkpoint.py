@@ -40,7 +40,7 @@ class Checkpoint(Generic[P]):
     who: Who
     reached: P | None = None
     """What the run has applied, in every table."""
-    told: dict[str, Completed] = field(default_factory=dict)
+    source_schemas: dict[str, Completed] = field(default_factory=dict)
     """What tables say of runs over all of them."""
     texts: dict[str, str | None] = field(default_factory=dict)
     """The same as it is stored."""
@@ -81,7 +81,7 @@ class Checkpoint(Generic[P]):
             return
         target.claims = Claims.parse(target.held, target.stored, self._old)
         target.position = self._own(feed)
-        self.reader.recall(target.told)
+        self.reader.recall(target.source_schemas)
 
     def _old(self, text: str) -> Claim:
         """A claim of a position that an earlier release stored."""
@@ -143,13 +143,13 @@ class Checkpoint(Generic[P]):
         return replace(claim, at=self.reader.settled(claim.at)) if is_mine else claim
 
     def _least_of(self, starts: Sequence[P | None], known: Complete | None) -> P | None:
-        told = [at for at in starts if at is not None]
-        if len(told) < len(starts) or (known is not None and self._lost(known)):
+        source_schemas = [at for at in starts if at is not None]
+        if len(source_schemas) < len(starts) or (known is not None and self._lost(known)):
             return self.reader.parse(None)
         if known is not None:
-            return _least([cast("P", known.claim.at), *told])
-        if self.context.whole_database is None and len(told) == 1:
-            return told[0]
+            return _least([cast("P", known.claim.at), *source_schemas])
+        if self.context.whole_database is None and len(source_schemas) == 1:
+            return source_schemas[0]
         return self.reader.parse(None)
 
     def _holds(self, known: Complete, feed: TableFeed) -> bool:
@@ -175,12 +175,12 @@ class Checkpoint(Generic[P]):
             table = feed.target.table
             text = table.position(ALL_PROPERTY) if table is not None else None
             self.texts[name] = text
-            self.told[name] = Completed.parse(text, self._old)
-            for one in self.told[name].of(self._of_all):
+            self.source_schemas[name] = Completed.parse(text, self._old)
+            for one in self.source_schemas[name].of(self._of_all):
                 if best is None or one.claim.at.covers(best.claim.at):
                     best = one
         if best is not None:
-            self.reader.recall(best.told)
+            self.reader.recall(best.source_schemas)
         return best
 
     def _needed(self, known: Complete | None) -> list[Claim]:
@@ -212,7 +212,7 @@ class Checkpoint(Generic[P]):
     def drop(self, name: str) -> TableFeed:
         """A table goes, and what it said with it.  What feeds one of its name that may come after it."""
         self.tables.drop(name)
-        self.told.pop(name, None)
+        self.source_schemas.pop(name, None)
         self.texts.pop(name, None)
         return self.feed(name)
 
@@ -234,11 +234,13 @@ class Checkpoint(Generic[P]):
             at=self.reached,
             address=self.who.address,
         )
-        told = self.reader.remembered(self.reader.unfed(fed))
-        before = self.told.get(name, Completed())
-        after = before.after(self._of_all, Complete(claim=claim, tables=tables, told=told))
+        source_schemas = self.reader.remembered(self.reader.unfed(fed))
+        before = self.source_schemas.get(name, Completed())
+        after = before.after(
+            self._of_all, Complete(claim=claim, tables=tables, source_schemas=source_schemas)
+        )
         old = self.texts.get(name)
-        self.told[name], self.texts[name] = after, after.text
+        self.source_schemas[name], self.texts[name] = after, after.text
         return after.text, old
 
 

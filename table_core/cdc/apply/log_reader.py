@@ -197,14 +197,14 @@ class LogReader(ABC):
     def _with_since(self, batch: SourceBatch[LogPosition]) -> SourceBatch[LogPosition]:
         """A batch of the log whose positions tell of snapshots that are newer than they."""
 
-        def told(position: LogPosition) -> LogPosition:
+        def with_since(position: LogPosition) -> LogPosition:
             return replace(position, since=self._since_text(position))
 
         before = batch.before
         return replace(
             batch,
-            position=told(batch.position),
-            before=None if before is None else lambda number: told(before(number)),
+            position=with_since(batch.position),
+            before=None if before is None else lambda number: with_since(before(number)),
         )
 
     def _pending(self) -> dict[SourceTable, list[Any] | None]:

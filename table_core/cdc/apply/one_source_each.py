@@ -49,15 +49,15 @@ class Doors:
                 yield one
                 continue
             errors = self._errors(one, self._closed[one.table])
-            dead = self.context.dead_letters
-            if dead is None:
+            dead_letters = self.context.dead_letters
+            if dead_letters is None:
                 refuse(errors, together=False)
                 continue
             for error in errors:
                 number = error.facts["row"]
                 assert isinstance(number, int)
                 place, text = one.place(number).text, batch.text_of(number)
-                dead.put(error, place, text, str(one.table))
+                dead_letters.put(error, place, text, str(one.table))
 
     @staticmethod
     def _errors(one: Changes, why: str) -> list[EventError]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
 __all__ = ["SyncRun", "start_run"]
 
@@ -90,20 +90,20 @@ class SyncRun(Generic[P]):
     # -------------------------------------------------------------------------------- applying
     def _apply(self, batch: SourceBatch[P]) -> None:
         rows: dict[str, list[Changes]] = {}
-        news: dict[str, list[TableNews]] = {}
+        dropped: dict[str, list[SchemaChangeEvent]] = {}
         context, tables = self.context, self.tables
         self._refuse_several(batch.changes)
         for one in self.doors.admitted(batch):
             if (name := context.route(one.table)) is not None:
                 rows.setdefault(name, []).append(one)
-        for told in batch.news:
-            if (name := context.route(told.table)) is None or not told.dropped:
+        for event in batch.schema_changes:
+            if (name := context.route(event.table)) is None or not event.dropped:
                 continue
-            if self.doors.is_open(told.table, name):
-                news.setdefault(name, []).append(told)
-        for name in dict.fromkeys([*rows, *news]):
+            if self.doors.is_open(event.table, name):
+                dropped.setdefault(name, []).append(event)
+        for name in dict.fromkeys([*rows, *dropped]):
             if name not in tables.skipped:
-                self.steps.apply(batch, name, rows.get(name, ()), news.get(name, ()))
+                self.steps.apply(batch, name, rows.get(name, ()), dropped.get(name, ()))
         self.checkpoint.reached = batch.position
         self.events += batch.events
         self.events_elsewhere += batch.events if batch.decoded_elsewhere else 0
@@ -136,7 +136,7 @@ class SyncRun(Generic[P]):
         """Commit every table; the last one says that all are complete."""
         self._flush_dead_letters()
         checkpoint = self.checkpoint
-        ready = self._ready(told=checkpoint.reader.by_table and complete)
+        ready = self._ready(or_moved=checkpoint.reader.by_table and complete)
         for n, feed in enumerate(ready):
             target = feed.target
             self._at(feed, checkpoint.reached)
@@ -149,16 +149,16 @@ class SyncRun(Generic[P]):
         if checkpoint.reached is not None and (ready or not self.tables.there):
             checkpoint.reader.committed(checkpoint.reached)
 
-    def _ready(self, *, told: bool) -> list[TableFeed]:
+    def _ready(self, *, or_moved: bool) -> list[TableFeed]:
         """Tables with something to commit; one at least where a table was dropped.
 
-        ``told``: or where the position moved, because the source forgets what comes before it.
+        ``or_moved``: or where the position moved, because the source forgets what comes before it.
         """
         reached = self.checkpoint.reached
         there = [feed for feed in self.tables.there if not feed.target.finished]
-        ready = [feed for feed in there if feed.target.has_news]
+        ready = [feed for feed in there if feed.target.has_changes]
         moved = (
-            told
+            or_moved
             and reached is not None
             and not all(
                 feed.target.position is not None and feed.target.position.covers(reached)

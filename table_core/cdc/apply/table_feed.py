@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.apply.default_backfill import (
-    FILL_OPTION,
+    BACKFILL_OPTION,
     all_defaults,
+    backfill_pending,
     default_texts,
-    fill_pending,
     late_columns,
     pending_defaults,
     with_defaults,
@@ -104,7 +104,7 @@ class TableFeed:
         table = self._follow(changes)
         rows, numbers = self._converted(batch, changes)
         table = self.target.table or table
-        fill_pending(self.target, table, self.settings)
+        backfill_pending(self.target, table, self.settings)
         if table.primary_key or not retracts(rows):
             self.target.write(rows)
         else:
@@ -147,8 +147,8 @@ class TableFeed:
         partition_by = tuple(
             n for n in self.new_table.partition_by if n in names or not self.new_table.optional
         )
-        late = self._fill_options(changes, late_columns(changes, fields))
-        fill = {option.key: str(option.value) for option in late}
+        late = self._backfill_options(changes, late_columns(changes, fields))
+        backfill = {option.key: str(option.value) for option in late}
         given = self.new_table.options
         if not key:
             given = {k: v for k, v in given.items() if k not in _OF_KEY_TABLES}
@@ -157,7 +157,7 @@ class TableFeed:
             [*fields, *computed],
             key,
             partition_by,
-            {**usual, **fill, **made_whole(changes, fields, key), **given},
+            {**usual, **backfill, **made_whole(changes, fields, key), **given},
         )
         self.count("tables_created", 1)
 
@@ -191,7 +191,7 @@ class TableFeed:
             if not wanted:
                 return table
             self._batch(evolved(definition.fields, wanted), definition.primary_keys, changes)
-            options = self._fill_options(changes, wanted)
+            options = self._backfill_options(changes, wanted)
             try:
                 table = target.alter((*wanted, *options))
             except SchemaError:
@@ -203,13 +203,13 @@ class TableFeed:
             self.count("schema_changes", len(wanted))
         return table
 
-    def _fill_options(
+    def _backfill_options(
         self, changes: Sequence[Changes], wanted: Sequence[SchemaChange]
     ) -> list[SetOption]:
         if not self.settings.fill_defaults:
             return []
         texts = default_texts(changes, wanted)
-        return [SetOption(f"{FILL_OPTION}{name}", text) for name, text in texts.items()]
+        return [SetOption(f"{BACKFILL_OPTION}{name}", text) for name, text in texts.items()]
 
     # ----------------------------------------------------------------------------------- rows
     def _batch(
@@ -261,7 +261,7 @@ class TableFeed:
         found = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
         rows = found.rows
         if found.lacking:
-            rows = self._with_unsent(batch, found, table, changes)
+            rows = self._with_unavailable(batch, found, table, changes)
         several = len(self.sources) > 1
         defaults = all_defaults(table) if several else pending_defaults(self.target, table)
         rows = with_defaults(rows, found.numbers, changes, defaults)
@@ -273,7 +273,7 @@ class TableFeed:
         computed = self._computed(table.definition.fields)
         return any(c.name in table.partition_by for c in computed)
 
-    def _with_unsent(
+    def _with_unavailable(
         self,
         batch: SourceBatch[Position],
         found: EventBatch,
@@ -307,8 +307,8 @@ class TableFeed:
         types = {f.name: f for f in table.definition.fields}
         key = []
         for name in table.primary_key:
-            wire = declared[name].wire if name in declared else None
-            key.append(typed(pa.array([given[name]]), wire, types[name], self.plain)[0].as_py())
+            encoding = declared[name].encoding if name in declared else None
+            key.append(typed(pa.array([given[name]]), encoding, types[name], self.plain)[0].as_py())
         return tuple(key)
 
     def _computed(self, fields: Sequence[Field]) -> list[ComputedColumn]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.changes import Changes
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
     from table_core.cdc.model.steps import Step
 
 __all__ = ["TableSteps"]
@@ -45,7 +45,7 @@ class TableSteps(Generic[P]):
         batch: SourceBatch[P],
         name: str,
         changes: Sequence[Changes],
-        news: Sequence[TableNews],
+        schema_changes: Sequence[SchemaChangeEvent],
     ) -> None:
         """Apply what the table ``name`` does not have yet.
 
@@ -56,7 +56,7 @@ class TableSteps(Generic[P]):
         feed = self.checkpoint.feed(name)
         if feed.target.finished:
             return
-        fresh, drops = _fresh(feed, batch, changes), _fresh_drops(feed, batch, news)
+        fresh, drops = _fresh(feed, batch, changes), _fresh_drops(feed, batch, schema_changes)
         if not (fresh or drops) or not self._compatible(feed, batch, fresh):
             return
         feed.target.seen += sum(len(one.lines) for one in fresh) + len(drops)
@@ -82,7 +82,11 @@ class TableSteps(Generic[P]):
             return None
         earlier = within(changes, -1, number)
         here = [
-            replace(batch, changes=earlier, news=[one for one in batch.news if one.number < number])
+            replace(
+                batch,
+                changes=earlier,
+                schema_changes=[one for one in batch.schema_changes if one.number < number],
+            )
         ]
         return lambda: chain(older(before), here)
 
@@ -191,9 +195,9 @@ def _fresh(feed: TableFeed, batch: SourceBatch[P], changes: Sequence[Changes]) -
 
 
 def _fresh_drops(
-    feed: TableFeed, batch: SourceBatch[P], news: Sequence[TableNews]
-) -> list[TableNews]:
-    drops = [one for one in news if one.dropped and not one.in_snapshot]
+    feed: TableFeed, batch: SourceBatch[P], schema_changes: Sequence[SchemaChangeEvent]
+) -> list[SchemaChangeEvent]:
+    drops = [one for one in schema_changes if one.dropped and not one.in_snapshot]
     at = [np.array([one.number], np.int64) for one in drops]
     covered = [
         bool(feed.target.covered(batch, number, one.table)[0])

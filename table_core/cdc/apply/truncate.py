@@ -174,8 +174,10 @@ def _replayed(
     """Source table and its rows, in order; None where it was emptied."""
     for batch in history:
         changes = [one for one in batch.changes if feed.takes(one.table)]
-        news = [one for one in batch.news if feed.takes(one.table) and not one.in_snapshot]
-        for step in steps(changes, news if feed.settings.on_drop == "apply" else ()):
+        schema_changes = [
+            one for one in batch.schema_changes if feed.takes(one.table) and not one.in_snapshot
+        ]
+        for step in steps(changes, schema_changes if feed.settings.on_drop == "apply" else ()):
             if step.table is not None:
                 yield step.table, None
             yield from _in_order(feed, step.changes)
@@ -190,8 +192,8 @@ def _in_order(
         return
     whose = np.concatenate([np.full(len(one.lines), n) for n, one in enumerate(left)])
     lines = np.concatenate([one.lines for one in left])
-    by_line = dict(zip(lines.tolist(), whose.tolist(), strict=True))
-    owners = np.array([by_line[n] for n in found.numbers.tolist()])
+    source_of = dict(zip(lines.tolist(), whose.tolist(), strict=True))
+    owners = np.array([source_of[n] for n in found.numbers.tolist()])
     edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
     for start, end in pairwise(edges):
         if end > start:

@@ -95,9 +95,9 @@ class WindowWork:
         places, lines = [], []
         for topic, partition, offset, headers, key, value in zip(*columns, strict=True):
             at = (topic, partition, offset)
-            told = [(h["key"], h["value"]) for h in headers or ()]
+            texts = [(h["key"], h["value"]) for h in headers or ()]
             places.append(at)
-            lines.append(record_line(at, told, key, value, self.form))
+            lines.append(record_line(at, texts, key, value, self.form))
         window = records_window(places, lines)
         known = self.known
         decoder = LineDecoder(
@@ -107,16 +107,16 @@ class WindowWork:
             format=self.format,
             mapping=self.mapping,
             by_topic=self.by_topic,
-            told=dict(known.told),
+            source_schemas=dict(known.source_schemas),
             keys=dict(known.keys),
         )
         try:
-            changes, news = decoder.decode(window)
+            changes, schema_changes = decoder.decode(window)
         except TableError:  # the run meets it again, and knows what to do with it
             return DecodedWindow(window, places, [], [], None)
-        after = replace(known, told=decoder.told, keys=decoder.keys)
+        after = replace(known, source_schemas=decoder.source_schemas, keys=decoder.keys)
         changes = [replace(one, place=window.place) for one in changes]  # not its lines once more
-        return DecodedWindow(window, places, changes, news, after, decoder.marks)
+        return DecodedWindow(window, places, changes, schema_changes, after, decoder.marks)
 
     def _wants(self, table: SourceTable) -> bool:
         name = self.route(table)
@@ -155,7 +155,7 @@ class ParallelReader:
         return Known(
             fields={n: t.definition.fields for n, t in tables.items() if t is not None},
             skipped=frozenset(self.tables.skipped),
-            told=dict(decoder.told),
+            source_schemas=dict(decoder.source_schemas),
             keys=dict(decoder.keys),
         )
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import Place, SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
 __all__ = ["CommitAfter", "P", "P_co", "Position", "SourceBatch"]
 
@@ -67,7 +67,7 @@ class SourceBatch(Generic[P_co]):
     """(position, numbers): which events a position covers."""
     before: Callable[[int], P_co] | None = None
     """The position once the events with smaller numbers are applied; None: nothing can be told."""
-    news: Sequence[TableNews] = ()
+    schema_changes: Sequence[SchemaChangeEvent] = ()
     key_of: Callable[[SourceTable], tuple[str, ...] | None] = lambda _: None
     """The primary key of a source table as its events tell it; () for none, None for unknown."""
     old_key: Callable[[int], Mapping[str, Any] | None] = lambda _: None

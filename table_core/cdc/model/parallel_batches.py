@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.record import SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
     from table_core.cdc.model.window import Window
     from table_core.datatypes.kinds import Field
 
@@ -74,7 +74,7 @@ class Known:
     fields: Mapping[str, Sequence[Field]]
     """Columns of the tables that are there, by name."""
     skipped: frozenset[str]
-    told: Mapping[SourceTable, Mapping[str, Declared]]
+    source_schemas: Mapping[SourceTable, Mapping[str, Declared]]
     keys: Mapping[SourceTable, tuple[str, ...]]
 
 
@@ -85,7 +85,7 @@ class DecodedWindow:
     window: Window
     places: list[tuple[str, int, int]]
     changes: list[Changes]
-    news: list[TableNews]
+    schema_changes: list[SchemaChangeEvent]
     after: Known | None
     marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
         default_factory=list

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.source_schema import told_from, told_text
+from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.mysql.binlog import EVENT_BYTES, FORMAT, HEADER_BYTES, ROTATE, header_of
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
 from table_core.datatypes.kinds import STRING
@@ -96,7 +96,7 @@ class BinlogFilesReader:
             for table in tables
             if (columns := self.defaults.get(table))
         }
-        return told_text(known) if known else None
+        return source_schema_text(known) if known else None
 
     def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
         """None: the log tells all."""
@@ -104,7 +104,7 @@ class BinlogFilesReader:
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
-        for table, columns in told_from(text).items():
+        for table, columns in source_schemas_from(text).items():
             texts = {name: str(declared.default) for name, declared in columns.items()}
             self.defaults[table] = {**texts, **self.defaults.get(table, {})}
 

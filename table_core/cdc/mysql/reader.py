@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
@@ -42,11 +42,11 @@ _BATCH_ROWS: Final = 20_000
 _POLL_MS: Final = 500
 _MAGIC: Final = b"\xfebin"
 _ANY_FILE: Final = 1 << 62
-_MEANINGS: Final = {
-    "set": Meaning.SET,
-    "uuid": Meaning.UUID,
-    "inet4": Meaning.ADDRESS,
-    "inet6": Meaning.ADDRESS,
+_LOGICAL_TYPES: Final = {
+    "set": LogicalType.SET,
+    "uuid": LogicalType.UUID,
+    "inet4": LogicalType.ADDRESS,
+    "inet6": LogicalType.ADDRESS,
 }
 _ALTERED: Final = frozenset({1412, 1054, 1146})
 """Table definition has changed; unknown column; no such table."""
@@ -284,10 +284,10 @@ class MySqlReader(LogReader):
         for column in info.columns if info else ():
             kind = mysql_column(column.type)
             type_ = mysql_type(kind, self.context.settings.mapping) or STRING
-            meaning = _MEANINGS.get(kind.name, Meaning.RAW)
+            logical_type = _LOGICAL_TYPES.get(kind.name, LogicalType.RAW)
             found[column.name] = Declared(
                 type_,
-                Wire(meaning),
+                Encoding(logical_type),
                 None,
                 nullable=column.nullable,
                 default=constant_default(column.default),
@@ -340,8 +340,8 @@ class MySqlReader(LogReader):
                 self._read_catalog(connection)
             finally:
                 connection.close()
-        told = self._described(table)
+        declared = self._described(table)
         kinds = {c.name: c.source_type.name for c in found.columns}
         info = self._catalog.get(table)
         now = {n: mysql_column(t).name for n, t in info.types.items()} if info else {}
-        return {n: d for n, d in told.items() if same_kind(kinds.get(n), now.get(n))}
+        return {n: d for n, d in declared.items() if same_kind(kinds.get(n), now.get(n))}

@@ -14,7 +14,7 @@ import pyarrow as pa
 from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.model.batch import CommitAfter
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import TableRows
 from table_core.cdc.model.record import SourceTable
@@ -198,29 +198,29 @@ class PostgresReader(LogReader):
             names = connection.type_names(relation.types)
         finally:
             connection.close()
-        told = {c.name: c for c in info.columns} if info else {}
+        column = {c.name: c for c in info.columns} if info else {}
         return {
-            name: self._declared(_with_dimensions(type_, told.get(name)), told.get(name))
+            name: self._declared(_with_dimensions(type_, column.get(name)), column.get(name))
             for name, type_ in zip(relation.names, names, strict=True)
         }
 
-    def _declared(self, text: str, told: CatalogColumn | None) -> Declared:
+    def _declared(self, text: str, column: CatalogColumn | None) -> Declared:
         type_ = postgres_type(text, self.context.settings.mapping)
         zoned = isinstance(type_, Atomic) and type_.root is Root.TIMESTAMP_LTZ
         return Declared(
             type_,
-            Wire(Meaning.ZONED if zoned else Meaning.RAW),
+            Encoding(LogicalType.ZONED if zoned else LogicalType.RAW),
             _arrow(type_),
-            nullable=told is None or told.nullable,
-            default=None if told is None else _constant(told.default),
-            comment=None if told is None else told.comment,
+            nullable=column is None or column.nullable,
+            default=None if column is None else _constant(column.default),
+            comment=None if column is None else column.comment,
         )
 
 
-def _with_dimensions(type_: str, told: CatalogColumn | None) -> str:
+def _with_dimensions(type_: str, column: CatalogColumn | None) -> str:
     """A type of the log, which does not tell how deep an array is, as the catalog has it."""
-    same = told is not None and told.type.rstrip("[]") == type_.rstrip("[]")
-    return told.type if told is not None and same else type_
+    same = column is not None and column.type.rstrip("[]") == type_.rstrip("[]")
+    return column.type if column is not None and same else type_
 
 
 def _arrow(type_: DataType) -> pa.DataType:

@@ -62,7 +62,7 @@ def open_reader(
         wants=tables.wants,
         fields_of=tables.fields_of,
         settings=plain_of(source),
-        dead=context.dead_letters,
+        dead_letters=context.dead_letters,
         format=source.format,
         mapping=context.settings.mapping,
         by_topic=context.whole_database is not None,

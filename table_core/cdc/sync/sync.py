@@ -120,10 +120,10 @@ def _table_result(context: SyncContext, source: Source, name: str, until: str) -
         run.run()
         elsewhere = run.events_elsewhere
     details = {**_details(target), **feed.counts, **_of_run(context, elsewhere)}
-    return _told(target, name, before, details, started_ms, context.clock.now_ms())
+    return _result(target, name, before, details, started_ms, context.clock.now_ms())
 
 
-def _told(
+def _result(
     target: SyncTarget,
     name: str,
     before: Snapshot | None,
@@ -283,7 +283,7 @@ def _database_result(
     run.run()
     now_ms = context.clock.now_ms()
     parts = {
-        name.partition(".")[2]: _told(
+        name.partition(".")[2]: _result(
             feed.target,
             name,
             feed.target.table.latest_snapshot(),

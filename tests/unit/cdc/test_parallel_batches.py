@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 
 def work(**more: Any) -> WindowWork:
     given: dict[str, Any] = {
-        "known": Known(fields={}, skipped=frozenset(), told={}, keys={}),
+        "known": Known(fields={}, skipped=frozenset(), source_schemas={}, keys={}),
         "route": lambda table: f"lake.{table.name}", "form": JsonRecords(),
         "format": "debezium-json", "settings": PlainSettings(), "mapping": TypeMapping(),
         "by_topic": True,
