@@ -80,7 +80,7 @@ class ReadHead:
 
     Raises ``NotFoundError`` if there is no table any more.
 
-    Hints are hints: ``LATEST`` counts only if the next id does not exist (spec 1.2).
+    Hints are hints: ``LATEST`` counts only if the next id does not exist (format 1.2).
     """
 
 
@@ -213,8 +213,8 @@ class WriteManifests:
     """Write the metadata of the snapshot after ``head``; reply ``Written``.
 
     1. Base list: base and delta manifests of ``head``, after ``manifest_merge.plan``; a valid empty
-       list for the first snapshot (spec T14).  ``rewrites``: the delta is a compaction on its own, and
-       the plan is told how many files it deletes.
+       list for the first snapshot (format T14).  ``rewrites``: the delta is a compaction on its
+       own, and the plan is told how many files it deletes.
     2. Delta manifests and list from ``delta``, an empty list if there is none; changelog list only if
        ``changelog``.
     3. Index manifest with exactly ``index``; None: keep the head's.

@@ -49,6 +49,6 @@ class Live:
     """What a snapshot holds in some partitions."""
 
     entries: tuple[ManifestEntry, ...]
-    """Folded (spec 4.6); a leftover DELETE is dropped."""
+    """Folded (format 4.6); a leftover DELETE is dropped."""
     index: tuple[IndexFile, ...]
     """The whole index manifest, of all partitions; () if there is none."""

@@ -1,6 +1,6 @@
 """The snapshot document that follows a head.
 
-Source: ``org.apache.paimon.operation.FileStoreCommitImpl.tryCommitOnce``; spec sections 3 and T10.
+Source: ``org.apache.paimon.operation.FileStoreCommitImpl.tryCommitOnce``; format 3 and T10.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Content:
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
-    """Rows of added files minus rows of deleted ones; an upgrade counts nothing (spec T10)."""
+    """Rows of added files minus rows of deleted ones; an upgrade counts nothing (format T10)."""
     return sum(e.file.row_count if e.kind is EntryKind.ADD else -e.file.row_count for e in entries)
 
 

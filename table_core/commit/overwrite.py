@@ -1,6 +1,6 @@
 """Which live files an overwrite takes out.
 
-Source: ``org.apache.paimon.operation.FileStoreCommitImpl.overwritePartition``; spec section 10.5.
+Source: ``org.apache.paimon.operation.FileStoreCommitImpl.overwritePartition``; format 10.5.
 Whether new files go to the highest level (``overwrite-upgrade``) is the writer's business.
 """
 

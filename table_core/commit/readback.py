@@ -139,8 +139,8 @@ def committed_identifiers(
 ) -> frozenset[int]:
     """Those of the growing ``identifiers`` of ``user`` that have landed.
 
-    ``snapshots`` come newest first; reading stops at the first one of the user (spec 10.4).  ``floor`` is
-    asked behind it.
+    ``snapshots`` come newest first; reading stops at the first one of the user (format 10.4).
+    ``floor`` is asked behind it.
 
     Raises:
         OutcomeUnknownError: that one lies below the floor, where a number may have been used again.

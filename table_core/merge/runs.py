@@ -226,7 +226,7 @@ def joined(
 ) -> pa.Table:
     """One row a key: ``folded`` for the runs ``several``, the only version for the others.
 
-    A key with one version passes through unchanged (spec 7.5).  ``folded`` has for each column
+    A key with one version passes through unchanged (format 7.5).  ``folded`` has for each column
     the results, or the numbers of the rows that hold them (negative: null).  ``instead[i] >= 0``
     is the row that stands for run ``several[i]`` in place of ``folded``'s.
     """

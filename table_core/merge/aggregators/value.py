@@ -1,7 +1,7 @@
 """Folds that pick one of the values: first and last, with and without nulls, key columns.
 
 Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldLastValueAgg`` and its neighbours;
-spec 8.6.
+format 8.6.
 """
 
 from __future__ import annotations

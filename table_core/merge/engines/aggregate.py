@@ -1,6 +1,6 @@
 """Aggregation: every column is folded by its own function.
 
-Source: ``org.apache.paimon.mergetree.compact.aggregate.AggregateMergeFunction``; spec 8.6.
+Source: ``org.apache.paimon.mergetree.compact.aggregate.AggregateMergeFunction``; format 8.6.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Columns in a sequence group follow the group instead (``sequence_group.py``).
 
-Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec 8.5.
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; format 8.5.
 """
 
 from __future__ import annotations

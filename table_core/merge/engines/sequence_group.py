@@ -3,7 +3,7 @@
 A version changes the group's columns only if its sequence fields are at least those of the row so
 far.  An older version still reaches the group's aggregate functions, as if it had come first.
 
-Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec 8.5.
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; format 8.5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads one data file as rows of the schema that the reader wants.
 
-Old files come under their own schema and are projected (spec 2.5); partition columns come from
-the manifest (spec T38); rows that a deletion vector marks are left out before anything else (T49).
+Old files come under their own schema and are projected (format 2.5); partition columns come from
+the manifest (format T38); rows that a deletion vector marks are left out before anything else
+(format T49).
 """
 
 from __future__ import annotations

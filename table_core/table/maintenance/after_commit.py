@@ -1,4 +1,4 @@
-"""What follows a commit: tags that are due, then what may expire (spec 11).
+"""What follows a commit: tags that are due, then what may expire (format 11).
 
 Only tables that are not ``write-only``, as in Paimon.  A fault is logged and the commit stands: the next
 commit tries again.  With ``snapshot.expire.execution-mode=async`` a thread of its own does it.

@@ -241,7 +241,8 @@ class Performer:
 def _named(access: TableAccess, snapshot: Snapshot, *, must_read: bool) -> fx.Metadata:
     """The metadata files that ``snapshot`` names, with their sizes.
 
-    What it says of its changelog is never required: of a tag it went with the snapshot (spec T54).
+    What it says of its changelog is never required: of a tag it went with the snapshot
+    (format T54).
     """
     metadata = access.metadata
 

@@ -1,4 +1,4 @@
-"""Expiry of snapshots and of changelogs that outlive them (spec 11.1, 11.3)."""
+"""Expiry of snapshots and of changelogs that outlive them (format 11.1, 11.3)."""
 
 from __future__ import annotations
 

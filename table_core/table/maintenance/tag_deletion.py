@@ -1,4 +1,4 @@
-"""Deletes tags, and the files that only they kept (spec 11.6)."""
+"""Deletes tags, and the files that only they kept (format 11.6)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reads one split as Arrow batches: raw where nothing needs merging, by merge where keys overlap.
 
 A section of one run is read file by file; a section of several is merged by key window, so memory
-is runs times batch.  Rows whose merged kind is a retract are gone (spec 7.6).
+is runs times batch.  Rows whose merged kind is a retract are gone (format 7.6).
 """
 
 from __future__ import annotations
