@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.trigger_rules import begins_whatever_happened
+from paimon_provider.arguments.trigger_rules import begins_whatever_happened
 from table_core.errors import ArgumentError
 
 _MARKDOWN: Final = {

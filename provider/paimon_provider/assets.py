@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from paimon_provider._compat import Asset, AssetWatcher
-from paimon_provider.table_identity import (
+from paimon_provider.arguments.table_identity import (
     SCHEME,
     TableIdentity,
     is_template,

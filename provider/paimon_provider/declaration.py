@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import DAG, CronTriggerTimetable, Param, TaskGroup
+from paimon_provider.arguments.timestamps import seconds_of
 from paimon_provider.assets import watched_table
 from paimon_provider.declared_file import read_head, read_whole
-from paimon_provider.points_in_time import seconds_of
 from table_core.declaration.cron import spread
 from table_core.declaration.hints import hint
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from table_core.declaration.document import parse
-from table_core.declaration.located import decoded
 from table_core.declaration.manifest import digest_of, head_of, included, whole
 from table_core.errors import ArgumentError, NotFoundError
 
@@ -52,6 +50,12 @@ def _read(
             found = of_manifest(manifest, digest_of(body, os.environ, others))
         if found is not None:
             return found
+    return _parsed(file, body)
+
+
+def _parsed(file: str | Path, body: bytes) -> Declaration:
+    from table_core.declaration.document import parse  # a manifest spares loading the grammar
+    from table_core.declaration.located import decoded
 
     def text_of(name: str) -> str:
         return decoded(_body(Path(file).parent / name), name)

@@ -6,10 +6,10 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import DecoratedOperator, is_mapped, task_decorator_factory
+from paimon_provider.arguments.table_identity import is_template, require_named_so
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
-from paimon_provider.run_identity import RunIdentity, commit_user
-from paimon_provider.table_identity import is_template, require_named_so
+from paimon_provider.runs.identity import RunIdentity, commit_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +102,7 @@ class PaimonDecoratedOperator(DecoratedOperator):
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
         """Tables as inputs and outputs; OpenLineage calls this where it is installed."""
         from paimon_provider.hooks.paimon import PaimonHook
-        from paimon_provider.lineage import operator_lineage
+        from paimon_provider.lineage.openlineage import operator_lineage
 
         reads = [table for table in self.tables.values() if table not in self.writes]
         return operator_lineage(PaimonHook(self.paimon_conn_id), reads, self.writes)

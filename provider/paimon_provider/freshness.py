@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import BaseDeadlineReference, DeadlineAlert
-from paimon_provider.table_identity import TableIdentity
+from paimon_provider.arguments.table_identity import TableIdentity
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

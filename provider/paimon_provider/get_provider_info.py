@@ -57,7 +57,7 @@ def get_provider_info() -> dict[str, Any]:
                 "schemes": ["paimon"],
                 "handler": "paimon_provider.assets.normalize_uri",
                 "factory": "paimon_provider.assets.create_asset",
-                "to_openlineage_converter": "paimon_provider.lineage.to_openlineage",
+                "to_openlineage_converter": "paimon_provider.lineage.openlineage.to_openlineage",
             }
         ],
         "task-decorators": [

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from paimon_provider.arguments.table_identity import SCHEME, TableIdentity
 from paimon_provider.assets import filters_of, normalize_uri, query_of
-from paimon_provider.table_identity import SCHEME, TableIdentity
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
 
 if TYPE_CHECKING:

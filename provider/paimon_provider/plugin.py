@@ -25,7 +25,7 @@ class _PagesOnDemand:
         receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
         send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
     ) -> None:
-        from paimon_provider.pages import app
+        from paimon_provider.pages.routes import app
 
         await app(scope, receive, send)
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from paimon_provider._compat import TaskGroup
+from paimon_provider.arguments.trigger_rules import fails_with_others
 from paimon_provider.operators.branches import (
     PaimonCreateBranchOperator,
     PaimonDeleteBranchOperator,
     PaimonFastForwardOperator,
 )
 from paimon_provider.operators.check import PaimonCheckOperator
-from paimon_provider.trigger_rules import fails_with_others
 from table_core.errors import AlreadyExistsError, ArgumentError
 
 if TYPE_CHECKING:

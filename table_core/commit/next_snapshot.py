@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.commit.effects import Head, Written
     from table_core.commit.request import ChangedRows, CommitRequest
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.ondisk.properties import Carried
+    from table_core.ondisk.properties import CarriedProperties
 
 __all__ = ["SEQUENCE_PROPERTY", "Content", "delta_record_count", "next_snapshot"]
 
@@ -40,7 +40,7 @@ class Content:
     delta: tuple[ManifestEntry, ...]
     changelog: tuple[ManifestEntry, ...]
     statistics: str | None
-    carried: Carried
+    carried: CarriedProperties
     next_row_id: int | None
     masked: Masked = NOT_MASKED
     changed: ChangedRows | None = None

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from paimon_provider.connections.warehouse import SparkSettings
 from paimon_provider.launchers.base import launcher_for
-from paimon_provider.warehouse import SparkSettings
 from table_core.jobs.job_spec import JobSpec
 from tests.servers import ROOT
 from tests.spark_servers import SMALL, standalone

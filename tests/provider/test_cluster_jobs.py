@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
+from paimon_provider.connections.warehouse import SparkSettings
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.launchers.base import launcher_for
 from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
 from paimon_provider.triggers.spark_job import PaimonSparkJobTrigger
-from paimon_provider.warehouse import SparkSettings
 from table_core.errors import (
     ArgumentError,
     JobFailedError,
@@ -294,7 +294,7 @@ class Store(dict[str, Any]):
 def test_a_retry_finds_the_job_and_a_cleared_task_submits_anew(
     cluster: Path, master: Master, warehouse: Catalog
 ) -> None:
-    from paimon_provider.cluster_jobs import ClusterJobs
+    from paimon_provider.runs.cluster_jobs import ClusterJobs
 
     master.hold = True
     context: Any = {"task_state_store": Store()}

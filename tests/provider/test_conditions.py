@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_provider.conditions import (
+from paimon_provider.watching.conditions import (
     ON,
     NewSnapshots,
     Seen,

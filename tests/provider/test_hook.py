@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from paimon_provider.conditions import NewSnapshots, Seen, TableNews
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.run_identity import RunIdentity
+from paimon_provider.runs.identity import RunIdentity
+from paimon_provider.watching.conditions import NewSnapshots, Seen, TableNews
 
 
 @pytest.fixture

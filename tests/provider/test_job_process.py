@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from paimon_provider.connections.warehouse import SparkSettings
 from paimon_provider.launchers.guard import session_members
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.launchers.process import write_properties
 from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
-from paimon_provider.warehouse import SparkSettings
 from table_core.errors import CommitConflictError, JobFailedError
 from table_core.jobs.job_spec import JobSpec
 
@@ -156,7 +156,7 @@ def test_a_worker_killed_with_9_takes_its_job_along(tmp_path: Path) -> None:
 import sys
 sys.path[:0] = {[p for p in sys.path if p]!r}
 from paimon_provider.launchers.local_process import LocalProcessLauncher
-from paimon_provider.warehouse import SparkSettings
+from paimon_provider.connections.warehouse import SparkSettings
 from table_core.jobs.job_spec import JobSpec
 job = LocalProcessLauncher(SparkSettings(), module="stand_in_job", grace_seconds=0.3)
 spec = JobSpec(action="compact", warehouse="w", args={{"say": "hang"}})

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from paimon_provider.job_log import ProgressLine, progress_of, without_console
+from paimon_provider.connections.warehouse import SparkSettings
 from paimon_provider.launchers.embedded import EmbeddedLauncher
+from paimon_provider.launchers.job_log import ProgressLine, progress_of, without_console
 from paimon_provider.launchers.local_process import LocalProcessLauncher
-from paimon_provider.warehouse import SparkSettings
 from table_core.errors import CorruptFileError, TableError
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.last_line import failed_facts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_provider.column_lineage import Derivation, origins
-from paimon_provider.lineage import dataset_name
+from paimon_provider.lineage.columns import Derivation, origins
+from paimon_provider.lineage.openlineage import dataset_name
 from paimon_provider.operators.write import PaimonMergeIntoOperator, PaimonWriteOperator
 
 

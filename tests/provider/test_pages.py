@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paimon_provider.reports_folder import report_name, report_path, write_report
+from paimon_provider.pages.reports_folder import report_name, report_path, write_report
 from table_core.errors import ArgumentError
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pendulum
 import pytest
 
-from paimon_provider.points_in_time import epoch_ms
+from paimon_provider.arguments.timestamps import epoch_ms
 from table_core.errors import ArgumentError
 
 

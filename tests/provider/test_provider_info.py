@@ -19,15 +19,15 @@ from paimon_provider.get_provider_info import get_provider_info
 MODULES = [
     "approval",
     "assets",
-    "column_lineage",
-    "conditions",
+    "lineage.columns",
+    "watching.conditions",
     "declaration",
     "decorators",
     "failures",
     "freshness",
     "hooks.paimon",
     "launchers.base",
-    "lineage",
+    "lineage.openlineage",
     "links",
     "message_queue",
     *(f"operators.{name}" for name in provider_info.OPERATORS),
@@ -35,11 +35,11 @@ MODULES = [
     "notifier",
     "plugin",
     "publish",
-    "run_identity",
+    "runs.identity",
     "triggers.snapshot",
     "triggers.spark_job",
     "triggers.wait",
-    "warehouse",
+    "connections.warehouse",
 ]
 
 

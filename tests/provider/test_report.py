@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from paimon_provider.report import ChangeReport, SnapshotChanges, render
+from paimon_provider.pages.report import ChangeReport, SnapshotChanges, render
 
 FULL = ChangeReport(
     table="default.country_sales",

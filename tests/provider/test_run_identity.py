@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.run_identity import IDENTIFIERS_PER_VERB, RunIdentity
+from paimon_provider.runs.identity import IDENTIFIERS_PER_VERB, RunIdentity
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
 from table_core.table.api.catalog import Catalog

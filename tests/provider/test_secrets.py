@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from paimon_provider.job_log import Redaction, progress_of
+from paimon_provider.launchers.job_log import Redaction, progress_of
 from table_core.errors import JobFailedError
 from table_core.table.api.catalog import Catalog
 from tests.provider.dag_runs import states

@@ -27,13 +27,13 @@ from airflow.sdk.execution_time.context import AssetStateStoreAccessors
 from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
 
-from paimon_provider import waits
-from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
 from paimon_provider.hooks.paimon import PaimonHook
 from paimon_provider.triggers import asking, looking, marks, poll
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
 from paimon_provider.triggers.wait import PaimonPartitionTrigger
+from paimon_provider.waiting import waits
+from paimon_provider.watching.conditions import Seen, SnapshotFacts, TableNews
 from table_core.errors import CorruptFileError, StorageUnavailableError
 
 NAME = "paimon://wh/a/b"

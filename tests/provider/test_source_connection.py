@@ -7,9 +7,9 @@ import json
 import pytest
 from airflow.sdk import Connection
 
+from paimon_provider.connections.source import with_connection
+from paimon_provider.connections.warehouse import looking_secret
 from paimon_provider.operators.sync import PaimonSyncTableOperator
-from paimon_provider.source_connection import with_connection
-from paimon_provider.warehouse import looking_secret
 
 
 def test_each_kind_gets_what_it_wants() -> None:

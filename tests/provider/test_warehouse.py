@@ -7,7 +7,7 @@ import json
 import pytest
 from airflow.sdk import Connection
 
-from paimon_provider.warehouse import Warehouse
+from paimon_provider.connections.warehouse import Warehouse
 from table_core.errors import ArgumentError
 
 

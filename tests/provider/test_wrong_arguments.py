@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import paimon_provider.operators
 import paimon_provider.sensors
-from paimon_provider.argument_checks import CHECKS, ChecksArguments
+from paimon_provider.arguments.checks import CHECKS, ChecksArguments
 from paimon_provider.failures import RETRY
 from paimon_provider.operators.compact import PaimonCompactOperator
 from paimon_provider.operators.expire import PaimonExpireSnapshotsOperator

@@ -16,11 +16,11 @@ import pytest
 from airflow.sdk import Connection
 
 import table_core as tc
+from paimon_provider.connections.warehouse import SparkSettings, Warehouse
 from paimon_provider.failures import RETRY
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.launchers.spark_submit import SparkSubmitLauncher
 from paimon_provider.launchers.standalone import StandaloneLauncher
-from paimon_provider.warehouse import SparkSettings, Warehouse
 from table_core.errors import ErrorKind, TableError
 from table_core.jobs.job_spec import JobSpec
 

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from paimon_provider.hooks.paimon import PaimonHook
-from paimon_provider.places import Seen
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger
+from paimon_provider.watching.places import Seen
 
 __all__ = ["Watcher"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from paimon_provider.cluster_jobs import ClusterJobs
+from paimon_provider.connections.warehouse import SparkSettings
 from paimon_provider.launchers.standalone import StandaloneLauncher, Submission
-from paimon_provider.warehouse import SparkSettings
+from paimon_provider.runs.cluster_jobs import ClusterJobs
 from table_core.errors import ArgumentError, JobFailedError, TableError
 from table_core.jobs.job_spec import JobResult, JobSpec
 

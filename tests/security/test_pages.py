@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_provider import reports_folder
 from paimon_provider.operators.report import _Stream
-from paimon_provider.page_text import cell_text, number_text, security_headers
-from paimon_provider.report import ChangeReport, render
-from paimon_provider.reports_folder import (
+from paimon_provider.pages import reports_folder
+from paimon_provider.pages.report import ChangeReport, render
+from paimon_provider.pages.reports_folder import (
     clear_reports,
     dag_of_report,
     report_name,
@@ -26,8 +25,9 @@ from paimon_provider.reports_folder import (
     report_text,
     write_report,
 )
-from paimon_provider.tables_page import TableEvents
-from paimon_provider.tables_page import render as render_tables
+from paimon_provider.pages.tables import TableEvents
+from paimon_provider.pages.tables import render as render_tables
+from paimon_provider.pages.text import cell_text, number_text, security_headers
 from table_core.errors import ArgumentError
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[2J\u202e"

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_provider.job_log import Listener, ProgressLine, log_text
+from paimon_provider.connections.warehouse import SparkSettings, looking_secret
 from paimon_provider.launchers.environment import cloud_of, job_environment
+from paimon_provider.launchers.job_log import Listener, ProgressLine, log_text
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.launchers.process import write_properties
 from paimon_provider.links import web_address
 from paimon_provider.operators.compact import PaimonCompactOperator
-from paimon_provider.warehouse import SparkSettings, looking_secret
 from table_core.errors import ArgumentError
 from table_core.jobs.job_spec import JobSpec
 from table_core.options.spark_settings import chooses_code, properties_text, require_settings

@@ -8,20 +8,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import AirflowNotFoundException, BaseHook, mask_secret
-from paimon_provider.conditions import Seen, SnapshotFacts, TableNews
-from paimon_provider.job_log import ProgressLine, Redaction, log_text, progress_of
-from paimon_provider.run_identity import is_commit_of
-from paimon_provider.warehouse import Warehouse, looking_secret
+from paimon_provider.connections.warehouse import Warehouse, looking_secret
+from paimon_provider.launchers.job_log import ProgressLine, Redaction, log_text, progress_of
+from paimon_provider.runs.identity import is_commit_of
+from paimon_provider.watching.conditions import Seen, SnapshotFacts, TableNews
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from paimon_provider._compat import Connection
-    from paimon_provider.conditions import NewSnapshots
     from paimon_provider.launchers.base import Launcher
     from paimon_provider.launchers.standalone import StandaloneLauncher
-    from paimon_provider.run_identity import RunIdentity
+    from paimon_provider.runs.identity import RunIdentity
+    from paimon_provider.watching.conditions import NewSnapshots
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["PaimonHook"]
@@ -102,7 +102,7 @@ class PaimonHook(BaseHook):
         In a task run that has an identity, its verbs commit as that run, where they are not told
         otherwise: a retry that calls them in the same order finds what has landed.
         """
-        from paimon_provider.lineage_table import LineageTable
+        from paimon_provider.hooks.table import LineageTable
 
         access = self.catalog().table(table).access
         who = None if self.identity is None else self._commit_by_handle

@@ -9,7 +9,7 @@ from table_core.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from paimon_provider.warehouse import SparkSettings
+    from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["ENGINES", "Launcher", "launcher_for"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from paimon_provider.warehouse import SparkSettings
+    from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["ConnectLauncher"]

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.job_log import ProgressLine
+from paimon_provider.launchers.job_log import ProgressLine
 from table_core.errors import JobFailedError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.job_log import Listener, without_console
 from paimon_provider.launchers import guard
+from paimon_provider.launchers.job_log import Listener, without_console
 from table_core.errors import JobFailedError
 from table_core.options.spark_settings import properties_text, require_printable
 

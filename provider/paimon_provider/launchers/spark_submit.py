@@ -16,7 +16,7 @@ from table_core.options.java import require_java
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paimon_provider.warehouse import SparkSettings
+    from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["SparkSubmitLauncher", "script_of"]

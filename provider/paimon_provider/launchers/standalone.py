@@ -26,7 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.job_log import ProgressLine
+from paimon_provider.launchers.job_log import ProgressLine
 from paimon_provider.launchers.local_process import ENTRYPOINT
 from paimon_provider.launchers.process import RESULT_FILE, write_job
 from paimon_provider.launchers.spark_submit import script_of
@@ -35,7 +35,7 @@ from table_core.errors import ArgumentError, JobFailedError, StorageUnavailableE
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from paimon_provider.warehouse import SparkSettings
+    from paimon_provider.connections.warehouse import SparkSettings
     from table_core.jobs.job_spec import JobSpec
 
 __all__ = ["ACTIVE", "StandaloneLauncher", "Submission"]

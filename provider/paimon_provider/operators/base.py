@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator, conf, is_mapped, stats
 from paimon_provider.approval import require_approved
-from paimon_provider.argument_checks import (
+from paimon_provider.arguments.checks import (
     ChecksArguments,
     require_arguments,
     require_early,
     text,
     with_checks,
 )
+from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
 from paimon_provider.assets import table_asset
-from paimon_provider.cluster_jobs import ClusterJobs
-from paimon_provider.commit_events import (
+from paimon_provider.failures import TABLE_RETRIES, airflow_failures
+from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
+from paimon_provider.runs.cluster_jobs import ClusterJobs
+from paimon_provider.runs.identity import RunIdentity, commit_user
+from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
+from paimon_provider.watching.commit_events import (
     event_of_commits,
     note_delivers,
     own_commits,
     with_earlier,
 )
-from paimon_provider.events import bounded_result
-from paimon_provider.failures import TABLE_RETRIES, airflow_failures
-from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
-from paimon_provider.mapped_tables import as_given, over_tables, own_of
-from paimon_provider.run_identity import RunIdentity, commit_user
-from paimon_provider.table_identity import TableIdentity, is_template, require_named_so
+from paimon_provider.watching.events import bounded_result
 from table_core.errors import ArgumentError
 from table_core.options.spark_settings import chooses_code, require_settings
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paimon_provider._compat import Context, RetryPolicy
-    from paimon_provider.column_lineage import Derivation
     from paimon_provider.hooks.paimon import PaimonHook
+    from paimon_provider.lineage.columns import Derivation
 
 __all__ = ["EVENTS", "PaimonDatabaseOperator", "PaimonTableOperator"]
 
@@ -250,7 +250,7 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:  # noqa: ARG002
         """Inputs and outputs with their schemas; OpenLineage calls this where it is installed."""
-        from paimon_provider.lineage import operator_lineage
+        from paimon_provider.lineage.openlineage import operator_lineage
 
         return operator_lineage(
             self._hook_of(None),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.argument_checks import require_table, with_checks
-from paimon_provider.column_lineage import Derivation
+from paimon_provider.arguments.checks import require_table, with_checks
+from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
+from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
-from paimon_provider.points_in_time import epoch_ms, snapshot_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.argument_checks import ChecksArguments
-from paimon_provider.cluster_jobs import ClusterJobs
+from paimon_provider.arguments.checks import ChecksArguments
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
 from paimon_provider.operators.base import PaimonTableOperator
-from paimon_provider.reports_folder import clear_reports
-from paimon_provider.run_identity import RunIdentity, commit_user
+from paimon_provider.pages.reports_folder import clear_reports
+from paimon_provider.runs.cluster_jobs import ClusterJobs
+from paimon_provider.runs.identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
 from table_core.options.nearest import require_one_of
 

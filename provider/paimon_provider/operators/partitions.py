@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from paimon_provider.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 from paimon_provider.operators.base import PaimonTableOperator
+from paimon_provider.watching.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.arguments.table_identity import is_template
+from paimon_provider.arguments.timestamps import snapshot_id
 from paimon_provider.operators.base import PaimonTableOperator
-from paimon_provider.points_in_time import snapshot_id
-from paimon_provider.table_identity import is_template
 from table_core.errors import ArgumentError
 from table_core.position.reader import require_position_name
 

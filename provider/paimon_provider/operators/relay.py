@@ -6,14 +6,14 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.argument_checks import ChecksArguments, require_early
+from paimon_provider.arguments.checks import ChecksArguments, require_early
 from paimon_provider.assets import require_named_so, table_asset
-from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
-from paimon_provider.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.operators.partitions import asset_partitions, digest, partitions_extra
-from paimon_provider.places import Seen, since
-from paimon_provider.run_positions import RunPosition
+from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
+from paimon_provider.watching.conditions import delivers_changes
+from paimon_provider.watching.places import Seen, since
+from paimon_provider.watching.run_positions import RunPosition
 from table_core.errors import ErrorKind, TableError
 from table_core.options.nearest import require_one_of
 

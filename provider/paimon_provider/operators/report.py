@@ -6,24 +6,24 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.argument_checks import ChecksArguments, require_early
+from paimon_provider.arguments.checks import ChecksArguments, require_early
+from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.assets import table_asset
-from paimon_provider.conditions import delivers_changes
 from paimon_provider.failures import airflow_failures
 from paimon_provider.links import ChangeReportLink, report_url
-from paimon_provider.mapped_tables import as_given, over_tables, own_of
-from paimon_provider.page_text import cell_text
-from paimon_provider.places import Seen, since
-from paimon_provider.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
-from paimon_provider.reports_folder import clear_reports, report_name, write_report
-from paimon_provider.run_positions import RunPosition
-from paimon_provider.table_identity import is_template
+from paimon_provider.pages.report import COLUMNS_MAX, KINDS, ChangeReport, SnapshotChanges, render
+from paimon_provider.pages.reports_folder import clear_reports, report_name, write_report
+from paimon_provider.pages.text import cell_text
+from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
+from paimon_provider.watching.conditions import delivers_changes
+from paimon_provider.watching.places import Seen, since
+from paimon_provider.watching.run_positions import RunPosition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paimon_provider._compat import Context
-    from paimon_provider.conditions import SnapshotFacts
+    from paimon_provider.watching.conditions import SnapshotFacts
 
 __all__ = ["PaimonChangeReportOperator"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
 from paimon_provider.operators.base import PaimonTableOperator
-from paimon_provider.points_in_time import epoch_ms, snapshot_id
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
-from paimon_provider.source_connection import source_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

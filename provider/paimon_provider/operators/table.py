@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.argument_checks import mapping, with_checks
+from paimon_provider.arguments.checks import mapping, with_checks
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:

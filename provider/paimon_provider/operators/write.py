@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.column_lineage import Derivation
+from paimon_provider.arguments.table_identity import is_template
+from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
-from paimon_provider.table_identity import is_template
 from table_core.errors import ArgumentError
 from table_core.position.reader import require_position_name
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider import waits
 from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTriggerArgs, conf
-from paimon_provider.argument_checks import ChecksArguments, require_arguments, require_early
+from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.assets import require_named_so
 from paimon_provider.failures import airflow_failures
+from paimon_provider.waiting import waits
 from table_core.errors import ErrorKind, TableError, error_from_document
 
 if TYPE_CHECKING:

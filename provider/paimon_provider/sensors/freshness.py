@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider import waits
-from paimon_provider.conditions import require_known
 from paimon_provider.sensors.base import PaimonSensor
+from paimon_provider.waiting import waits
+from paimon_provider.watching.conditions import require_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from paimon_provider.conditions import Seen
+    from paimon_provider.watching.conditions import Seen
 
 __all__ = ["Marks"]
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
-from paimon_provider.argument_checks import require_table, seconds
-from paimon_provider.conditions import RESET, NewSnapshots, counts, matching_partitions
-from paimon_provider.events import Gathered, gathered
-from paimon_provider.places import Seen, since
-from paimon_provider.table_identity import require_named_so
+from paimon_provider.arguments.checks import require_table, seconds
+from paimon_provider.arguments.table_identity import require_named_so
 from paimon_provider.triggers.asking import Asking, Pause
 from paimon_provider.triggers.marks import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
+from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions
+from paimon_provider.watching.events import Gathered, gathered
+from paimon_provider.watching.places import Seen, since
 from table_core.errors import ArgumentError, ErrorKind, NotFoundError, TableError
 from table_core.options.nearest import require_one_of
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from paimon_provider.hooks.paimon import PaimonHook
-    from paimon_provider.places import Since, TableNews
-    from paimon_provider.snapshot_facts import SnapshotFacts
+    from paimon_provider.watching.places import Since, TableNews
+    from paimon_provider.watching.snapshot_facts import SnapshotFacts
 
 __all__ = ["PaimonSnapshotTrigger", "PaimonSnapshotWaitTrigger"]
 

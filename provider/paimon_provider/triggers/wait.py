@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider import waits
 from paimon_provider._compat import BaseTrigger, TriggerEvent
-from paimon_provider.argument_checks import seconds
+from paimon_provider.arguments.checks import seconds
 from paimon_provider.triggers.asking import Asking, Pause, answer_to
+from paimon_provider.waiting import waits
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class PaimonWaitTrigger(BaseTrigger):
 
     :param paimon_conn_id: the connection with the warehouse.
     :param poll_seconds: how often to look; after a failure less often, up to every five minutes.
-    :param condition: the fields of what is waited for, as ``paimon_provider.waits`` has them.
+    :param condition: the fields of what is waited for, as ``paimon_provider.waiting.waits`` has them.
     """
 
     wait: ClassVar[type[waits.Wait]]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.settings import ApplySettings
     from table_core.cdc.apply.target import SyncTarget
     from table_core.cdc.model.bad import BadEvent
-    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.batch import Position, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.computed import ComputedColumn
     from table_core.cdc.model.encoding import PlainSettings
@@ -80,12 +80,12 @@ class TableFeed:
     settings: ApplySettings
     plain: PlainSettings
     new_table: NewTable = field(default_factory=NewTable)
-    history: Callable[[], Iterator[SourceBatch]] | None = None
+    history: Callable[[], Iterator[SourceBatch[Position]]] | None = None
     """Reads all that was applied before the batch at hand once more, if the source can."""
     sources: set[SourceTable] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def apply(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+    def apply(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Apply rows; nothing is touched where one does not convert.
 
         Raises:
@@ -128,7 +128,7 @@ class TableFeed:
         self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
 
     # --------------------------------------------------------------------------------- schema
-    def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+    def _create(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Make the table from the first events; nothing is made if they do not convert."""
         key = self.new_table.primary_key
         if key is None:
@@ -252,7 +252,7 @@ class TableFeed:
         return refused
 
     def _converted(
-        self, batch: SourceBatch, changes: Sequence[Changes]
+        self, batch: SourceBatch[Position], changes: Sequence[Changes]
     ) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.int64]]]:
         table = self.target.table
         assert table is not None
@@ -274,7 +274,11 @@ class TableFeed:
         return any(c.name in table.partition_by for c in computed)
 
     def _with_unsent(
-        self, batch: SourceBatch, found: EventBatch, table: Table, changes: Sequence[Changes]
+        self,
+        batch: SourceBatch[Position],
+        found: EventBatch,
+        table: Table,
+        changes: Sequence[Changes],
     ) -> pa.Table:
         if not table.primary_key:
             number = int(found.numbers[np.flatnonzero(next(iter(found.lacking.values())))[0]])
@@ -293,7 +297,7 @@ class TableFeed:
         )
 
     def _old_key(
-        self, batch: SourceBatch, number: int, table: Table, changes: Sequence[Changes]
+        self, batch: SourceBatch[Position], number: int, table: Table, changes: Sequence[Changes]
     ) -> tuple[Any, ...] | None:
         """The key that an event moved its row from, in the types of the table."""
         given = batch.old_key(number)
@@ -352,23 +356,8 @@ class TableFeed:
         return rows
 
     # ------------------------------------------------------------------------------ statements
-    def empty(self, table: SourceTable) -> None:
-        """The source table was emptied: take out what it gave."""
-        if self.target.table is None or (self.sources and table not in self.sources):
-            return
-        from table_core.cdc.apply.truncate import empty_source
-
-        self.count("truncates", 1)
-        empty_source(self, table, "truncated", "on_truncate='ignore'")
-
-    def leave(self, table: SourceTable) -> None:
-        """The source table is gone, and others feed this one too: take out what it gave."""
-        if table not in self.sources:
-            return
-        from table_core.cdc.apply.truncate import empty_source
-
-        self.count("drops", 1)
-        empty_source(self, table, "dropped", "on_drop='ignore'")
+    def forget(self, table: SourceTable) -> None:
+        """A source table does not feed this one any more; the next commit says so."""
         self.sources.discard(table)
         self._tell_sources()
 

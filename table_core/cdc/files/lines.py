@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
 from table_core.cdc.debezium.other_formats import decode_foreign
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.batch import SourceBatch
 from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.cdc.model.schema_change_event import news_in
 from table_core.cdc.model.source_schema import told_from, told_text
 from table_core.cdc.model.units import settled, without_sign
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.apply.dead_letters import DeadLetters
-    from table_core.cdc.kafka.parallel_batches import DecodedWindow
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.parallel_batches import DecodedWindow
     from table_core.cdc.model.record import EventLines, SourceTable
     from table_core.cdc.model.schema_change_event import TableNews
     from table_core.cdc.model.window import Window
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "window_is_full"]
 
+AtLines = TypeVar("AtLines", FilesPosition, OffsetsPosition)
+"""How far lines were read: in files, or in topics."""
 WINDOW_BYTES: Final = 16 << 20
 WINDOW_LINES: Final = 20_000
 _LARGEST: Final = 3
@@ -193,16 +196,15 @@ class LineDecoder:
 
 
 @dataclass(slots=True, kw_only=True)
-class LineReader(ABC):
+class LineReader(ABC, Generic[AtLines]):
     """Batches of lines."""
 
-    source: Any
     decoder: LineDecoder
     poll: Clock | None = None
     """Waits for more when all is read; None ends there."""
 
     @abstractmethod
-    def parse(self, text: str | None) -> Any:
+    def parse(self, text: str | None) -> AtLines:
         """The position that a table holds; None is the start."""
 
     @property
@@ -222,21 +224,21 @@ class LineReader(ABC):
             SourceDivergedError: it is so.
         """
 
-    def settled(self, position: Any) -> Any:
+    def settled(self, position: AtLines) -> AtLines:
         """A stored position as it is to be taken now."""
         return position
 
-    def shown(self, position: Any) -> str:
+    def shown(self, position: AtLines) -> str:
         """A position as people read it."""
-        return str(position.text)
+        return position.text
 
     @abstractmethod
-    def _pass(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+    def _pass(self, start: AtLines, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:
         """What comes after ``start``: until ``end``, or what is there now."""
 
-    def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+    def batches(self, start: AtLines | None, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:
         """What comes after ``start``: until ``end``, or what is there now, or for ever."""
-        reached = start
+        reached = self.parse(None) if start is None else start
         while True:
             for batch in self._pass(reached, end):
                 reached = batch.position
@@ -248,7 +250,7 @@ class LineReader(ABC):
                 changes=(), position=reached, events=0, consumed=lambda _, numbers: numbers >= 0
             )
 
-    def history(self, until: Any) -> Iterator[SourceBatch]:
+    def history(self, until: AtLines) -> Iterator[SourceBatch[AtLines]]:
         """All that was consumed at ``until``, once more."""
         again = replace(self, decoder=self.decoder.again(), poll=None)
         return again.batches(self.parse(None), until)
@@ -265,7 +267,7 @@ class LineReader(ABC):
         """See ``LineDecoder``."""
         self.decoder.recall(text)
 
-    def committed(self, position: Any) -> None:  # noqa: B027 - nobody waits for it
+    def committed(self, position: AtLines) -> None:
         """Nothing: the tables keep how far they are."""
 
     def tables(self) -> list[SourceTable]:
@@ -276,8 +278,12 @@ class LineReader(ABC):
         return list(found)
 
     def _batch(
-        self, window: Window, start: Any, reached: Any, decoded: DecodedWindow | None = None
-    ) -> SourceBatch:
+        self,
+        window: Window,
+        start: AtLines,
+        reached: AtLines,
+        decoded: DecodedWindow | None = None,
+    ) -> SourceBatch[AtLines]:
         changes, news = self.decoder.decode(window) if decoded is None else self._taken(decoded)
         return SourceBatch(
             changes=changes,
@@ -290,6 +296,7 @@ class LineReader(ABC):
             old_key=window.old_key,
             place=window.place,
             text_of=window.text_of,
+            decoded_elsewhere=decoded is not None,
         )
 
     def _taken(self, decoded: DecodedWindow) -> tuple[list[Changes], list[TableNews]]:

@@ -140,7 +140,7 @@ class LogRows:
 
     def batch(
         self, position: LogPosition, keys: Callable[[SourceTable], tuple[str, ...] | None]
-    ) -> SourceBatch:
+    ) -> SourceBatch[LogPosition]:
         """What was gathered."""
         starts = np.array(self.starts, np.int64).reshape(-1, 2)
         ordinals = np.array(self.ordinals, np.int64)

@@ -141,7 +141,7 @@ class BinlogRows:
         """What a batch of the rows so far reaches."""
         return LogPosition("mysql", self.transaction, self.file, self.gtid, self.ordinal)
 
-    def batch(self) -> SourceBatch:
+    def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
         rows, self.rows = self.rows, LogRows()
         return rows.batch(self.position, self.keys.get)

@@ -69,7 +69,7 @@ class MySqlReader(LogReader):
         """See ``LogReader``."""
         return self.source.databases
 
-    def committed(self, position: Any) -> None:
+    def committed(self, position: LogPosition) -> None:
         """Nothing: the server does not wait for us."""
 
     # ------------------------------------------------------------------------------ identity
@@ -159,9 +159,9 @@ class MySqlReader(LogReader):
             found=found,
         )
 
-    def settled(self, position: Any) -> Any:
+    def settled(self, position: LogPosition) -> LogPosition:
         """By transaction ids another master goes on, whose files have other numbers."""
-        if not self.source.use_gtid or not isinstance(position, LogPosition) or not position.gtid:
+        if not self.source.use_gtid or not position.gtid:
             return position
         connection = self.source.connect()
         try:
@@ -172,7 +172,9 @@ class MySqlReader(LogReader):
         return replace(position, order=(0, 0), name="", skip=0) if beyond else position
 
     # ------------------------------------------------------------------------------- reading
-    def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
+    def batches(
+        self, start: LogPosition | None, end: LogPosition | None
+    ) -> Iterator[SourceBatch[LogPosition]]:
         """Snapshots of tables that have none yet, then the log until ``end`` or its end now."""
         connection = self.source.connect()
         try:
@@ -181,7 +183,6 @@ class MySqlReader(LogReader):
             self._recall_since()
             stream_from: LogPosition | None = None
             for batch in self._snapshots(connection, start):
-                assert isinstance(batch.position, LogPosition)
                 stream_from = batch.position
                 yield batch
             if stream_from is None:
@@ -195,12 +196,11 @@ class MySqlReader(LogReader):
         while True:
             stop = end or self._end_now()
             for batch in self._log(stream_from, stop):
-                assert isinstance(batch.position, LogPosition)
                 stream_from = batch.position
                 yield batch
             if not self.forever or end is not None:
                 return
-            self.run.catalog.clock.sleep_ms(_POLL_MS)
+            self.context.clock.sleep_ms(_POLL_MS)
             yield LogRows().batch(stream_from, lambda _: None)
 
     def _end_now(self) -> LogPosition:
@@ -214,7 +214,7 @@ class MySqlReader(LogReader):
     # ------------------------------------------------------------------------------ snapshots
     def _snapshots(
         self, connection: MySqlConnection, start: LogPosition | None
-    ) -> Iterator[SourceBatch]:
+    ) -> Iterator[SourceBatch[LogPosition]]:
         pending = self._pending()
         if not pending:
             return
@@ -229,7 +229,6 @@ class MySqlReader(LogReader):
                     continue
                 try:
                     for batch in self._read(connection, info, position):
-                        assert isinstance(batch.position, LogPosition)
                         position = batch.position
                         yield batch
                 except EventError as error:
@@ -284,7 +283,7 @@ class MySqlReader(LogReader):
         found = {}
         for column in info.columns if info else ():
             kind = mysql_column(column.type)
-            type_ = mysql_type(kind, self.run.settings.mapping) or STRING
+            type_ = mysql_type(kind, self.context.settings.mapping) or STRING
             meaning = _MEANINGS.get(kind.name, Meaning.RAW)
             found[column.name] = Declared(
                 type_,
@@ -297,7 +296,7 @@ class MySqlReader(LogReader):
         return found
 
     # ------------------------------------------------------------------------------------ log
-    def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch]:
+    def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
         by_gtid = start.gtid if self.source.use_gtid and start.gtid and not start.skip else None
         if by_gtid is None and start.covers(stop):
             return
@@ -306,7 +305,7 @@ class MySqlReader(LogReader):
         rows = BinlogRows(
             wants=self._wants,
             described=self._catalog_of,
-            mapping=self.run.settings.mapping,
+            mapping=self.context.settings.mapping,
             charset=lambda n: charset_of(n) and codecs.get(n, charset_of(n)),
             file=start.name,
             gtid=start.gtid,
@@ -328,7 +327,7 @@ class MySqlReader(LogReader):
         finally:
             connection.close()
 
-    def _logged(self, rows: BinlogRows) -> SourceBatch:
+    def _logged(self, rows: BinlogRows) -> SourceBatch[LogPosition]:
         rows.rows.since = self._since
         return self._with_since(rows.batch())
 

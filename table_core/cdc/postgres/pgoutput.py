@@ -100,7 +100,7 @@ class PgOutputRows:
                     f"slot {self.slot}: unknown pgoutput message {kind!r}", slot=self.slot
                 )
 
-    def batch(self) -> SourceBatch:
+    def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
         rows, self.rows = self.rows, LogRows()
         return rows.batch(self.position, self.keys.get)

@@ -242,7 +242,7 @@ def test_columns_are_added_where_they_are_declared(catalog: Catalog) -> None:
 
 def test_options_are_compared_by_what_they_mean(catalog: Catalog) -> None:
     more = "primary_key: [k]\noptions: {bucket: 1, MERGE, snapshot.expire.limit: 7}"
-    spelled = "target-file-size: 128 MB, write-buffer-spillable: TRUE, merge-engine: PARTIAL_UPDATE"
+    spelled = "target-file-size: 128 MB, write-buffer-spillable: TRUE, merge-engine: PARTIAL-UPDATE"
     first = declared("{k: INT, s: INT}", more.replace("MERGE", spelled))
     applied(catalog, first)
     other = (

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
-from table_core.errors import OptionError
+from table_core.errors import SchemaError
 from table_core.ondisk.layout import partition_text
 
 SCHEMA = pa.schema([("dt", pa.string()), ("shop", pa.int32()), ("v", pa.int64())])
@@ -55,5 +55,5 @@ def test_one_column_may_come_first() -> None:
 
 
 def test_a_column_that_is_no_partition_is_refused() -> None:
-    with pytest.raises(OptionError, match=r"partition-field is 'v'.*\['dt', 'shop'\]"):
+    with pytest.raises(SchemaError, match=r"partition-field 'v' is no.*\['dt', 'shop'\]"):
         made(**{"manifest-sort.partition-field": "v"})

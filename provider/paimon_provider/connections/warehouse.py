@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.connection_references import References
+from paimon_provider.connections.references import References
 from table_core.errors import ArgumentError
 from table_core.options.nearest import meant, require_one_of
 from table_core.options.spark_master import require_master, require_memory

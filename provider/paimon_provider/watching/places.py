@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paimon_provider.snapshot_facts import SnapshotFacts
+    from paimon_provider.watching.snapshot_facts import SnapshotFacts
 
 __all__ = ["Seen", "Since", "TableNews", "since", "unseen"]
 

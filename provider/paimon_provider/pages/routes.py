@@ -15,10 +15,10 @@ from airflow.models.asset import AssetEvent, AssetModel
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from paimon_provider.assets import SCHEME, spelled
-from paimon_provider.page_text import security_headers
-from paimon_provider.reports_folder import dag_of_report, report_text
-from paimon_provider.tables_page import LIMIT, TableEvents, render
+from paimon_provider.arguments.table_identity import SCHEME, spelled
+from paimon_provider.pages.reports_folder import dag_of_report, report_text
+from paimon_provider.pages.tables import LIMIT, TableEvents, render
+from paimon_provider.pages.text import security_headers
 from table_core.errors import ArgumentError
 
 __all__ = ["app"]

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from paimon_provider.events import event_document
-from paimon_provider.places import Seen, TableNews, unseen
-from paimon_provider.snapshot_facts import TRUNCATE, SnapshotFacts, delivers_changes, rows_of
+from paimon_provider.watching.events import event_document
+from paimon_provider.watching.places import Seen, TableNews, unseen
+from paimon_provider.watching.snapshot_facts import (
+    TRUNCATE,
+    SnapshotFacts,
+    delivers_changes,
+    rows_of,
+)
 from table_core.errors import ArgumentError
 from table_core.options.nearest import meant
 

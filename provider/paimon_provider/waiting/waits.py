@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from paimon_provider.conditions import (
+from paimon_provider.arguments.timestamps import epoch_ms, seconds_of, snapshot_id
+from paimon_provider.watching.conditions import (
     BRING_ROWS,
     NewSnapshots,
     SnapshotFacts,
@@ -17,7 +18,6 @@ from paimon_provider.conditions import (
     event_document,
     require_known,
 )
-from paimon_provider.points_in_time import epoch_ms, seconds_of, snapshot_id
 from table_core.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from paimon_provider.page_text import cell_text, number_text
+from paimon_provider.pages.text import cell_text, number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

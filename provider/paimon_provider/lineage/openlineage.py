@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paimon_provider._compat import Asset
-    from paimon_provider.column_lineage import Derivation
     from paimon_provider.hooks.paimon import PaimonHook
+    from paimon_provider.lineage.columns import Derivation
 
 __all__ = ["dataset_name", "operator_lineage", "tables_of", "to_openlineage"]
 
@@ -118,7 +118,7 @@ def _columns(hook: PaimonHook, derivation: Derivation, output: Any) -> dict[str,
     """Column of ``output`` to the facet that names where it comes from."""
     from airflow.providers.common.compat.openlineage import facet
 
-    from paimon_provider.column_lineage import origins
+    from paimon_provider.lineage.columns import origins
 
     tables = dict(zip(derivation.views, tables_of(hook, [*derivation.views.values()]), strict=True))
     found = origins(derivation, {view: _names(table) for view, table in tables.items()})

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from paimon_provider.page_text import cell_text
+from paimon_provider.pages.text import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

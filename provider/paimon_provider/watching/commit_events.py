@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.events import event_document
-from paimon_provider.snapshot_facts import SnapshotFacts, delivers_changes
+from paimon_provider.watching.events import event_document
+from paimon_provider.watching.snapshot_facts import SnapshotFacts, delivers_changes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, TypeAlias
 
-from paimon_provider.points_in_time import epoch_ms, seconds_of, snapshot_id
-from paimon_provider.table_identity import is_template
+from paimon_provider.arguments.table_identity import is_template
+from paimon_provider.arguments.timestamps import epoch_ms, seconds_of, snapshot_id
 from table_core.errors import ArgumentError
 from table_core.options import parse
 from table_core.options.nearest import require_one_of

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from paimon_provider.snapshot_facts import SnapshotFacts, delivers_changes, rows_of
+from paimon_provider.watching.snapshot_facts import SnapshotFacts, delivers_changes, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import get_hook_lineage_collector
-from paimon_provider.table_identity import TableIdentity
+from paimon_provider.arguments.table_identity import TableIdentity
 from table_core.table.api.table import Table
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Arguments of operators, sensors and triggers, checked where they are written."""

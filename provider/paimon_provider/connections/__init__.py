@@ -1,0 +1,1 @@
+"""What an Airflow connection says of warehouses and sources."""

@@ -1,0 +1,1 @@
+"""What Airflow and OpenLineage are told of tables that are read and written."""

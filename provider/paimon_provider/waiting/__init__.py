@@ -1,0 +1,1 @@
+"""What sensors wait for."""
