@@ -24,7 +24,7 @@ from table_core.cdc.kafka.source import JsonRecords, json_text, record_line
 from table_core.cdc.model.claims import Claims
 from table_core.cdc.model.complete import Completed
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import LogicalType, Encoding
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
