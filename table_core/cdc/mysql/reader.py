@@ -78,6 +78,7 @@ class MySqlReader(LogReader):
         return f"{self.source.host}:{self.source.port}"
 
     def _now(self, connection: MySqlConnection) -> LogNow:
+        connection.check()
         name, at, _ = connection.end_of_log()
         first = (file_number(first_log(connection)), len(_MAGIC))
         server = "" if self.source.use_gtid else server_named(connection)
@@ -178,7 +179,6 @@ class MySqlReader(LogReader):
         """Snapshots of tables that have none yet, then the log until ``end`` or its end now."""
         connection = self.source.connect()
         try:
-            connection.check()
             self._read_catalog(connection)
             self._recall_since()
             stream_from: LogPosition | None = None
