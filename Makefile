@@ -29,7 +29,7 @@ types: $(STAMP)
 layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
-	$(BIN)/pytest -q tests/test_tidy.py
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
 

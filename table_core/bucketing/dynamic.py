@@ -2,7 +2,7 @@
 
 A bucket takes keys until it has its target number of them; then a new one begins.
 
-Source: ``org.apache.paimon.index.PartitionIndex``; spec 6.2.
+Source: ``org.apache.paimon.index.PartitionIndex``; format 6.2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which of a fixed number of buckets a row belongs to.
 
-Source: ``org.apache.paimon.bucket.BucketFunction`` and its subclasses; spec section 6.1.
+Source: ``org.apache.paimon.bucket.BucketFunction`` and its subclasses; format 6.1.
 """
 
 from __future__ import annotations

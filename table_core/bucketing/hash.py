@@ -1,11 +1,11 @@
 """The hash of rows: 32-bit Murmur over ``BinaryRow`` bodies that are never put together.
 
 A body is a sequence of little-endian 4-byte words: null bits, a slot a field, then variable
-parts (spec 4.4).  All rows take one word at a time, as numpy vectors; words that are equal in
+parts (format 4.4).  All rows take one word at a time, as numpy vectors; words that are equal in
 every row are one number.  Variable parts differ in length: rows are ordered by it, longest first,
 so that the rows that still have words are a prefix.
 
-Source: ``org.apache.paimon.utils.MurmurHashUtils``; spec sections 4.4, 6.1 and T20 to T26.
+Source: ``org.apache.paimon.utils.MurmurHashUtils``; format 4.4, 6.1 and T20 to T26.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _slot(murmur: _Murmur, column: Column, mask: Vector | None, tails: list[_Tai
         if numbers.dtype.itemsize == 8:
             murmur.double(_zeroed(numbers.view(np.uint64), mask))
         else:
-            # Zero-extended, never sign-extended (T21).
+            # Zero-extended, never sign-extended (format T21).
             bits = numbers.view(f"<u{numbers.dtype.itemsize}").astype(np.uint32)
             murmur.word(_zeroed(bits, mask))
             murmur.word(_ZERO)

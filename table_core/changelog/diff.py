@@ -1,7 +1,7 @@
 """Before and after: what changed, as ``-U +U +I -D`` rows.
 
-Source: ``org.apache.paimon.mergetree.compact.FullChangelogMergeFunctionWrapper``; spec 9.1;
-``org.apache.paimon.table.source.splitread.IncrementalDiffSplitRead``; spec 9.4.
+Source: ``org.apache.paimon.mergetree.compact.FullChangelogMergeFunctionWrapper``; format 9.1;
+``org.apache.paimon.table.source.splitread.IncrementalDiffSplitRead``; format 9.4.
 """
 
 from __future__ import annotations

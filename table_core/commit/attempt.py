@@ -18,14 +18,14 @@ from table_core.commit.conflicts import (
     since_safe,
 )
 from table_core.commit.delivery import NOT_MASKED, Masked, masked_rows
-from table_core.commit.live import Live
+from table_core.commit.live import LiveFiles
 from table_core.commit.next_snapshot import Content, next_snapshot
 from table_core.commit.request import CommitPart
 from table_core.commit.row_tracking import with_row_ids
 from table_core.commit.stale import stale_homes, stale_idle, stale_index, stale_merges, stale_rows
 from table_core.errors import CommitConflictError, NotFoundError, OutcomeUnknownError
 from table_core.ondisk.data_file import EntryKind
-from table_core.ondisk.properties import CARRIED_PREFIX, Carried, carried, is_ours
+from table_core.ondisk.properties import CARRIED_PREFIX, CarriedProperties, carried, is_ours
 from table_core.ondisk.snapshot import FIRST_ID, CommitKind
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ __all__ = ["Attempt", "Ready", "prepare"]
 T = TypeVar("T")
 Steps: TypeAlias = "Generator[fx.Effect, fx.Reply, T]"
 _GIVEN_OUT: Final = "another commit gave out the sequence numbers of the new rows; write them again"
-_NOTHING = Live(entries=(), index=())
+_NOTHING = LiveFiles(entries=(), index=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class Attempt:
     request: CommitRequest
     state: fx.TableState
 
-    def carried(self) -> Steps[Carried]:
+    def carried(self) -> Steps[CarriedProperties]:
         """The ``tc.`` properties as of the head."""
         head = self.state.head
         if head is None:
-            return Carried(properties={}, complete=True)
+            return CarriedProperties(properties={}, complete=True)
         if is_ours(head.snapshot):
             return carried((head.snapshot,), lambda: head.id)
         reply = yield fx.LookupProperties(head.id)
-        assert isinstance(reply, Carried)
+        assert isinstance(reply, CarriedProperties)
         return reply
 
-    def check_expectations(self) -> Steps[Carried]:
+    def check_expectations(self) -> Steps[CarriedProperties]:
         """The ``tc.`` properties, once all that the request expects are so.
 
         Raises:
@@ -122,7 +122,7 @@ class Attempt:
         return written
 
     def snapshot(
-        self, ready: Ready, known: Carried, written: fx.Written, *, first: bool
+        self, ready: Ready, known: CarriedProperties, written: fx.Written, *, first: bool
     ) -> Snapshot:
         """The document to create."""
         return next_snapshot(
@@ -196,14 +196,14 @@ class Attempt:
         assert isinstance(touched, tuple)
         return touched
 
-    def live(self, partitions: Partitions, *, files: bool) -> Steps[Live]:
+    def live(self, partitions: Partitions, *, files: bool) -> Steps[LiveFiles]:
         """What the head holds in ``partitions``."""
         if self.state.head is None:
             return _NOTHING
         reply = yield fx.ReadLive(
             snapshot=self.state.head.snapshot, partitions=partitions, files=files
         )
-        assert isinstance(reply, Live)
+        assert isinstance(reply, LiveFiles)
         return reply
 
     def refuse(self, conflicts: list[Conflict]) -> None:
@@ -298,7 +298,7 @@ def _strict(
     return since_safe(touched, frozenset(e.partition for e in delta), kind=kind)
 
 
-def _keys_moved(attempt: Attempt, part: CommitPart, live: Live) -> Steps[list[Conflict]]:
+def _keys_moved(attempt: Attempt, part: CommitPart, live: LiveFiles) -> Steps[list[Conflict]]:
     """Whether keys are still where the writer found them."""
     found: list[Conflict] = []
     gone = "what came since its keys were looked up cannot be told any more"

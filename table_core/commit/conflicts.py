@@ -1,6 +1,6 @@
 """Every reason why a delta does not fit on a head; all of them, not the first.
 
-Source: ``org.apache.paimon.operation.commit.ConflictDetection``; spec section 10.3 and trap T61.
+Source: ``org.apache.paimon.operation.commit.ConflictDetection``; format 10.3 and T61.
 Two rules are stricter than Paimon's: bucket counts are compared across the whole partition, and an
 index file is replaced only by a writer that saw it.
 """
@@ -229,7 +229,7 @@ def index_changes(
 def combine_index(
     base: Sequence[IndexFile], added: Sequence[IndexFile], deleted: Sequence[IndexFile]
 ) -> tuple[IndexFile, ...]:
-    """The complete state after a change (spec 4.8, T13): deletes first, then adds."""
+    """The complete state after a change (format 4.8, T13): deletes first, then adds."""
     gone = {i.file_name for i in deleted} | {i.file_name for i in added}
     return (*(i for i in base if i.file_name not in gone), *added)
 
@@ -259,7 +259,7 @@ def since_safe(
 
 
 def _slot(entry: IndexFile, by_file: bool) -> tuple[object, ...]:
-    """What at most one index file may occupy (spec 4.8)."""
+    """What at most one index file may occupy (format 4.8)."""
     bucketed = entry.index_type == HASH or (entry.index_type == DELETION_VECTORS and not by_file)
     if bucketed:
         return entry.index_type, entry.partition, entry.bucket

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.commit.basis import Opened
-    from table_core.commit.live import IndexFile, Live, Partitions
+    from table_core.commit.live import IndexFile, LiveFiles, Partitions
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.ondisk.properties import Carried
+    from table_core.ondisk.properties import CarriedProperties
     from table_core.ondisk.snapshot import Snapshot
 
 __all__ = [
@@ -80,7 +80,7 @@ class ReadHead:
 
     Raises ``NotFoundError`` if there is no table any more.
 
-    Hints are hints: ``LATEST`` counts only if the next id does not exist (spec 1.2).
+    Hints are hints: ``LATEST`` counts only if the next id does not exist (format 1.2).
     """
 
 
@@ -129,7 +129,7 @@ class ReadFloor:
 
 @dataclass(frozen=True, slots=True)
 class LookupProperties:
-    """Reply ``Carried``: what ``properties.carried`` says of these snapshots.
+    """Reply ``CarriedProperties``: what ``properties.carried`` says of these snapshots.
 
     Give it ``newest``, ``newest - 1`` ... down to the first id without a file; it stops early.  Asked
     only when the head is another writer's.
@@ -140,7 +140,7 @@ class LookupProperties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLive:
-    """Reply ``Live`` of ``snapshot``.  Manifests are immutable: cache them, prune by partition.
+    """Reply ``LiveFiles`` of ``snapshot``.  Manifests are immutable: cache them, prune by partition.
 
     ``files`` False: ``entries`` may be left empty, only the index is wanted.
     """
@@ -213,8 +213,8 @@ class WriteManifests:
     """Write the metadata of the snapshot after ``head``; reply ``Written``.
 
     1. Base list: base and delta manifests of ``head``, after ``manifest_merge.plan``; a valid empty
-       list for the first snapshot (spec T14).  ``rewrites``: the delta is a compaction on its own, and
-       the plan is told how many files it deletes.
+       list for the first snapshot (format T14).  ``rewrites``: the delta is a compaction on its
+       own, and the plan is told how many files it deletes.
     2. Delta manifests and list from ``delta``, an empty list if there is none; changelog list only if
        ``changelog``.
     3. Index manifest with exactly ``index``; None: keep the head's.
@@ -301,4 +301,4 @@ Effect: TypeAlias = (
     | Discard
     | Wait
 )
-Reply: TypeAlias = "TableState | Head | Search | int | Carried | Live | tuple[Touched, ...] | CommitPart | Written | Created | None"
+Reply: TypeAlias = "TableState | Head | Search | int | CarriedProperties | LiveFiles | tuple[Touched, ...] | CommitPart | Written | Created | None"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from table_core.ondisk.data_file import ManifestEntry
 
-__all__ = ["IndexFile", "Live", "MaskedFile", "Partitions"]
+__all__ = ["IndexFile", "LiveFiles", "MaskedFile", "Partitions"]
 
 Partitions: TypeAlias = "frozenset[bytes] | Callable[[bytes], bool] | None"
 """Which partitions: these, those that match, or (None) all."""
@@ -45,10 +45,10 @@ class IndexFile(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
+class LiveFiles:
     """What a snapshot holds in some partitions."""
 
     entries: tuple[ManifestEntry, ...]
-    """Folded (spec 4.6); a leftover DELETE is dropped."""
+    """Folded (format 4.6); a leftover DELETE is dropped."""
     index: tuple[IndexFile, ...]
     """The whole index manifest, of all partitions; () if there is none."""

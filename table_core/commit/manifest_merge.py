@@ -1,9 +1,9 @@
 """Which manifests of the head a commit rewrites into fewer, larger ones.
 
-Source: ``org.apache.paimon.operation.ManifestFileMerger``; spec section 4.7.  Merging is optional for
-correctness; what is not: an ADD stays before its DELETE (T19), so groups are neighbours in order.
-Beyond Paimon, a compaction on its own that replaces most files merges what small manifests there are:
-they are no more than it has to write anyway, and every reader opens fewer.
+Source: ``org.apache.paimon.operation.ManifestFileMerger``; format 4.7.  Merging is optional for
+correctness; what is not: an ADD stays before its DELETE (format T19), so groups are neighbours in
+order. Beyond Paimon, a compaction on its own that replaces most files merges what small manifests
+there are: they are no more than it has to write anyway, and every reader opens fewer.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class MergeSizes:
 class Group:
     """Neighbours in the list.
 
-    ``rewrite``: fold their entries into new manifests (spec 4.6, unresolved DELETEs kept), rolled at
-    the target size.  Otherwise the one manifest that there is stays as it is.
+    ``rewrite``: fold their entries into new manifests (format 4.6, unresolved DELETEs kept), rolled
+    at the target size.  Otherwise the one manifest that there is stays as it is.
     """
 
     metas: tuple[ManifestMeta, ...]

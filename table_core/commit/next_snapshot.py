@@ -1,6 +1,6 @@
 """The snapshot document that follows a head.
 
-Source: ``org.apache.paimon.operation.FileStoreCommitImpl.tryCommitOnce``; spec sections 3 and T10.
+Source: ``org.apache.paimon.operation.FileStoreCommitImpl.tryCommitOnce``; format 3 and T10.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.commit.effects import Head, Written
     from table_core.commit.request import ChangedRows, CommitRequest
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.ondisk.properties import Carried
+    from table_core.ondisk.properties import CarriedProperties
 
 __all__ = ["SEQUENCE_PROPERTY", "Content", "delta_record_count", "next_snapshot"]
 
@@ -40,14 +40,14 @@ class Content:
     delta: tuple[ManifestEntry, ...]
     changelog: tuple[ManifestEntry, ...]
     statistics: str | None
-    carried: Carried
+    carried: CarriedProperties
     next_row_id: int | None
     masked: Masked = NOT_MASKED
     changed: ChangedRows | None = None
 
 
 def delta_record_count(entries: Iterable[ManifestEntry]) -> int:
-    """Rows of added files minus rows of deleted ones; an upgrade counts nothing (spec T10)."""
+    """Rows of added files minus rows of deleted ones; an upgrade counts nothing (format T10)."""
     return sum(e.file.row_count if e.kind is EntryKind.ADD else -e.file.row_count for e in entries)
 
 

@@ -1,6 +1,6 @@
 """Which live files an overwrite takes out.
 
-Source: ``org.apache.paimon.operation.FileStoreCommitImpl.overwritePartition``; spec section 10.5.
+Source: ``org.apache.paimon.operation.FileStoreCommitImpl.overwritePartition``; format 10.5.
 Whether new files go to the highest level (``overwrite-upgrade``) is the writer's business.
 """
 
@@ -16,7 +16,7 @@ from table_core.ondisk.data_file import EntryKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from table_core.commit.live import IndexFile, Live, Partitions
+    from table_core.commit.live import IndexFile, LiveFiles, Partitions
     from table_core.ondisk.data_file import ManifestEntry
 
 __all__ = ["Matches", "Overwritten", "Selection", "matcher"]
@@ -73,7 +73,7 @@ class Selection:
             return self.partitions(partition)
         return partition in self.partitions
 
-    def apply(self, live: Live, added: tuple[ManifestEntry, ...]) -> Overwritten:
+    def apply(self, live: LiveFiles, added: tuple[ManifestEntry, ...]) -> Overwritten:
         """The delta and the index files that go, given what is live in the head.
 
         Raises:

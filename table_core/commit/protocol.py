@@ -3,7 +3,7 @@
 A commit is a generator that yields *effects* (``effects.py`` says what each one does) and is sent
 their results.  ``table/committing/committer.py`` runs one against real storage; ``tests/simulation`` runs many
 against a fake and chooses who moves next.  It is the same code, so a race found in simulation is a
-race in production.  For each half, APPEND then COMPACT (spec 10.1)::
+race in production.  For each half, APPEND then COMPACT (format 10.1)::
 
     read head ─► bytes seen before unchanged? ─► mine already there? ─► properties as expected?
         ▲                                                                       │
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from table_core.commit import effects as fx
 from table_core.commit.attempt import Attempt, prepare
 from table_core.commit.outcome import Landed, Outcome
-from table_core.commit.readback import Fate, Seen, digest, judge, remember
+from table_core.commit.readback import CreateOutcome, Seen, digest, judge, remember
 from table_core.commit.recovery import Run, check_floor, find, read_floor, unchanged
 from table_core.commit.request import CommitPart
 from table_core.errors import (
@@ -180,7 +180,7 @@ def _land(run: Run, part: CommitPart, *, first: bool) -> Steps[None]:
                 if error.kind not in {ErrorKind.UNKNOWN_OUTCOME, ErrorKind.CORRUPT}:
                     previous = written  # the store says that it did nothing
                 raise
-            if fate is Fate.OURS:
+            if fate is CreateOutcome.OURS:
                 run.land(Landed(snapshot, replayed=False, delta=ready.delta))
                 run.searched_to = snapshot.id
                 return
@@ -210,7 +210,7 @@ def _head(run: Run) -> Steps[fx.TableState]:
     return state
 
 
-def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
+def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[CreateOutcome]:
     """Create ``snapshot``; OURS or LOST, never a guess.
 
     After an unknown reply the very same snapshot is tried again: then either reply settles it.
@@ -223,13 +223,13 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
             unsure = True
             if created is fx.Created.CREATED:
                 yield from check_floor(run, snapshot.id)
-                fate = Fate.OURS
+                fate = CreateOutcome.OURS
             else:
                 stored = yield fx.ReadBack(snapshot.id)
                 assert stored is None or isinstance(stored, fx.Head)
                 fate = judge(stored, wanted)
                 yield from check_floor(run, snapshot.id)
-                if fate is Fate.ABSENT:
+                if fate is CreateOutcome.ABSENT:
                     yield _backoff(run, attempt)
         except OutcomeUnknownError:
             raise
@@ -239,9 +239,9 @@ def _create(run: Run, head: fx.Head | None, snapshot: Snapshot) -> Steps[Fate]:
             raise run.unknown(
                 f"snapshot {snapshot.id} may have been created: {error}", id=snapshot.id
             ) from error
-        if fate is Fate.OURS:
+        if fate is CreateOutcome.OURS:
             yield from _settle(run, head, fx.Head(snapshot, wanted))
-        if fate is not Fate.ABSENT:
+        if fate is not CreateOutcome.ABSENT:
             return fate
     raise run.unknown(
         f"no reply to creating snapshot {snapshot.id}, time after time", id=snapshot.id

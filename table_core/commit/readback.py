@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.snapshot import Snapshot
 
 __all__ = [
-    "Fate",
+    "CreateOutcome",
     "Seen",
     "committed_identifiers",
     "digest",
@@ -43,7 +43,7 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-class Fate(Enum):
+class CreateOutcome(Enum):
     """Whose snapshot is stored under the id we tried."""
 
     OURS = "ours"
@@ -51,14 +51,14 @@ class Fate(Enum):
     ABSENT = "absent"
 
 
-def judge(stored: Head | None, wanted: str) -> Fate:
+def judge(stored: Head | None, wanted: str) -> CreateOutcome:
     """What became of a snapshot whose bytes have the digest ``wanted``.
 
     The UUID inside makes two attempts differ, so equal bytes are the same attempt.
     """
     if stored is None:
-        return Fate.ABSENT
-    return Fate.OURS if stored.digest == wanted else Fate.LOST
+        return CreateOutcome.ABSENT
+    return CreateOutcome.OURS if stored.digest == wanted else CreateOutcome.LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def committed_identifiers(
 ) -> frozenset[int]:
     """Those of the growing ``identifiers`` of ``user`` that have landed.
 
-    ``snapshots`` come newest first; reading stops at the first one of the user (spec 10.4).  ``floor`` is
-    asked behind it.
+    ``snapshots`` come newest first; reading stops at the first one of the user (format 10.4).
+    ``floor`` is asked behind it.
 
     Raises:
         OutcomeUnknownError: that one lies below the floor, where a number may have been used again.

@@ -3,7 +3,7 @@
     append half   APPEND, OVERWRITE or ANALYZE     the rows
     compact half  COMPACT                          their rewriting, which may be dropped
 
-Both halves carry the same user and identifier (spec 10.1); the kind tells them apart.
+Both halves carry the same user and identifier (format 10.1); the kind tells them apart.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = [
 ]
 
 DELETION_VECTORS: Final = "DELETION_VECTORS"
-"""The index type of deletion vectors (spec 4.8)."""
+"""The index type of deletion vectors (format 4.8)."""
 HASH: Final = "HASH"
-"""The index type of the keys of a bucket (spec 6.2)."""
+"""The index type of the keys of a bucket (format 6.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class ChangedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitPart:
-    """One half of a commit.  ``entries`` is its delta, in an order that spec 4.6 accepts."""
+    """One half of a commit.  ``entries`` is its delta, in an order that format 4.6 accepts."""
 
     kind: CommitKind
     entries: tuple[ManifestEntry, ...] = ()
@@ -61,7 +61,7 @@ class CommitPart:
     """Every index file that ``index_added`` replaces or that goes: a file which the writer saw.
     One that somebody else put there meanwhile is a conflict, not a silent replacement."""
     overwrite: Selection | None = None
-    """What to delete besides, chosen from the head at each attempt (spec 10.5)."""
+    """What to delete besides, chosen from the head at each attempt (format 10.5)."""
     statistics: str | None = None
     """Name of a new statistics file (ANALYZE)."""
     changed: ChangedRows | None = None
@@ -83,7 +83,7 @@ class CommitPart:
 
     @property
     def snapshot_kind(self) -> CommitKind:
-        """The kind to commit as: an append that takes anything out is OVERWRITE (spec 10.1)."""
+        """The kind to commit as: an append that takes anything out is OVERWRITE (format 10.1)."""
         if self.kind is not CommitKind.APPEND:
             return self.kind
         takes_out = any(e.kind is EntryKind.DELETE for e in self.entries)
@@ -154,7 +154,7 @@ class CommitRequest:
     start_anew: bool = False
     """Take a ``tc.`` property that history is too short to tell about as absent."""
     index_keys_by_file: bool = False
-    """The table is bucket-unaware: its deletion vectors are told apart by file (spec 4.8)."""
+    """The table is bucket-unaware: its deletion vectors are told apart by file (format 4.8)."""
     key_of: Callable[[bytes], str] | None = None
     """The key of a serialized partition, by the table's schema: snapshots say what they deliver
     (``commit.delivery``).  None: they do not."""

@@ -1,6 +1,6 @@
 """Row ids of append tables, given at commit (``row-tracking.enabled``).
 
-Source: ``org.apache.paimon.operation.commit.RowTrackingCommitUtils``; spec section 10.6.
+Source: ``org.apache.paimon.operation.commit.RowTrackingCommitUtils``; format 10.6.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from table_core.commit.basis import Hashed, Merged
     from table_core.commit.conflicts import Bounds
     from table_core.commit.effects import Touched
-    from table_core.commit.live import IndexFile, Live
+    from table_core.commit.live import IndexFile, LiveFiles
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import DataFile
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["stale_homes", "stale_idle", "stale_index", "stale_merges", "stale_rows"]
 
 
-def stale_merges(live: Live, merged: Sequence[Merged], bounds: Bounds) -> Iterator[Conflict]:
+def stale_merges(live: LiveFiles, merged: Sequence[Merged], bounds: Bounds) -> Iterator[Conflict]:
     """Where the result of a compaction is not what its bucket needs."""
     files: dict[tuple[bytes, int], list[DataFile]] = defaultdict(list)
     for entry in live.entries if merged else ():

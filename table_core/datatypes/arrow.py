@@ -2,7 +2,7 @@
 
 Logical only: which Arrow type a column has in memory.  How files store it is ``storage``'s matter.
 Timestamps take the coarsest unit that keeps their digits; TIME is milliseconds whatever its
-precision (spec 5.3); a MULTISET is a map from element to count.
+precision (format 5.3); a MULTISET is a map from element to count.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Numbers wrap and saturate as Java's do, decimals round half up and become NULL w
 timestamps are cut.  With ``strict`` (a CAST in a condition) what does not fit is an error instead.
 Everything between numbers and times is Arrow or numpy; text goes value by distinct value.
 
-Source: ``org.apache.paimon.casting``; spec section 2.4.
+Source: ``org.apache.paimon.casting``; format 2.4.
 """
 
 from __future__ import annotations

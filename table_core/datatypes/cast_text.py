@@ -3,7 +3,7 @@
 Each distinct value is converted once.  Type changes from and to text touch old files only, so this
 is not where time goes.
 
-Source: ``org.apache.paimon.casting``, ``org.apache.paimon.utils.BinaryStringUtils``; spec 2.4.
+Source: ``org.apache.paimon.casting``, ``org.apache.paimon.utils.BinaryStringUtils``; format 2.4.
 """
 
 from __future__ import annotations

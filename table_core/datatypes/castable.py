@@ -3,8 +3,8 @@
 Two conditions: the matrix permits the cast, implicitly or explicitly, and a rule exists that carries
 it out when old files are read (``cast``).
 
-Source: ``org.apache.paimon.types.DataTypeCasts``, ``org.apache.paimon.casting.CastExecutors``; spec
-section 2.4.
+Source: ``org.apache.paimon.types.DataTypeCasts``, ``org.apache.paimon.casting.CastExecutors``;
+format 2.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The default of a column: kept as text, written as a value of the column's type.
 
-Source: ``org.apache.paimon.casting.DefaultValueRow``, ``CastExecutors``; spec section 2.4.
+Source: ``org.apache.paimon.casting.DefaultValueRow``, ``CastExecutors``; format 2.4.
 """
 
 from __future__ import annotations

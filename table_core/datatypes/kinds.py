@@ -1,6 +1,6 @@
 """The Paimon type tree: what a value is.
 
-Source: ``org.apache.paimon.types.DataType`` and its subclasses; spec section 2.3.
+Source: ``org.apache.paimon.types.DataType`` and its subclasses; format 2.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Types as text and JSON: ``"DECIMAL(10, 2) NOT NULL"`` to and from the tree.
 
-Source: ``org.apache.paimon.types.DataTypeJsonParser``; spec section 2.3.  Documents with problems
+Source: ``org.apache.paimon.types.DataTypeJsonParser``; format 2.3.  Documents with problems
 raise ``SchemaError``, whose facts name the text.
 """
 

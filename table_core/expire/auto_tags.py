@@ -1,4 +1,4 @@
-"""Tags that a table makes by itself, one a period (spec 11.6).
+"""Tags that a table makes by itself, one a period (format 11.6).
 
 A tag is named after the period that is over: the first snapshot of the 2nd makes the tag of the 1st.
 Times are wall-clock milliseconds of the local zone, encoded as UTC.

@@ -13,7 +13,7 @@ state from s on.
 The promise is ``changelog/EARLIEST``.  A run cut short is finished by the next: what lies below the
 hint still has its document.
 
-Source: ``org.apache.paimon.table.ExpireChangelogImpl``, ``ChangelogDeletion``; spec section 11.3.
+Source: ``org.apache.paimon.table.ExpireChangelogImpl``, ``ChangelogDeletion``; format 11.3.
 """
 
 from __future__ import annotations

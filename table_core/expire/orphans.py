@@ -5,7 +5,7 @@ its age.  A document (snapshot, schema, tag, hint, consumer) is a root of the se
 What is left, data, changelog, manifest, index and statistics files, must be named by a root; drafts
 (``.name.uuid.tmp``) are named by nobody and only have to be old.
 
-Source: ``org.apache.paimon.operation.OrphanFilesClean``; spec sections 1 and 11.8.
+Source: ``org.apache.paimon.operation.OrphanFilesClean``; format 1 and 11.8.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Partitions past their time, by their value or by their last update.
 
 Source: ``org.apache.paimon.operation.NormalPartitionExpire``,
-``org.apache.paimon.partition.PartitionTimeExtractor``; spec section 11.4.  Wall-clock times are encoded as
-UTC, as in ``_CREATION_TIME`` (spec T12).  A DATE partition column never expires by value: its text is a
-number of days (spec T60); that is reported, like every value that is no time.
+``org.apache.paimon.partition.PartitionTimeExtractor``; format 11.4.  Wall-clock times are encoded
+as UTC, as in ``_CREATION_TIME`` (format T12).  A DATE partition column never expires by value: its
+text is a number of days (format T60); that is reported, like every value that is no time.
 """
 
 from __future__ import annotations

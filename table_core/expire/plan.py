@@ -55,7 +55,7 @@ __all__ = [
 
 FileKey: TypeAlias = "tuple[bytes, int, str, str | None]"
 """Where a file is: partition, bucket, name, external path.  Unlike a manifest entry's identity it has
-no level: an upgraded file is the same file (spec T52)."""
+no level: an upgraded file is the same file (format T52)."""
 
 
 BucketKey: TypeAlias = "tuple[bytes, int]"
@@ -74,7 +74,7 @@ class Retention:
     older_than_ms: int | None = None
     """Instead of ``time_retained_ms``: epoch ms before which a successor must have been made."""
     changelog_decoupled: bool = False
-    """Changelogs live longer than snapshots: they are kept and the snapshot is copied (spec 11.3)."""
+    """Changelogs live longer than snapshots: they are kept and the snapshot is copied (format 11.3)."""
     appends_are_changelog: bool = False
     """Decoupled, and without a changelog producer: files of appends are the changelog, and stay."""
     consumers_hold: bool = True
@@ -153,7 +153,7 @@ class ReadBounds:
     """Reply ``Bounds``, or None for a table without snapshots.  Never from a cache.
 
     From one listing of ``snapshot/``.  The floor is ``snapshot/EARLIEST`` if that snapshot exists, else
-    the smallest id listed (spec 1.2).
+    the smallest id listed (format 1.2).
     """
 
 

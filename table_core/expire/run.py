@@ -61,7 +61,7 @@ class Run:
         return False
 
     def delete_added(self, document: Snapshot) -> Steps[None]:
-        """Delete the changelog files of ``document``, tagged or not: a tag is a state (spec T54)."""
+        """Delete the changelog files of ``document``, tagged or not: a tag is a state (format T54)."""
         if document.changelog_manifest_list is None:
             return
         added = yield fx.ReadEntries(document, EntryKind.ADD, changelog=True)
@@ -84,7 +84,7 @@ class Run:
         if not isinstance(added, Iterator) or not isinstance(deleted, Iterator):
             self.unreadable.append(document.id)
             return
-        # A file that comes back in the same delta was upgraded to another level (spec T52).
+        # A file that comes back in the same delta was upgraded to another level (format T52).
         back = LiveKeys()
         back.take_added(added)
         tags = [tag for tag in self.pins.tags if tag.id < document.id][-1:]

@@ -1,6 +1,6 @@
 """Which snapshots may go: by count, age, consumers, positions.
 
-Source: ``org.apache.paimon.table.ExpireSnapshotsImpl.expire``; spec section 11.1.
+Source: ``org.apache.paimon.table.ExpireSnapshotsImpl.expire``; format 11.1.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ state is free if neither neighbour has it: what is in any state before is in the
 out by then; what is in any state after is in the next tag or the earliest snapshot, because a file
 that was taken out never comes back.  A run cut short leaves orphans.
 
-Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; spec section 11.6.
+Source: ``org.apache.paimon.utils.TagManager.deleteTag``, ``TagDeletion``; format 11.6.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _delete_files(
         going = {
             key_of(entry): entry
             for entry in batch
-            # Appended files may be the changes of a kept changelog (spec 11.3).
+            # Appended files may be the changes of a kept changelog (format 11.3).
             if not (retention.appends_are_changelog and is_append(entry.file))
         }
         free = yield from unneeded(neighbours, going, branches=others.branches)

@@ -31,7 +31,7 @@ from table_core.table.metadata.results import CommitAs, ResultDocument
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from table_core.cdc.kafka.parallel_batches import RecordsBy
+    from table_core.cdc.model.parallel_batches import RecordsBy
     from table_core.jobs.pinning import Pinned
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table

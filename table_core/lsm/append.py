@@ -1,7 +1,7 @@
 """Which files of an append table to pack into larger ones.
 
 Source: ``org.apache.paimon.append.{AppendCompactCoordinator,BucketedAppendCompactManager}``;
-spec 6, 7, 13.
+format 6, 7, 13.
 """
 
 from __future__ import annotations

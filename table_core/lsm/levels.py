@@ -2,7 +2,7 @@
 
 Level 0: every file is a run of its own, and they overlap.  Levels 1 and up: one run each.
 
-Source: ``org.apache.paimon.mergetree.Levels``; spec 7.1, T51.
+Source: ``org.apache.paimon.mergetree.Levels``; format 7.1, T51.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A key lives in one section only, so sections are merged one after the other; inside a section its
 runs are merged with each other.
 
-Source: ``org.apache.paimon.mergetree.compact.IntervalPartition``; spec 7.5.
+Source: ``org.apache.paimon.mergetree.compact.IntervalPartition``; format 7.5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How to carry out a pick: which files only change level, which are merged and written anew.
 
 Source: ``org.apache.paimon.mergetree.compact.{MergeTreeCompactTask,MergeTreeCompactManager,
-LookupMergeTreeCompactRewriter}``; spec 7.3, T46, T52.
+LookupMergeTreeCompactRewriter}``; format 7.3, T46, T52.
 """
 
 from __future__ import annotations

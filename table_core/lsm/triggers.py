@@ -1,7 +1,7 @@
 """When to compact, apart from the shape of the levels: options, counters and the hour.
 
 Source: ``org.apache.paimon.mergetree.compact.{EarlyFullCompaction,OffPeakHours,
-ForceUpLevel0Compaction}``, ``org.apache.paimon.CoreOptions#needLookup``; spec 7.2.
+ForceUpLevel0Compaction}``, ``org.apache.paimon.CoreOptions#needLookup``; format 7.2.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A pick is always the first k runs in compaction order, so nothing newer than a picked file is
 left out.
 
-Source: ``org.apache.paimon.mergetree.compact.{UniversalCompaction,CompactStrategy}``; spec 7.2.
+Source: ``org.apache.paimon.mergetree.compact.{UniversalCompaction,CompactStrategy}``; format 7.2.
 """
 
 from __future__ import annotations

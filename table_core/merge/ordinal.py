@@ -1,7 +1,7 @@
 """Numpy arrays that compare as Paimon compares.
 
 Keys, sequence fields, ``min`` and ``max`` all need Paimon's order: nulls first, ``-0.0 < 0.0``,
-NaN last, strings by their UTF-8 bytes (spec 5.2).  Arrow and numpy disagree with it here and
+NaN last, strings by their UTF-8 bytes (format 5.2).  Arrow and numpy disagree with it here and
 there, so every comparison of values in ``merge`` goes through this file.
 """
 

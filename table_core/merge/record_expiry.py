@@ -1,6 +1,6 @@
 """record-level.expire-time: rows that a compaction leaves out because they are too old.
 
-Source: ``org.apache.paimon.io.RecordLevelExpire``; spec 8.7.
+Source: ``org.apache.paimon.io.RecordLevelExpire``; format 8.7.
 """
 
 from __future__ import annotations

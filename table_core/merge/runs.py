@@ -97,7 +97,7 @@ class Groups:
     """Consecutive spans of a column, to be folded to one value each.
 
     A span may be empty.  ``retract`` marks values that are taken away instead of added (None:
-    none is).  ``removed`` marks groups whose first value is that of a removed row, ``primed``
+    none is).  ``removed`` marks groups whose first value is that of a removed row, ``initialized``
     those of them that had a first value before.
     """
 
@@ -105,7 +105,7 @@ class Groups:
     stops: npt.NDArray[np.int64]
     retract: npt.NDArray[np.bool_] | None = None
     removed: npt.NDArray[np.bool_] | None = None
-    primed: npt.NDArray[np.bool_] | None = None
+    initialized: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def of_lengths(
@@ -113,19 +113,19 @@ class Groups:
         lengths: npt.NDArray[np.int64],
         retract: npt.NDArray[np.bool_] | None = None,
         removed: npt.NDArray[np.bool_] | None = None,
-        primed: npt.NDArray[np.bool_] | None = None,
+        initialized: npt.NDArray[np.bool_] | None = None,
     ) -> Groups:
         """Groups of ``lengths``, one after the other."""
         stops = np.cumsum(lengths)
         some = retract if retract is not None and bool(retract.any()) else None
-        return cls(stops - lengths, stops, some, removed, primed)
+        return cls(stops - lengths, stops, some, removed, initialized)
 
     @property
     def gives_way(self) -> npt.NDArray[np.bool_]:
         """Groups whose first value gives way to the next: a removed row is nobody's first."""
-        if self.removed is None or self.primed is None:
+        if self.removed is None or self.initialized is None:
             return np.zeros(len(self.starts), np.bool_)
-        return self.removed & ~self.primed
+        return self.removed & ~self.initialized
 
     @property
     def count(self) -> int:
@@ -226,7 +226,7 @@ def joined(
 ) -> pa.Table:
     """One row a key: ``folded`` for the runs ``several``, the only version for the others.
 
-    A key with one version passes through unchanged (spec 7.5).  ``folded`` has for each column
+    A key with one version passes through unchanged (format 7.5).  ``folded`` has for each column
     the results, or the numbers of the rows that hold them (negative: null).  ``instead[i] >= 0``
     is the row that stands for run ``several[i]`` in place of ``folded``'s.
     """

@@ -1,6 +1,6 @@
 """Paimon's order of versions: by key, then sequence fields, then number, then kind.
 
-Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; spec 5.2, 8.2.
+Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; format 5.2, 8.2.
 """
 
 from __future__ import annotations

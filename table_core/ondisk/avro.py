@@ -6,7 +6,7 @@ is left, blocks are unpacked up to a limit, and schemas whose records could cost
 contain themselves, are refused.  The sync marker is derived from the content, so equal records
 give equal bytes.
 
-Source: Avro 1.11 specification, "Object container files"; spec section 4.1.
+Source: Avro 1.11 specification, "Object container files"; format 4.1.
 """
 
 from __future__ import annotations

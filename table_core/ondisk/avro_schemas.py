@@ -1,9 +1,9 @@
 """The Avro schemas of manifests, as Java writes them.
 
-Rules of the Java reader (spec 4.1, T1, T2): a nullable field is ``["null", T]`` in that order; a
+Rules of the Java reader (format 4.1, T1, T2): a nullable field is ``["null", T]`` in that order; a
 manifest has exactly its six top-level fields; names in one schema are unique.
 
-Source: ``org.apache.paimon.format.avro.AvroSchemaConverter``; spec sections 4.1 to 4.3 and 4.8.
+Source: ``org.apache.paimon.format.avro.AvroSchemaConverter``; format 4.1 to 4.3 and 4.8.
 """
 
 from __future__ import annotations

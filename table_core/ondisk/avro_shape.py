@@ -3,7 +3,7 @@
 Checked before any record is decoded.  A schema may not make values of no bytes, because then the
 counts in a damaged file could be anything; nor a record inside itself.
 
-Source: Avro 1.11 specification, "Schema Resolution"; spec section 4.1.
+Source: Avro 1.11 specification, "Schema Resolution"; format 4.1.
 """
 
 from __future__ import annotations

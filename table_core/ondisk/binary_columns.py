@@ -1,7 +1,7 @@
 """Many metadata rows at once, column by column: the partitions of a manifest.
 
 Where all rows have one shape, numpy cuts the columns out of them; else each row is decoded.
-Source: ``org.apache.paimon.data.BinaryRow``; spec 4.4.
+Source: ``org.apache.paimon.data.BinaryRow``; format 4.4.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Serialized form = arity (4 bytes, big endian) + body (little endian)::
 Python values stand for stored ones: bool, int (DATE is the epoch day, TIME milliseconds of the
 day, timestamps epoch nanoseconds without bounds), float, str, bytes, Decimal and None.
 
-Source: ``org.apache.paimon.data.BinaryRow``, ``AbstractBinaryWriter``; spec section 4.4.
+Source: ``org.apache.paimon.data.BinaryRow``, ``AbstractBinaryWriter``; format 4.4.
 """
 
 from __future__ import annotations

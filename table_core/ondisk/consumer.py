@@ -2,7 +2,7 @@
 
 On disk:  ``<table>/consumer/consumer-<id>``, JSON, overwritten as the reader moves on.  Expiry
           keeps every snapshot from the smallest ``nextSnapshot`` on.
-Source:   ``org.apache.paimon.consumer.Consumer``; spec section 9.3.
+Source:   ``org.apache.paimon.consumer.Consumer``; format 9.3.
 """
 
 from __future__ import annotations

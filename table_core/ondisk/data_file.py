@@ -1,7 +1,7 @@
 """What a manifest says of one data file, and whether the file is added or deleted.
 
 Source: ``org.apache.paimon.io.DataFileMeta``, ``org.apache.paimon.manifest.ManifestEntry``;
-spec sections 4.3 to 4.6.  Keys, partitions and bounds stay bytes here (``BinaryRow`` with its
+format 4.3 to 4.6.  Keys, partitions and bounds stay bytes here (``BinaryRow`` with its
 big-endian arity prefix); ``binary_row`` decodes them.
 """
 
@@ -71,7 +71,7 @@ class DataFile:
     level: int = 0
     extra_files: tuple[str, ...] = ()
     creation_time_ms: int | None = None
-    """Local wall clock of the writer encoded as if UTC (spec T12)."""
+    """Local wall clock of the writer encoded as if UTC (format T12)."""
     delete_row_count: int | None = None
     embedded_index: bytes | None = None
     file_source: FileSource | None = None
@@ -89,7 +89,7 @@ class DataFile:
 
     @property
     def format(self) -> str:
-        """``parquet``, ``orc``, ``avro`` ...: from the name, which is all that tells (spec 1.3)."""
+        """``parquet``, ``orc``, ``avro`` ...: from the name, which is all that tells (format 1.3)."""
         return self.file_name.rpartition(".")[2]
 
 
@@ -105,7 +105,7 @@ class ManifestEntry:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes two entries speak of one file; the level counts (spec 4.6, T15)."""
+        """What makes two entries speak of one file; the level counts (format 4.6, T15)."""
         f = self.file
         return (
             self.partition,

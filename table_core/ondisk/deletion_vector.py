@@ -6,10 +6,10 @@ An index file is a version byte and then one block for each data file::
     v2   size (int32 BE)  magic (int32 LE)  64-bit bitmap  CRC32 (int32 BE)
 
 ``size`` counts magic and bitmap, the checksum covers them.  The index manifest records where a
-block begins and, as its length, ``size`` in v1 but the whole block in v2 (T48).  The magic tells
-the two apart, whatever the options say.
+block begins and, as its length, ``size`` in v1 but the whole block in v2 (format T48).  The magic
+tells the two apart, whatever the options say.
 
-Source: ``org.apache.paimon.deletionvectors.DeletionVectorsIndexFile``; spec section 7.7.
+Source: ``org.apache.paimon.deletionvectors.DeletionVectorsIndexFile``; format 7.7.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def encode_index_file(
 ) -> tuple[bytes, tuple[DeletionRange, ...]]:
     """An index file with the vector of each data file, and where each lies.
 
-    Valid without any: a bucket that loses its last vector keeps a file of one byte (spec 7.7).
+    Valid without any: a bucket that loses its last vector keeps a file of one byte (format 7.7).
     """
     parts, at, ranges = [bytes([_VERSION])], 1, []
     for file_name, positions in vectors.items():

@@ -105,7 +105,7 @@ class FileColumns:
 
 
 def live_columns(parts: Sequence[FileColumns]) -> FileColumns:
-    """The files that are there after ``parts``, manifest after manifest (spec 4.6)."""
+    """The files that are there after ``parts``, manifest after manifest (format 4.6)."""
     known: dict[bytes, int] = {}
     numbers: dict[str, list[Numbers]] = {name: [] for name in _NAMES}
     for part in parts:

@@ -3,7 +3,7 @@
 Big endian: magic, version, length of the head, columns, each with its indexes by type, offset and
 length; then the bodies (``bloom_filter``, ``value_index``).
 
-Source: ``org.apache.paimon.fileindex.FileIndexFormat``; spec section 5.4.
+Source: ``org.apache.paimon.fileindex.FileIndexFormat``; format 5.4.
 """
 
 from __future__ import annotations

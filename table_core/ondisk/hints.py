@@ -3,7 +3,7 @@
 ``LATEST`` is believed only if the next id does not exist, ``EARLIEST`` only if its own does;
 otherwise the folder is listed.  So a hint that does not parse is no fault, but no hint.
 
-Source: ``org.apache.paimon.utils.HintFileUtils``; spec section 1.2 and T8.
+Source: ``org.apache.paimon.utils.HintFileUtils``; format 1.2 and T8.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Bloom filters grow with the rows; the others keep the indexed columns until the file is done.
 
-Source: ``org.apache.paimon.io.DataFileIndexWriter``, ``org.apache.paimon.fileindex``; spec 5.4.
+Source: ``org.apache.paimon.io.DataFileIndexWriter``, ``org.apache.paimon.fileindex``; format 5.4.
 """
 
 from __future__ import annotations

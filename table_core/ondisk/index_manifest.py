@@ -1,7 +1,7 @@
 """Index manifests: every index file of a table at one snapshot, complete each time.
 
-Source: ``org.apache.paimon.manifest.IndexManifestFile``, ``IndexManifestFileHandler``; spec
-section 4.8 and T13.
+Source: ``org.apache.paimon.manifest.IndexManifestFile``, ``IndexManifestFileHandler``;
+format 4.8 and T13.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def combine(
 
     HASH files, and the deletion vectors of ``bucketed`` tables, are one a bucket: an addition
     replaces what the bucket had.  Other files go by their names.  Nothing is lost that ``changes``
-    do not speak of (T13).
+    do not speak of (format T13).
 
     Raises:
         CommitConflictError: a file to delete is not there, or not any more; or a data file would

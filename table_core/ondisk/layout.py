@@ -3,7 +3,7 @@
 Manifests and index files are shared by all branches; schemas, snapshots, changelogs, tags and
 consumers belong to one branch.  Data files lie in the same folders whatever the branch.
 
-Source: ``org.apache.paimon.utils.FileStorePathFactory``, ``PartitionPathUtils``; spec section 1.
+Source: ``org.apache.paimon.utils.FileStorePathFactory``, ``PartitionPathUtils``; format 1.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def escape(text: str) -> str:
 def partition_path(schema: TableSchema, partition: bytes) -> str:
     """``k1=v1/k2=v2``, escaped; '' for an unpartitioned table.
 
-    Two partitions may share one folder: NULL and blank text have the same name (spec 1.4).
+    Two partitions may share one folder: NULL and blank text have the same name (format 1.4).
     """
     texts = partition_text(schema, partition)
     return "/".join(f"{escape(key)}={escape(value)}" for key, value in texts.items())

@@ -1,6 +1,6 @@
 """Manifests: which data files come into a table and which go out, in order.
 
-Source: ``org.apache.paimon.manifest.ManifestFile``; spec sections 4.3 and 4.6.
+Source: ``org.apache.paimon.manifest.ManifestFile``; format 4.3 and 4.6.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ class FoldedEntries:
 
 
 def fold_entries(entries: Iterable[ManifestEntry]) -> FoldedEntries:
-    """Let additions and deletions of one file cancel out (spec 4.6).
+    """Let additions and deletions of one file cancel out (format 4.6).
 
     Raises:
         CorruptFileError: a file is added twice.

@@ -5,7 +5,7 @@ that beginning are guessed to be names, all are walked to the end of their entry
 over what stands before the next name.  If that arrives at the next guess, from the first entry to the
 last and to the last byte, each entry is where it was taken to be; else there are no heads.
 
-Source: spec section 4.3.
+Source: format 4.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Manifest lists: the manifests of a snapshot, in order, and what each holds.
 
-Source: ``org.apache.paimon.manifest.ManifestList``; spec section 4.2.
+Source: ``org.apache.paimon.manifest.ManifestList``; format 4.2.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MEMBERS: Final = frozenset(f["name"] for f in MANIFEST_LIST["fields"])
 
 
 def encode_manifest_list(metas: Sequence[ManifestMeta], *, compression: str = "zstd") -> bytes:
-    """The manifest list file of ``metas``, in their order; valid without any (T14)."""
+    """The manifest list file of ``metas``, in their order; valid without any (format T14)."""
     schema: Mapping[str, Any] = MANIFEST_LIST
     for name in dict.fromkeys(name for meta in metas for name in meta.extra):
         member = schema_of_values(name, [meta.extra.get(name) for meta in metas])

@@ -1,6 +1,6 @@
 """One line of a manifest list: a manifest file and what is in it.
 
-Source: ``org.apache.paimon.manifest.ManifestFileMeta``; spec section 4.2.
+Source: ``org.apache.paimon.manifest.ManifestFileMeta``; format 4.2.
 """
 
 from __future__ import annotations

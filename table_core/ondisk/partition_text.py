@@ -4,7 +4,7 @@ Folder names are never parsed when a table is read; they only have to come out t
 time, or files cannot be found.  Two dialects exist (``partition.legacy-name``): Java's
 ``toString()`` of the stored value, and the SQL cast to STRING.
 
-Source: ``org.apache.paimon.utils.InternalRowPartitionComputer``; spec section 1.4.
+Source: ``org.apache.paimon.utils.InternalRowPartitionComputer``; format 1.4.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = [
     "HISTORY_PROPERTY",
     "ROWS_KEPT_PROPERTY",
     "WRITER_PREFIX",
-    "Carried",
+    "CarriedProperties",
     "carried",
     "carried_properties",
     "has_landed",
@@ -51,7 +51,7 @@ without it knows that what it does not name was never set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
+class CarriedProperties:
     """Carried properties, as of a snapshot."""
 
     properties: Mapping[str, str]
@@ -69,7 +69,7 @@ def carried_properties(snapshot: Snapshot) -> Mapping[str, str]:
     return {k: v for k, v in (snapshot.properties or {}).items() if k.startswith(CARRIED_PREFIX)}
 
 
-def carried(snapshots: Iterable[Snapshot], floor: Callable[[], int]) -> Carried:
+def carried(snapshots: Iterable[Snapshot], floor: Callable[[], int]) -> CarriedProperties:
     """The carried properties as of the first of ``snapshots`` (newest first, without a gap).
 
     Takes no more snapshots than it needs: one of ours ends the walk, and so does id 1.  ``floor`` is asked
@@ -86,7 +86,7 @@ def carried(snapshots: Iterable[Snapshot], floor: Callable[[], int]) -> Carried:
     for snapshot in known:
         properties = dict(carried_properties(snapshot)) | properties
     complete = bool(known) and _ends(known[-1]) and HISTORY_PROPERTY not in properties
-    return Carried(properties=properties, complete=complete)
+    return CarriedProperties(properties=properties, complete=complete)
 
 
 def _ends(snapshot: Snapshot) -> bool:

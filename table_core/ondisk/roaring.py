@@ -4,7 +4,8 @@ A 32-bit bitmap holds, for each 16-bit prefix, the low halves of its numbers as 
 bits or as runs, whichever is smallest.  A 64-bit bitmap is a count and then, for each 32-bit
 prefix, a 32-bit bitmap.
 
-Source: the RoaringFormatSpec of roaringbitmap.org; ``org.apache.paimon.deletionvectors``; spec 7.7.
+Source: the RoaringFormatSpec of roaringbitmap.org; ``org.apache.paimon.deletionvectors``;
+format 7.7.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Snapshot document: one committed version of a table.
 
 On disk:  ``<table>/snapshot/snapshot-<id>``, UTF-8 JSON, written once and never changed.
-Source:   ``org.apache.paimon.Snapshot`` (format version 3); spec section 3.
+Source:   ``org.apache.paimon.Snapshot`` (format version 3); format 3.
 Owns:     the shape of the document.  It does not know paths, storage or clocks.
 """
 

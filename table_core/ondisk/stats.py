@@ -1,11 +1,11 @@
 """Column statistics of data files: smallest and largest value and how many NULLs.
 
 A reader skips files by them, so a bound may be too wide but never too narrow: a shortened maximum
-is raised, and where it cannot be raised both bounds are unknown (T28); floats with a NaN have no
-bounds, and zero takes the sign that widens them (T31).
+is raised, and where it cannot be raised both bounds are unknown (format T28); floats with a NaN
+have no bounds, and zero takes the sign that widens them (format T31).
 
-Source: ``org.apache.paimon.stats.SimpleStatsCollector``, ``TruncateSimpleColStatsCollector``;
-spec section 4.5.
+Source: ``org.apache.paimon.format.SimpleStatsCollector``, ``TruncateSimpleColStatsCollector``;
+format 4.5.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class StatsBuilder:
         """Count ``fields``, each in its mode.
 
         ``dense`` is ``metadata.stats-dense-store``: columns without statistics leave no trace
-        instead of three unknowns.  Key statistics are never dense (T30).
+        instead of three unknowns.  Key statistics are never dense (format T30).
         """
         self._names = tuple(field.name for field in fields)
         self._columns = tuple(
@@ -238,7 +238,7 @@ class StatsBuilder:
 def covered_fields(
     fields: Sequence[Field], cols: Sequence[str] | None, *, path: str = ""
 ) -> tuple[Field, ...]:
-    """Those ``fields`` of a file's schema that its value statistics cover (T29).
+    """Those ``fields`` of a file's schema that its value statistics cover (format T29).
 
     Raises:
         CorruptFileError: ``cols`` names a column that the schema lacks.

@@ -1,7 +1,7 @@
 """``_SUCCESS``: says that a partition is complete.
 
 On disk:  ``<table>/<partition>/_SUCCESS``, JSON with the times of the first and the newest mark.
-Source:   ``org.apache.paimon.partition.file.SuccessFile``; spec section 11.5.
+Source:   ``org.apache.paimon.partition.file.SuccessFile``; format 11.5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Table statistics: what ANALYZE found out about rows and columns.
 
 On disk:  ``<table>/statistics/stat-<uuid>-<n>``, JSON, named by an ANALYZE snapshot.
-Source:   ``org.apache.paimon.stats.Statistics``, ``ColStats``; spec section 3.
+Source:   ``org.apache.paimon.stats.Statistics``, ``ColStats``; format 3.
 """
 
 from __future__ import annotations

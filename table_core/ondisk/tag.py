@@ -3,7 +3,7 @@
 On disk:  ``<table>/tag/tag-<name>``, the snapshot's JSON; with a retention also when the tag was
           made (local date-time as ``[y, M, d, h, m, s, nanos]``, zeros at the end may be missing)
           and for how many seconds it holds.
-Source:   ``org.apache.paimon.tag.Tag``; spec section 11.6 and T17.
+Source:   ``org.apache.paimon.tag.Tag``; format 11.6 and T17.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Table options: merge semantics.
 
-Source: ``org.apache.paimon.CoreOptions``; spec section 13.
+Source: ``org.apache.paimon.CoreOptions``; format 13.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ class Option(Generic[T_co]):
     default: T_co
     meaning: str
     aliases: tuple[str, ...] = ()
-    """Old names, spec 13.1."""
+    """Old names, format 13.1."""
     immutable: bool = False
-    """Cannot change once the table has a snapshot, spec 2.4."""
+    """Cannot change once the table has a snapshot, format 2.4."""
     fits: Callable[[Any], object] | None = None
     """Raises ``ValueError`` on a value that parses and that no user can mean.
 

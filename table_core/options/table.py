@@ -1,7 +1,7 @@
 """The options of one table, parsed once.
 
 A stored option that this release does not know is kept; one that a user gives is refused with
-the nearest known name.  Old names (spec 13.1) mean the new one.
+the nearest known name.  Old names (format 13.1) mean the new one.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The picture: each condition has a set of answers that *some* row within the boun
 true, false and unknown.  Sets are combined as if parts were independent, so a set may be too large
 and is never too small.  Only a set without "true" rules a file out.
 
-Source: ``org.apache.paimon.predicate.PredicateVisitor``; spec sections 4.5, T28 to T31.
+Source: ``org.apache.paimon.predicate.PredicateVisitor``; format 4.5, T28 to T31.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ _HOLDS: Final[dict[str, Callable[[int], bool]]] = {
 
 
 def _float_answers(op: str, found: Range, value: float) -> Answers:
-    """Bounds of floats hide NaN, and count only when none is infinite or NaN (T31)."""
+    """Bounds of floats hide NaN, and count only when none is infinite or NaN (format T31)."""
     if math.isnan(value):
         # Every number lies below; a NaN, which may always be there, is equal.
         return frozenset({_HOLDS[op](-1), _HOLDS[op](0)})

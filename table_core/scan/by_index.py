@@ -4,7 +4,7 @@ An index is believed only where it fits: its column must have the type now that 
 it must speak of as many rows as the file has.  Everything else (unknown kinds, later versions, damage)
 answers "maybe".
 
-Source: ``org.apache.paimon.io.FileIndexEvaluator``; spec section 5.4.
+Source: ``org.apache.paimon.io.FileIndexEvaluator``; format 5.4.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ and does what it answers:
     start ──► Start(full read of S?, next id) ──► step(snapshot) ──► Deliver | Skip | Wait | Ended
 
 Nothing is delivered twice: where a producer writes changes at compaction, the full read leaves out the
-levels whose changes are still to come (T56).
+levels whose changes are still to come (format T56).
 
-Source: ``org.apache.paimon.table.source.DataTableStreamScan``; spec sections 9.2 and 9.3.
+Source: ``org.apache.paimon.table.source.DataTableStreamScan``; format 9.2 and 9.3.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Rows come by snapshot, then as written within the bucket; nothing is merged across snapshots.
 
-Source: ``org.apache.paimon.table.source.snapshot.Incremental*StartingScanner``; spec 9.4.
+Source: ``org.apache.paimon.table.source.snapshot.Incremental*StartingScanner``; format 9.4.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ files overlap, the file ruled out might hold the newest version of a row, and an
 reappear.  So a section goes as a whole or not at all; with engines that build a row from several files
 not even that.
 
-Source: ``org.apache.paimon.operation.KeyValueFileStoreScan``; spec sections 4.2, 4.5, 6.1, 7.6.
+Source: ``org.apache.paimon.operation.KeyValueFileStoreScan``; format 4.2, 4.5, 6.1, 7.6.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A batch split is *raw convertible* when every key occurs once in it and no row is a retract: then value
 columns are read as they lie.  All others are merged.  A split of changes is never merged.
 
-Source: ``org.apache.paimon.table.source.MergeTreeSplitGenerator``, ``AppendOnlySplitGenerator``; spec
-section 7.6, T47, T50.
+Source: ``org.apache.paimon.table.source.MergeTreeSplitGenerator``, ``AppendOnlySplitGenerator``;
+format 7.6, T47, T50.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Split:
 
 
 def hides_level0(schema: TableSchema, options: TableOptions) -> bool:
-    """Whether batch reads leave level 0 out, because only compaction makes it visible (T47)."""
+    """Whether batch reads leave level 0 out, because only compaction makes it visible (format T47)."""
     if not schema.is_key_table:
         return False
     if options.get(keys_merge.MERGE_ENGINE) == "first-row":

@@ -3,7 +3,7 @@
 Arguments of the call and ``scan.*`` options say it; two that differ are refused, not ranked.  A state
 that was asked for by name is read under its own schema.
 
-Source: ``org.apache.paimon.utils.TimeTravelUtil``, ``…table.source.snapshot``; spec 9.2.
+Source: ``org.apache.paimon.table.source.snapshot.TimeTravelUtil`` and its neighbours; format 9.2.
 """
 
 from __future__ import annotations

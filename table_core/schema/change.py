@@ -4,7 +4,7 @@ A column is named by its path: ``"note"``, or ``"address.city"`` for a member of
 an ARRAY are called ``element``, keys and values of a MAP ``key`` and ``value``.  A name that itself
 contains a dot is found first.
 
-Source: ``org.apache.paimon.schema.SchemaChange``; spec section 2.4.
+Source: ``org.apache.paimon.schema.SchemaChange``; format 2.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ``schema/schema-<id>`` file.
 
-Source: ``org.apache.paimon.schema.SchemaSerializer``; spec section 2.1.
+Source: ``org.apache.paimon.schema.SchemaSerializer``; format 2.1.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _names(problems: Problems, document: dict[str, Any], key: str) -> tuple[str,
 
 
 def _options(problems: Problems, document: dict[str, Any], version: int) -> dict[str, str]:
-    """Stored options, with what old versions left out (spec 2.1)."""
+    """Stored options, with what old versions left out (format 2.1)."""
     options: dict[str, Any] = dict(problems.need(document, "options", dict, {}))
     for key, value in options.items():
         if not isinstance(value, str):

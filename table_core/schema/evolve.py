@@ -6,7 +6,7 @@
 Ids are given out depth first and never used again: that is what keeps old files readable.  Every
 fault of a request is reported at once.
 
-Source: ``org.apache.paimon.schema.SchemaManager``; spec sections 2.2 to 2.4 and 13.1.
+Source: ``org.apache.paimon.schema.SchemaManager``; format 2.2 to 2.4 and 13.1.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _one_of(
 
 
 def _refuse_legacy(given: Mapping[str, str], key: tuple[str, ...], problems: list[str]) -> None:
-    """Options of old releases and of the connector, spec 13.1."""
+    """Options of old releases and of the connector, format 13.1."""
     if given.get("connector", "paimon") != "paimon":
         problems.append(f"connector must be 'paimon', not {given['connector']!r}")
     mode = given.get("write-mode")

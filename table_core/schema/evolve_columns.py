@@ -1,6 +1,6 @@
 """Changes of columns, top level and nested, each with its refusals.
 
-Source: ``org.apache.paimon.schema.SchemaManager``; spec section 2.4.
+Source: ``org.apache.paimon.schema.SchemaManager``; format 2.4.
 """
 
 from __future__ import annotations

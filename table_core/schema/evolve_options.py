@@ -1,7 +1,7 @@
 """Changes of options: what may change when, and options that follow a renamed column.
 
 Source: ``org.apache.paimon.schema.SchemaManager#checkAlterTableOption``,
-``#applyRenameColumnsToOptions``; spec section 2.4.
+``#applyRenameColumnsToOptions``; format 2.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reaching into a type tree: find a member by its path, edit it, number new members.
 
-Source: ``org.apache.paimon.types.ReassignFieldId``; spec section 2.2.
+Source: ``org.apache.paimon.types.ReassignFieldId``; format 2.2.
 """
 
 from __future__ import annotations

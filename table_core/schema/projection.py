@@ -7,7 +7,7 @@
 
 A column dropped and added again has another id, so old values never come back.
 
-Source: ``org.apache.paimon.schema.SchemaEvolutionUtil``; spec section 2.5, T40, T41.
+Source: ``org.apache.paimon.schema.SchemaEvolutionUtil``; format 2.5, T40, T41.
 """
 
 from __future__ import annotations

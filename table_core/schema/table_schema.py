@@ -1,6 +1,6 @@
 """The schema of a table at one version, and what follows from it.
 
-Source: ``org.apache.paimon.schema.TableSchema``; spec sections 2 and 5.
+Source: ``org.apache.paimon.schema.TableSchema``; format 2 and 5.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SEQUENCE_FIELD: Final = Field(2147483646, SEQUENCE_COLUMN, Atomic(Root.BIGINT, n
 KIND_FIELD: Final = Field(2147483645, KIND_COLUMN, Atomic(Root.TINYINT, nullable=False))
 ROW_ID_FIELD: Final = Field(2147483642, "_ROW_ID", Atomic(Root.BIGINT, nullable=False))
 TRACKING_FIELDS: Final = (ROW_ID_FIELD, SEQUENCE_FIELD)
-"""What rows of append tables have with ``row-tracking.enabled`` (spec 10.6)."""
+"""What rows of append tables have with ``row-tracking.enabled`` (format 10.6)."""
 SYSTEM_NAMES: Final = frozenset(
     {SEQUENCE_COLUMN, KIND_COLUMN, "_LEVEL", "rowkind", ROW_ID_FIELD.name}
 )
@@ -107,7 +107,7 @@ class TableSchema:
 
     @cached_property
     def stored_key_fields(self) -> tuple[Field, ...]:
-        """The ``_KEY_`` columns of data files (spec 5.1)."""
+        """The ``_KEY_`` columns of data files (format 5.1)."""
         return tuple(
             Field(KEY_ID_OFFSET + f.id, KEY_PREFIX + f.name, not_null(f.type))
             for f in self.trimmed_key_fields

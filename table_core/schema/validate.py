@@ -2,7 +2,7 @@
 
 Read schemas are not judged by this: another writer may know more than we do.
 
-Source: ``org.apache.paimon.schema.SchemaValidation``; spec sections 2.2 to 2.4, 6, 7.7, 8 and 9.
+Source: ``org.apache.paimon.schema.SchemaValidation``; format 2.2 to 2.4, 6, 7.7, 8 and 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Options that speak of columns: ``fields.<column>.…``, sequence groups, aggregate functions.
 
-Source: ``org.apache.paimon.schema.SchemaValidation``; spec sections 8.5 and 8.6.
+Source: ``org.apache.paimon.schema.SchemaValidation``; format 8.5 and 8.6.
 """
 
 from __future__ import annotations

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from table_core.cdc.kafka.parallel_batches import ReadWave
-    from table_core.cdc.kafka.source import KafkaSource
     from table_core.cdc.model.generated import ComputedRows
+    from table_core.cdc.model.parallel_batches import ReadParallel, Topics
     from table_core.jobs.flow import View
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
@@ -86,7 +85,7 @@ class SparkEngine:
         """What ``work`` makes of each piece, by tasks, in order."""
         return each(self._spark, work, pieces)
 
-    def records_by(self, source: KafkaSource) -> ReadWave | None:
+    def records_by(self, source: Topics) -> ReadParallel | None:
         """Spark's own source of a topic's records, if the session has it."""
         return records_by(self._spark, source)
 

@@ -103,7 +103,7 @@ class StorageContract:
         assert {i.path for i in storage.walk("")} == paths | {"other"}
 
     def test_names_keep_odd_characters(self, storage: Storage) -> None:
-        """Partition folders are escaped already: nothing may be escaped twice (spec 1.4)."""
+        """Partition folders are escaped already: nothing may be escaped twice (format 1.4)."""
         path = "s=a%2Fb%3Dc d\u00e9 +x/bucket-0/data-1.parquet"
         storage.write(path, b"x")
         assert storage.read(path) == b"x"

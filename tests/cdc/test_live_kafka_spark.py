@@ -16,7 +16,7 @@ import pytest
 
 import table_core as tc
 import table_core.spark
-from table_core.cdc.kafka import parallel_batches as waves
+from table_core.cdc.kafka import parallel_batches
 from table_core.cdc.kafka import reader as kafka_reader
 from table_core.errors import EventError
 from tests.cdc.conftest import need
@@ -59,8 +59,8 @@ def spark(jars: str) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recordings are small: waves as soon as a hundred records wait."""
-    monkeypatch.setattr(waves, "_MANY", 60)
+    """The recordings are small: parallel batches as soon as a hundred records wait."""
+    monkeypatch.setattr(parallel_batches, "_MANY", 60)
     monkeypatch.setattr(kafka_reader, "window_is_full", lambda _, lines: lines >= 30)
 
 

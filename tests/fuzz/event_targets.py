@@ -24,12 +24,12 @@ from table_core.cdc.kafka.source import JsonRecords, json_text, record_line
 from table_core.cdc.model.claims import Claims
 from table_core.cdc.model.complete import Completed
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
 from table_core.cdc.model.position import FilesPosition, OffsetsPosition
-from table_core.cdc.model.source_schema import told_from
+from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog import ROWS, TABLE_MAP, header_of
 from table_core.cdc.mysql.binlog_reader import _events
 from table_core.cdc.mysql.binlog_rows import BinlogRows
@@ -153,7 +153,7 @@ def in_frames(messages: tuple[bytes, ...]) -> bytes:
 def pgoutput(body: bytes) -> None:
     def described(relation: Relation) -> dict[str, Declared]:
         return {
-            name: Declared(STRING, Wire(Meaning.RAW), JSON_TYPES[n % len(JSON_TYPES)])
+            name: Declared(STRING, Encoding(LogicalType.RAW), JSON_TYPES[n % len(JSON_TYPES)])
             for n, name in enumerate(relation.names)
         }
 
@@ -321,7 +321,7 @@ def one_by_one(events: list[dict[str, Any]]) -> tuple[bytes, ...]:
 def position(text: str) -> None:
     """Every form of a position that a table may hold."""
     for read in (
-        FilesPosition.parse, OffsetsPosition.parse, Positions.parse, told_from,
+        FilesPosition.parse, OffsetsPosition.parse, Positions.parse, source_schemas_from,
         lambda t: LogPosition.parse(t, "mysql"), lambda t: Claims.parse(t, None, LogPosition.parse),
         lambda t: Completed.parse(t, lambda p: LogPosition.parse(p, "mysql")),
     ):  # fmt: skip

@@ -27,7 +27,7 @@ def rows_of(table):
 
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 def test_scalars_of_every_type_and_year(name):
-    """Years 1600 to 9999, both zones (T34 in Avro), every decimal width, NULLs."""
+    """Years 1600 to 9999, both zones (format T34 in Avro), every decimal width, NULLs."""
     fields = fields_of("schema-0")
     storage = LocalStorage(HERE)
     batches = [

@@ -2,7 +2,7 @@
 
 Method: the same rows into two tables, one written by us and one by Paimon; retracts may stand alone
 or come before what they take back, which is where a lookup makes a difference.  No model: the rules
-are Paimon's own (spec 7.5, 8.6).
+are Paimon's own (format 7.5, 8.6).
 """
 
 from __future__ import annotations

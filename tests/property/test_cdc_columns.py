@@ -69,7 +69,7 @@ def test_blocks_and_paths_make_no_difference(events: list[Any], cuts: list[int],
     )
     edges = [0, *sorted(c for c in cuts if c < len(events)), len(events)]
     by_columns, slowly = Feed(FIELDS), Feed(FIELDS)
-    slowly.decode = lambda block: by_line.decode_by_line(block, slowly.wants)
+    slowly.decode = lambda block: by_line.decode_json_fallback(block, slowly.wants)
     for first, end in pairwise(edges):
         by_columns.give(lines(*wrapped[first:end]), first + 1)
     slowly.give(lines(*wrapped))

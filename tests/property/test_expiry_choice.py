@@ -1,8 +1,8 @@
 """Which snapshots and changelogs may go: the choice of the specification, at every boundary.
 
-Oracle: the loop of spec 11.1, and ``ExpireChangelogImpl`` of Apache Paimon, word by word.  Mutants, each caught
-here: one more or one less of minimum, maximum or limit; an age of exactly the limit; the consumer's own
-snapshot; consumers or positions ignored.
+Oracle: the loop of format 11.1, and ``ExpireChangelogImpl`` of Apache Paimon, word by word.
+Mutants, each caught here: one more or one less of minimum, maximum or limit; an age of exactly the
+limit; the consumer's own snapshot; consumers or positions ignored.
 """
 
 from __future__ import annotations

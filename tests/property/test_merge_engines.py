@@ -185,7 +185,7 @@ LAWFUL = st.sampled_from(
 def test_compacting_a_prefix_first_changes_nothing(
     given: list[Row], cut: int, options: dict[str, str]
 ) -> None:
-    """Only adds: a lone retract passes through a compaction and is gone after it (spec 7.5)."""
+    """Only adds: a lone retract passes through a compaction and is gone after it (format 7.5)."""
     added = [("+I", *r[1:]) for r in given]
     schema = with_options(PLAIN, options)
     everything = numbered(schema, enumerate_rows(added))

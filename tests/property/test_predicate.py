@@ -142,7 +142,7 @@ def test_rows_kept_are_those_of_three_valued_logic(rows, condition) -> None:
 
 
 def cut(low: Any, high: Any, size: int) -> tuple[Any, Any]:
-    """Bounds of text as writers cut them (spec 4.5)."""
+    """Bounds of text as writers cut them (format 4.5)."""
     if isinstance(high, str) and len(high) > size:
         at = size - 1
         while at >= 0 and high[at] == "\U0010ffff":

@@ -148,7 +148,7 @@ class TableStates(RuleBasedStateMachine):
         """Delete a key on its own, and compact fully.
 
         An aggregation loses a delete that is merged with a later add before it meets the old row
-        (Paimon's rule, spec 8.6), so no sum can be promised for less.
+        (Paimon's rule, format 8.6), so no sum can be promised for less.
         """
         self._write(self.table, [("-D", key, None, None)])
         self.compact("full")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from table_core.commit import effects as cx
-from table_core.commit.live import Live
+from table_core.commit.live import LiveFiles
 from table_core.commit.manifest_merge import FullMerge, MergeSizes, plan, rewrite_full
 from table_core.commit.readback import digest, search
 from table_core.errors import StorageUnavailableError
@@ -212,9 +212,9 @@ class FakeTable:
     def do_LookupProperties(self, effect: cx.LookupProperties) -> Any:
         return carried(self.down_from(effect.newest), self.floor)
 
-    def do_ReadLive(self, effect: cx.ReadLive) -> Live:
+    def do_ReadLive(self, effect: cx.ReadLive) -> LiveFiles:
         try:
-            return Live(entries=tuple(self.live(effect.snapshot).values()), index=())
+            return LiveFiles(entries=tuple(self.live(effect.snapshot).values()), index=())
         except KeyError as gone:
             raise StorageUnavailableError(
                 "expired under us", path=str(gone), reason="gone"

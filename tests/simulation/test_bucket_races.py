@@ -27,7 +27,7 @@ from table_core.commit.protocol import commit
 from table_core.commit.request import CommitRequest
 from table_core.errors import ErrorKind, StorageUnavailableError
 from table_core.ondisk.snapshot import CommitKind
-from table_core.table.commit_io.commit_effects import Performer
+from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.commit_io.committer import _request, parts_of
 from table_core.testing.simulator import Actor, Ended, simulate
 from tests.simulation.one_bucket import Bucket, Kind, Row, kinds
@@ -41,7 +41,7 @@ FIRST: list[Row] = [(k, k * 7919 % 6007, k * 104729 % 7907, 1, "+I") for k in ra
 class Asked:
     """An effect, and who performs it."""
 
-    performer: Performer
+    performer: CommitEffects
     effect: Any
 
 
@@ -76,7 +76,7 @@ class Races:
     # -------------------------------------------------------------------------------- actors
     def committing(self, request: CommitRequest) -> Iterator[Any]:
         access = self.bucket.table.access
-        performer, steps = Performer(access), commit(request, bounds=access.bounds)
+        performer, steps = CommitEffects(access), commit(request, bounds=access.bounds)
         reply: Any = None
         try:
             effect = next(steps)

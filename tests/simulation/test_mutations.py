@@ -13,7 +13,7 @@ import pytest
 
 from table_core.commit import protocol, recovery
 from table_core.commit.attempt import Attempt
-from table_core.commit.readback import Fate
+from table_core.commit.readback import CreateOutcome
 from table_core.expire import plan as ex
 from tests.simulation import test_commit_races as races
 
@@ -55,7 +55,7 @@ def no_expectations(patch: pytest.MonkeyPatch) -> None:
 
 def no_reading_back(patch: pytest.MonkeyPatch) -> None:
     """A create that is told to be too late was another's."""
-    patch.setattr(protocol, "judge", lambda stored, wanted: Fate.LOST)
+    patch.setattr(protocol, "judge", lambda stored, wanted: CreateOutcome.LOST)
 
 
 def no_promise(patch: pytest.MonkeyPatch) -> None:

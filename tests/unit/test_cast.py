@@ -1,4 +1,4 @@
-"""Old values as new types: the numbers that Paimon's Java gives (spec 2.4), and both of its faults."""
+"""Old values as new types: the numbers that Paimon's Java gives (format 2.4), and both of its faults."""
 
 from __future__ import annotations
 

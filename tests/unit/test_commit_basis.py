@@ -9,7 +9,7 @@ import pytest
 
 from table_core.commit.basis import AsOf, Basis, Hashed, Merged, Numbered
 from table_core.commit.effects import Head, Touched
-from table_core.commit.live import Live
+from table_core.commit.live import LiveFiles
 from table_core.commit.numbering import GAP, shifted, shifts, stale
 from table_core.commit.overwrite import Selection
 from table_core.commit.request import DELETION_VECTORS, HASH, CommitPart
@@ -84,7 +84,7 @@ VECTORS = Index("v", index_type=DELETION_VECTORS)
 
 
 def found(*more: ManifestEntry, index: tuple[Index, ...] = (VECTORS,), **how: Any) -> list[str]:
-    live = Live(entries=(*BELOW, *how.pop("above", ABOVE), *more), index=index)
+    live = LiveFiles(entries=(*BELOW, *how.pop("above", ABOVE), *more), index=index)
     return [c.what for c in stale_merges(live, [replace(MERGED, **how)], bounds)]
 
 
@@ -119,7 +119,7 @@ def test_what_it_did_not_look_into_must_not_be_there() -> None:
 
 
 def test_what_is_above_does_not_matter_where_nothing_was_looked_up() -> None:
-    live = Live(entries=(*BELOW, entry("y", level=4)), index=(VECTORS,))
+    live = LiveFiles(entries=(*BELOW, entry("y", level=4)), index=(VECTORS,))
     assert not list(stale_merges(live, [replace(MERGED, above=None)], bounds))
 
 

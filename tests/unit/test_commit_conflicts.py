@@ -1,4 +1,4 @@
-"""Every rule of spec 10.3, alone; and that all broken ones are reported at once."""
+"""Every rule of format 10.3, alone; and that all broken ones are reported at once."""
 
 from __future__ import annotations
 

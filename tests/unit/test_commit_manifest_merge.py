@@ -1,4 +1,4 @@
-"""Which manifests are rewritten, by size alone (spec 4.7)."""
+"""Which manifests are rewritten, by size alone (format 4.7)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from table_core.commit import effects as fx
-from table_core.commit.live import Live
+from table_core.commit.live import LiveFiles
 from table_core.commit.outcome import Outcome
 from table_core.commit.overwrite import Selection, matcher
 from table_core.commit.protocol import commit, drive
@@ -358,7 +358,7 @@ def test_a_static_spec_may_be_partial_and_new_files_must_belong() -> None:
     table = Table()
     entry = replace(table.part().entries[0], partition=b"abc")
     with pytest.raises(ArgumentError, match="do not belong"):
-        Selection.static(matches).apply(Live(entries=(), index=()), (entry,))
+        Selection.static(matches).apply(LiveFiles(entries=(), index=()), (entry,))
 
 
 def test_rows_that_wait_for_a_bucket_go_with_their_partition_but_not_with_a_rescale(
@@ -366,7 +366,7 @@ def test_rows_that_wait_for_a_bucket_go_with_their_partition_but_not_with_a_resc
 ) -> None:
     real = table.part().entries[0]
     postponed = replace(table.part().entries[0], bucket=-2)
-    live = Live(entries=(real, postponed), index=())
+    live = LiveFiles(entries=(real, postponed), index=())
     assert len(Selection.table().apply(live, ()).delta) == 2
     assert Selection.rescaled(lambda _: True).apply(live, ()).delta == (real.deleted(),)
     assert Selection.drop(lambda p: p != PARTITION).apply(live, ()).delta == ()

@@ -1,4 +1,4 @@
-"""Changelogs that outlive their snapshots go in their own time (spec 11.3).
+"""Changelogs that outlive their snapshots go in their own time (format 11.3).
 
 Mutants: the promise written last; a tag's or branch's files not kept; the newest changelog deleted.
 """

@@ -1,4 +1,4 @@
-"""Partitions past their time (spec 11.4), and the date patterns of Java."""
+"""Partitions past their time (format 11.4), and the date patterns of Java."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_the_physical_types_are_those_of_paimon():
 
 
 def test_nested_ids_are_derived_as_paimon_derives_them():
-    """The numbers are those that Java wrote (spec 5.3)."""
+    """The numbers are those that Java wrote (format 5.3)."""
     fields = [
         Field(25, "a", Array(INT)),
         Field(26, "m", Map(not_null(STRING), BIGINT)),

@@ -147,7 +147,7 @@ async def poll(paimon_conn_id: str, log: Logger) -> None:
                 await watches.wait(following - now)
                 continue
             following = now + _ROUND_SECONDS
-            _keep_up(tables, watches, lambda name: _Table(name, warehouse, log))
+            _follow_tables(tables, watches, lambda name: _Table(name, warehouse, log))
             due = [t for t in tables.values() if t.is_due(now, watches.of(t.name))]
             for table in due:
                 table.begin(watches.of(table.name))
@@ -158,7 +158,9 @@ async def poll(paimon_conn_id: str, log: Logger) -> None:
         lookers.stop()
 
 
-def _keep_up(tables: dict[str, _Table], watches: Watches, made: Callable[[str], _Table]) -> None:
+def _follow_tables(
+    tables: dict[str, _Table], watches: Watches, made: Callable[[str], _Table]
+) -> None:
     """Let ``tables`` be those that are watched."""
     names = watches.tables()
     for gone in set(tables) - set(names):

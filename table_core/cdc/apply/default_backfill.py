@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_core.cdc.apply.target import FILLED_PROPERTY
+from table_core.cdc.apply.target import BACKFILLED_PROPERTY
 from table_core.cdc.model.encoding import PlainSettings, convert, resolved
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import Array, Atomic
@@ -35,22 +35,24 @@ if TYPE_CHECKING:
     from table_core.table.api.table import Table
 
 __all__ = [
-    "FILL_OPTION",
+    "BACKFILL_OPTION",
     "all_defaults",
+    "backfill_pending",
     "default_texts",
-    "fill_pending",
     "late_columns",
     "pending_defaults",
     "with_defaults",
 ]
 
-FILL_OPTION: Final = "tc.fill."
+BACKFILL_OPTION: Final = "tc.fill."
 
 
 def late_columns(changes: Sequence[Changes], fields: Sequence[Field]) -> list[AddColumn]:
     """Columns that older ones of the events did not have yet."""
-    told = [one.declared.keys() for one in changes if one.declared is not None]
-    return [AddColumn(f.name, f.type) for f in fields if any(f.name not in names for names in told)]
+    declared = [one.declared.keys() for one in changes if one.declared is not None]
+    return [
+        AddColumn(f.name, f.type) for f in fields if any(f.name not in names for names in declared)
+    ]
 
 
 def default_texts(changes: Sequence[Changes], wanted: Sequence[SchemaChange]) -> dict[str, str]:
@@ -66,8 +68,8 @@ def default_texts(changes: Sequence[Changes], wanted: Sequence[SchemaChange]) ->
             if pa.types.is_binary(arrow_type(type_)) and declared.json is None:
                 continue  # a statement's text, which is not what events hold of bytes
             try:
-                wire = resolved(given, declared.wire, type_, PlainSettings())
-                found[name] = _text(convert(given, wire, type_))
+                encoding = resolved(given, declared.encoding, type_, PlainSettings())
+                found[name] = _text(convert(given, encoding, type_))
             except (pa.ArrowException, TypeError, ValueError, ArithmeticError):
                 continue  # e.g. a function; rows that are there keep NULL
     return found
@@ -110,21 +112,21 @@ def with_defaults(
         mask = pa.array(np.isin(numbers, np.concatenate(lacking)))
         type_ = rows.schema.field(at).type
         value = _value(text, type_)
-        filled = pc.if_else(mask, pc.coalesce(rows.column(at), value), rows.column(at))
-        rows = rows.set_column(at, rows.schema.field(at), filled)
+        backfilled = pc.if_else(mask, pc.coalesce(rows.column(at), value), rows.column(at))
+        rows = rows.set_column(at, rows.schema.field(at), backfilled)
     return rows
 
 
-def fill_pending(target: SyncTarget, table: Table, settings: ApplySettings) -> None:
+def backfill_pending(target: SyncTarget, table: Table, settings: ApplySettings) -> None:
     """Give rows that are there the defaults that they do not have yet, in the commit to come."""
     pending = pending_defaults(target, table)
     if not pending or not settings.fill_defaults:
         return
-    filled = _filled(target, table)
+    backfilled = _backfilled(target, table)
     if not target.replaces and _keeps_last_row(table) and table.latest_snapshot() is not None:
         target.flush(complete=False)
-        _fill(target, table, pending)
-    target.properties[FILLED_PROPERTY] = json.dumps(sorted({*filled, *pending}))
+        _backfill(target, table, pending)
+    target.properties[BACKFILLED_PROPERTY] = json.dumps(sorted({*backfilled, *pending}))
 
 
 def pending_defaults(target: SyncTarget, table: Table) -> dict[str, str]:
@@ -132,22 +134,22 @@ def pending_defaults(target: SyncTarget, table: Table) -> dict[str, str]:
     defaults = all_defaults(table)
     if not defaults:
         return {}
-    filled = _filled(target, table)
-    return {name: text for name, text in defaults.items() if name not in filled}
+    backfilled = _backfilled(target, table)
+    return {name: text for name, text in defaults.items() if name not in backfilled}
 
 
-def _filled(target: SyncTarget, table: Table) -> set[str]:
-    texts = (table.position(FILLED_PROPERTY), target.properties.get(FILLED_PROPERTY))
-    return {name for text in texts for name in stored_names(FILLED_PROPERTY, text)}
+def _backfilled(target: SyncTarget, table: Table) -> set[str]:
+    texts = (table.position(BACKFILLED_PROPERTY), target.properties.get(BACKFILLED_PROPERTY))
+    return {name for text in texts for name in stored_names(BACKFILLED_PROPERTY, text)}
 
 
 def all_defaults(table: Table) -> dict[str, str]:
     """Defaults of all columns that the source added, as text."""
     options = table.options
     return {
-        key.removeprefix(FILL_OPTION): text
+        key.removeprefix(BACKFILL_OPTION): text
         for key, text in options.items()
-        if key.startswith(FILL_OPTION)
+        if key.startswith(BACKFILL_OPTION)
     }
 
 
@@ -156,7 +158,7 @@ def _keeps_last_row(table: Table) -> bool:
     return not table.primary_key or engine == "deduplicate"
 
 
-def _fill(target: SyncTarget, table: Table, pending: Mapping[str, str]) -> None:
+def _backfill(target: SyncTarget, table: Table, pending: Mapping[str, str]) -> None:
     """Write the rows that lack a value once more; a table without key is written anew."""
     lacking = [col(name).is_null() for name in pending]
     where = lacking[0]

@@ -45,8 +45,8 @@ def widened(
     """What has to change beside ``wanted`` so that fractions fit where whole numbers were."""
     known = set(stored_names(WHOLE_OPTION, options.get(WHOLE_OPTION)))
     added = {c.name for c in wanted if isinstance(c, AddColumn) and c.type == Atomic(Root.BIGINT)}
-    told = {name for one in changes for name in one.declared or ()}
-    names = known | (added - told)
+    declared = {name for one in changes for name in one.declared or ()}
+    names = known | (added - declared)
     if not names:
         return []
     wide, fixed = fractions(changes, fields, names)

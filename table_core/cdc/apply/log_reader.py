@@ -18,7 +18,8 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.log_rows import TableRows
@@ -36,7 +37,8 @@ class LogReader(ABC):
     kind: ClassVar[str]
     """Of the positions."""
     source: Any
-    run: SyncRun
+    context: SyncContext
+    fed: SyncTables
     forever: bool = False
     _log_now: LogNow | None = None
     _catalog: dict[SourceTable, CatalogTable] = field(default_factory=dict)
@@ -114,13 +116,13 @@ class LogReader(ABC):
             needed = replace(claim, at=at)
             refuse_diverged(needed, self._log_now, self._address, self._expired)
 
-    def settled(self, position: Any) -> Any:
+    def settled(self, position: LogPosition) -> LogPosition:
         """As it is."""
         return position
 
-    def shown(self, position: Any) -> str:
+    def shown(self, position: LogPosition) -> str:
         """As it is stored."""
-        return str(position.text)
+        return position.text
 
     def parse(self, text: str | None) -> LogPosition | None:
         """The position that a table holds."""
@@ -148,7 +150,7 @@ class LogReader(ABC):
 
     def _wants(self, table: SourceTable) -> bool:
         meant = re.fullmatch(self.databases, table.database)
-        return meant is not None and self.run.wants(table)
+        return meant is not None and self.fed.wants(table)
 
     def _read_catalog(self, connection: Any) -> None:
         self._catalog = {
@@ -173,12 +175,12 @@ class LogReader(ABC):
 
     def _known(self) -> list[LogPosition]:
         """The positions of the tables that have one."""
-        positions = (feed.target.position for feed in self.run.feeds.values())
+        positions = (feed.target.position for feed in self.fed.feeds.values())
         return [position for position in positions if isinstance(position, LogPosition)]
 
     def _recall_since(self) -> None:
         """What earlier runs left: snapshots that are newer than the log read so far."""
-        for feed in self.run.feeds.values():
+        for feed in self.fed.feeds.values():
             position = feed.target.position
             if isinstance(position, LogPosition):
                 for table in feed.sources:
@@ -192,26 +194,25 @@ class LogReader(ABC):
             if order > position.order
         }
 
-    def _with_since(self, batch: SourceBatch) -> SourceBatch:
+    def _with_since(self, batch: SourceBatch[LogPosition]) -> SourceBatch[LogPosition]:
         """A batch of the log whose positions tell of snapshots that are newer than they."""
 
-        def told(position: Any) -> LogPosition:
-            assert isinstance(position, LogPosition)
+        def with_since(position: LogPosition) -> LogPosition:
             return replace(position, since=self._since_text(position))
 
         before = batch.before
         return replace(
             batch,
-            position=told(batch.position),
-            before=None if before is None else lambda number: told(before(number)),
+            position=with_since(batch.position),
+            before=None if before is None else lambda number: with_since(before(number)),
         )
 
     def _pending(self) -> dict[SourceTable, list[Any] | None]:
         """Tables that have to be read, and the key behind which to go on; None is the start."""
         found: dict[SourceTable, list[Any] | None] = {}
         for table in self._catalog:
-            name = self.run.route(table)
-            feed = self.run.feeds.get(name) if name is not None else None
+            name = self.context.route(table)
+            feed = self.fed.feeds.get(name) if name is not None else None
             position = feed.target.position if feed is not None else None
             if feed is None or not isinstance(position, LogPosition) or table not in feed.sources:
                 found[table] = None
@@ -221,16 +222,16 @@ class LogReader(ABC):
 
     def _read(
         self, connection: Any, info: CatalogTable, position: LogPosition
-    ) -> Iterator[SourceBatch]:
+    ) -> Iterator[SourceBatch[LogPosition]]:
         """The rows of a table from where ``position`` says, a part at a time."""
         table = SourceTable(info.database, info.name)
         for rows, reached in self._parts(connection, info, position):
             gathered, done = LogRows(), str(table) not in reached.snapshots
-            if rows or self.run.eager:
+            if rows or self.context.eager:
                 columns = list(zip(*rows, strict=True)) or [()] * len(info.columns)
                 part, values = self._typed(info, columns)
                 first = gathered.number((0, 0), 0, len(rows), f"{table}, snapshot")
-                part.put("r", len(rows), first, self.run.catalog.clock.now_ms(), None, values)
+                part.put("r", len(rows), first, self.context.clock.now_ms(), None, values)
                 gathered.parts[table] = part
             keys = [[row[info.names.index(n)] for n in info.key or info.names] for row in rows]
             batch = gathered.batch(reached, lambda _: info.key)
@@ -240,12 +241,14 @@ class LogReader(ABC):
                 consumed=lambda _, numbers: numbers < 0,
                 may_commit=bool(info.key) or done,
             )
-            self.run.progress.snapshot(table, len(rows), info.rows_about, done=done)
+            self.context.progress.snapshot(table, len(rows), info.rows_about, done=done)
 
     def _ranges(self, connection: Any, info: CatalogTable, after: Any) -> list[Any]:
         """Ranges of the key for tasks; none where nobody runs tasks, or one read will do."""
         found = (
-            [] if self.run.each is None else key_ranges(connection, info, after, self.chunk_rows)
+            []
+            if self.context.each is None
+            else key_ranges(connection, info, after, self.chunk_rows)
         )
         return found if len(found) > 1 else []
 
@@ -262,9 +265,9 @@ class LogReader(ABC):
             return
         ranges = self._ranges(connection, info, position.snapshots[name])
         if ranges:
-            assert self.run.each is not None
+            assert self.context.each is not None
             pieces = [(self.source, info, one) for one in ranges]
-            for n, part in enumerate(self.run.each(read_range, pieces), 1):
+            for n, part in enumerate(self.context.each(read_range, pieces), 1):
                 last_key = [self._key_value(ranges[n - 1][1])]
                 done = n == len(ranges)
                 yield (

@@ -11,10 +11,11 @@ from table_core.cdc.model.record import shortened
 from table_core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from table_core.cdc.apply.run import SyncRun
-    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.table_feed import TableFeed
+    from table_core.cdc.model.batch import P, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import SourceTable
     from table_core.errors import EventError
@@ -29,32 +30,34 @@ _NAME_BYTES: Final = 200
 class Doors:
     """Says of each source table whether its events may come in."""
 
-    run: SyncRun
+    context: SyncContext
+    feed: Callable[[str], TableFeed]
+    """What feeds the table of a name."""
     _owners: dict[str, SourceTable] = field(default_factory=dict)
     """The one source table of a table that takes no other."""
     _closed: dict[SourceTable, str] = field(default_factory=dict)
 
-    def admitted(self, batch: SourceBatch) -> Iterator[Changes]:
+    def admitted(self, batch: SourceBatch[P]) -> Iterator[Changes]:
         """The changes of ``batch`` that have a table to go into.
 
         Raises:
             EventError: there are others, and no dead letters.
         """
         for one in batch.changes:
-            name = self.run.route(one.table)
+            name = self.context.route(one.table)
             if name is None or self.is_open(one.table, name):
                 yield one
                 continue
             errors = self._errors(one, self._closed[one.table])
-            dead = self.run.dead
-            if dead is None:
+            dead_letters = self.context.dead_letters
+            if dead_letters is None:
                 refuse(errors, together=False)
                 continue
             for error in errors:
                 number = error.facts["row"]
                 assert isinstance(number, int)
                 place, text = one.place(number).text, batch.text_of(number)
-                dead.put(error, place, text, str(one.table))
+                dead_letters.put(error, place, text, str(one.table))
 
     @staticmethod
     def _errors(one: Changes, why: str) -> list[EventError]:
@@ -64,7 +67,7 @@ class Doors:
         """Whether events of ``table`` may go into the table ``name``."""
         if table in self._closed:
             return False
-        if self.run.whole_database is None or self._owners.get(name) == table:
+        if self.context.whole_database is None or self._owners.get(name) == table:
             return True
         why = self._why_not(table, name)
         if why is not None:
@@ -75,12 +78,12 @@ class Doors:
         if len(name.encode()) > _NAME_BYTES:
             return f"source table {shortened(str(table))!r} has a name of more than {_NAME_BYTES} bytes"
         try:
-            self.run.catalog.split(name)
+            self.context.catalog.split(name)
         except ArgumentError as error:
             return f"source table {str(table)!r}: {error}; name its table with table_mapping"
-        if not self.run.is_alone(table):
+        if not self.context.is_alone(table):
             return None
-        others = {self._owners.get(name, table), *self.run.feed(name).sources} - {table}
+        others = {self._owners.get(name, table), *self.feed(name).sources} - {table}
         if others:
             return (
                 f"source table {str(table)!r} would go into {name}, which {str(min(others))!r} feeds: "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from table_core.cdc.kafka.parallel_batches import RecordsBy
+    from table_core.cdc.model.parallel_batches import RecordsBy
 
 __all__ = ["DatabaseSyncOptions", "SyncOptions"]
 

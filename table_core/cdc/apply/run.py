@@ -6,356 +6,188 @@ that *all* tables are complete up to its position, and the next run starts there
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Generic
 
+from table_core.cdc.apply.checkpoint import ALL_PROPERTY, Checkpoint
 from table_core.cdc.apply.one_source_each import Doors
-from table_core.cdc.apply.standing import ALL_PROPERTY, Standing
-from table_core.cdc.apply.stepwise import apply_to_table
-from table_core.cdc.apply.table_feed import SOURCES_PROPERTY, TableFeed
-from table_core.cdc.apply.target import SyncTarget
+from table_core.cdc.apply.table_steps import TableSteps
+from table_core.cdc.model.batch import CommitAfter, P
 from table_core.cdc.model.claims import Who
 from table_core.cdc.model.envelope import bad_line
-from table_core.cdc.model.record import SourceTable
-from table_core.problems import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from table_core.cdc.apply.dead_letters import DeadLetters
-    from table_core.cdc.apply.progress import SyncProgress
-    from table_core.cdc.apply.settings import ApplySettings, NewTable
-    from table_core.cdc.kafka.parallel_batches import RecordsBy
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.reader import Reader
+    from table_core.cdc.apply.table_feed import TableFeed
+    from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.changes import Changes
-    from table_core.cdc.model.claims import Claim
-    from table_core.cdc.model.encoding import PlainSettings
-    from table_core.cdc.model.schema_change_event import TableNews
-    from table_core.datatypes.kinds import Field
-    from table_core.position.source import SourceId
-    from table_core.table.api.catalog import Catalog
-    from table_core.table.api.table import Table
-    from table_core.table.metadata.results import CommitAs
+    from table_core.cdc.model.record import SourceTable
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
-__all__ = ["Limits", "Reader", "SyncRun"]
-
-_WRITE_BUFFER: Final = {"write-buffer-size": "32 mb"}
+__all__ = ["SyncRun", "start_run"]
 
 
-class Reader(Protocol):
-    """What a source is to a run."""
+def start_run(
+    context: SyncContext, tables: SyncTables, reader: Reader[P], names: Sequence[str]
+) -> SyncRun[P]:
+    """A run that is about to read; ``names`` are the tables that are there already.
 
-    def parse(self, text: str | None) -> Any:
-        """The position that a table holds; None is the start."""
-        ...
-
-    @property
-    def by_table(self) -> bool:
-        """Whether a source table that is new is read by itself, e.g. by a snapshot."""
-        ...
-
-    def identity(self) -> tuple[SourceId, str]:
-        """What tells the source from others, and where it is."""
-        ...
-
-    def check(self, claims: Sequence[Claim]) -> None:
-        """Refuse a source that is not what was read, or has not all that comes next.
-
-        Raises:
-            SourceDivergedError: it is so; nothing was read.
-        """
-        ...
-
-    def settled(self, position: Any) -> Any:
-        """A stored position as it is to be taken now, e.g. with the new paths of files."""
-        ...
-
-    def shown(self, position: Any) -> str:
-        """A position as people read it."""
-        ...
-
-    def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
-        """What comes after ``start``, in source order."""
-        ...
-
-    @property
-    def history(self) -> Callable[[Any], Iterator[SourceBatch]] | None:
-        """Reads all up to a position once more; None if the source does not go back."""
-        ...
-
-    def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
-        """What a later run has to know to read events of ``tables``; it goes into a property.
-
-        ``number``: of the event of the newest batch where that run begins; None: behind them all.
-        """
-        ...
-
-    def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
-        """Source tables of which something is known, though they feed no table yet."""
-        ...
-
-    def recall(self, text: str | None) -> None:
-        """Take up what an earlier run remembered."""
-        ...
-
-    def committed(self, position: Any) -> None:
-        """Every table is complete up to here."""
-        ...
+    Raises:
+        ArgumentError: a table has another key than it is to have.
+        SourceDivergedError: the source is another one.
+    """
+    source, address = reader.identity()
+    who = Who(source=source, route=context.route_text, address=address)
+    for name in names:
+        tables.open(name)
+    checkpoint = Checkpoint(context, tables, reader, who)
+    return SyncRun(
+        context=context,
+        tables=tables,
+        checkpoint=checkpoint,
+        doors=Doors(context, checkpoint.feed),
+        steps=TableSteps(context, checkpoint),
+    )
 
 
 @dataclass(slots=True, kw_only=True)
-class Limits:
-    """When a run ends before its source does."""
+class SyncRun(Generic[P]):
+    """Takes batches from a reader, has them applied, and commits."""
 
-    max_rows: int | None = None
-    stop_at_ms: int | None = None
-    commit_every_ms: int | None = None
-    """A run without end commits so often."""
-
-
-@dataclass(slots=True, kw_only=True)
-class SyncRun:
-    """Everything that one call knows."""
-
-    catalog: Catalog
-    commit: CommitAs
-    route: Callable[[SourceTable], str | None]
-    """The table that a source table feeds, as ``database.table``; None if nobody wants it."""
-    settings: ApplySettings
-    plain: PlainSettings
-    new_table: Callable[[str], NewTable]
-    limits: Limits = field(default_factory=Limits)
-    whole_database: str | None = None
-    """The filter of a sync of many tables; None for a sync of one."""
-    route_text: str = ""
-    """The choice of tables, as ``cdc.routing`` writes it."""
-    one_source: str | None = None
-    """The table that takes events of one source table only, because none was named."""
-    eager: bool = False
-    """Make every table that the source lists before the first row arrives."""
-    progress: SyncProgress
-    each: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]] | None = None
-    """Does a work for each of many pieces elsewhere, some at once; results in order."""
-    records_by: RecordsBy | None = None
-    """What else reads the records of a topic."""
-    dead: DeadLetters | None = None
-    feeds: dict[str, TableFeed] = field(default_factory=dict)
-    skipped: set[str] = field(default_factory=set)
-    met: set[SourceTable] = field(default_factory=set)
-    is_alone: Callable[[SourceTable], bool] = lambda _: False
-    """Whether no other source table may feed the table that this one feeds."""
-    doors: Doors = field(init=False)
-    standing: Standing | None = None
-    reached: Any = None
+    context: SyncContext
+    tables: SyncTables
+    checkpoint: Checkpoint[P]
+    doors: Doors
+    steps: TableSteps[P]
     events: int = 0
     events_elsewhere: int = 0
     """Those that others decoded."""
-    dropped: set[str] = field(default_factory=set)
-    """Tables that went with their source."""
-    last_commit_ms: int | None = None
-
-    def __post_init__(self) -> None:
-        self.doors = Doors(self)
-
-    # --------------------------------------------------------------------------------- lookups
-    def wants(self, table: SourceTable) -> bool:
-        """Whether events of a source table are applied."""
-        name = self.route(table)
-        return name is not None and name not in self.skipped
-
-    def fields_of(self, table: SourceTable) -> Sequence[Field] | None:
-        """The columns of the table that a source table feeds."""
-        name = self.route(table)
-        feed = self.feeds.get(name) if name is not None else None
-        return (
-            None
-            if feed is None or feed.target.table is None
-            else feed.target.table.definition.fields
-        )
-
-    def is_fed(self, name: str) -> bool:
-        """Whether source tables that go into the table ``name`` have fed it before."""
-        names = self._fed_by(self.catalog.table(name))
-        return any(self.route(_source(one)) == name for one in names)
-
-    @staticmethod
-    def _fed_by(table: Table) -> list[list[str]]:
-        text = table.position(SOURCES_PROPERTY)
-        with stored("source tables", text):
-            return [[str(part) for part in one] for one in json.loads(text or "[]")]
-
-    def shown(self, position: Any) -> str:
-        """A position as people read it."""
-        return "" if self.standing is None else self.standing.reader.shown(position)
-
-    def feed(self, name: str) -> TableFeed:
-        """What feeds the table ``name``."""
-        found = self.feeds.get(name)
-        if found is None:
-            new = self.new_table(name)
-            target = SyncTarget(
-                catalog=self.catalog, name=name, commit=self.commit, handle_options=_WRITE_BUFFER
-            )
-            target.open()
-            target.require("primary_key", new.primary_key or ())
-            target.require("partition_by", new.partition_by)
-            found = self.feeds[name] = TableFeed(
-                target=target, settings=self.settings, plain=self.plain, new_table=new
-            )
-            if target.table is not None:
-                found.sources = set(map(_source, self._fed_by(target.table)))
-            if self.standing is not None:
-                self.standing.begin(found)
-        return found
+    _met: set[SourceTable] = field(default_factory=set)
+    """Source tables, where one only is meant."""
+    _last_commit_ms: int | None = None
 
     # --------------------------------------------------------------------------------- running
-    def run(self, reader: Reader, names: Sequence[str]) -> None:
-        """Read and apply; ``names`` are the tables that are there already."""
-        source, address = reader.identity()
-        who = Who(source=source, route=self.route_text, address=address)
-        for name in names:
-            self.feed(name)
-        self.standing = Standing(self, reader, who)
-        start, end = self.standing.start()
-        self.reached = start
+    def run(self) -> None:
+        """Read and apply what there is."""
+        start, end = self.checkpoint.start()
+        self.checkpoint.reached = start
         try:
-            for batch in reader.batches(start, end):
-                self._apply(reader, batch)
+            for batch in self.checkpoint.reader.batches(start, end):
+                self._apply(batch)
                 if batch.may_commit and self._enough():
                     break
-            self.flush(reader, complete=True)
+                if batch.commit_after is not CommitAfter.WHEN_DUE:
+                    self.flush(complete=batch.commit_after is CommitAfter.NOW_COMPLETE)
+            self.flush(complete=True)
         finally:
-            for feed in self.feeds.values():
-                feed.target.abort()
+            self.tables.abort()
 
     # -------------------------------------------------------------------------------- applying
-    def _apply(self, reader: Reader, batch: SourceBatch) -> None:
+    def _apply(self, batch: SourceBatch[P]) -> None:
         rows: dict[str, list[Changes]] = {}
-        news: dict[str, list[TableNews]] = {}
+        dropped: dict[str, list[SchemaChangeEvent]] = {}
+        context, tables = self.context, self.tables
         self._refuse_several(batch.changes)
         for one in self.doors.admitted(batch):
-            if (name := self.route(one.table)) is not None:
+            if (name := context.route(one.table)) is not None:
                 rows.setdefault(name, []).append(one)
-        for told in batch.news:
-            if (name := self.route(told.table)) is None or not told.dropped:
+        for event in batch.schema_changes:
+            if (name := context.route(event.table)) is None or not event.dropped:
                 continue
-            if self.doors.is_open(told.table, name):
-                news.setdefault(name, []).append(told)
-        for name in dict.fromkeys([*rows, *news]):
-            if name not in self.skipped:
-                apply_to_table(self, reader, batch, name, rows.get(name, ()), news.get(name, ()))
-        self.reached = batch.position
+            if self.doors.is_open(event.table, name):
+                dropped.setdefault(name, []).append(event)
+        for name in dict.fromkeys([*rows, *dropped]):
+            if name not in tables.skipped:
+                self.steps.apply(batch, name, rows.get(name, ()), dropped.get(name, ()))
+        self.checkpoint.reached = batch.position
         self.events += batch.events
-        self.progress.events(self.events)
-        for feed in self.feeds.values():
-            feed.target.at(batch.position, partial(reader.remembered, feed.sources))
-            if feed.target.waiting >= self.settings.commit_rows and batch.may_commit:
-                self._tell_dead()
+        self.events_elsewhere += batch.events if batch.decoded_elsewhere else 0
+        context.progress.events(self.events)
+        for feed in tables.feeds.values():
+            self._at(feed, batch.position)
+            if feed.target.waiting >= context.settings.commit_rows and batch.may_commit:
+                self._flush_dead_letters()
                 feed.target.flush(complete=False)
-        if self.limits.commit_every_ms is not None and batch.may_commit:
-            self._commit_in_time(reader)
+        if context.limits.commit_every_ms is not None and batch.may_commit:
+            self._commit_in_time(context.limits.commit_every_ms)
 
-    def place_before(
-        self, reader: Reader, batch: SourceBatch, number: int, feed: TableFeed
-    ) -> tuple[Any, Callable[[], str | None]]:
-        """The position before an event of a batch, and what a run that begins there has to know."""
-        if number == 0 or batch.before is None:
-            return self.reached, partial(reader.remembered, feed.sources, 0)
-        return batch.before(number), partial(reader.remembered, feed.sources, number)
-
-    def drop(self, feed: TableFeed) -> TableFeed:
-        """The last source table of a table is gone: so is the table.  What may come after it."""
-        feed.target.abort()
-        self.catalog.drop_table(feed.target.name)
-        del self.feeds[feed.target.name]
-        self.dropped.add(feed.target.name)
-        if self.standing is not None:
-            self.standing.forget(feed.target.name)
-        return self.feed(feed.target.name)
+    def _at(self, feed: TableFeed, reached: P | None) -> None:
+        feed.target.at(reached, partial(self.checkpoint.reader.remembered, feed.sources))
 
     def _refuse_several(self, changes: Sequence[Changes]) -> None:
         """Rows of two source tables would be mixed up if nobody said that they belong together."""
-        for one in changes if self.one_source is not None else ():
-            self.met.add(one.table)
-            if len(self.met) > 1:
-                names = " and ".join(sorted(map(str, self.met)))
+        for one in changes if self.context.one_source is not None else ():
+            self._met.add(one.table)
+            if len(self._met) > 1:
+                names = " and ".join(sorted(map(str, self._met)))
                 why = (
                     f"the source has events of {names}; say which ones go into "
-                    f"{self.one_source} with tables='…', a regular expression"
+                    f"{self.context.one_source} with tables='…', a regular expression"
                 )
                 raise bad_line(one.place(int(one.lines[0])), why)
 
     # -------------------------------------------------------------------------------- committing
-    def flush(self, reader: Reader, *, complete: bool) -> None:
+    def flush(self, *, complete: bool) -> None:
         """Commit every table; the last one says that all are complete."""
-        self._tell_dead()
-        ready = self._ready(told=reader.by_table and complete)
+        self._flush_dead_letters()
+        checkpoint = self.checkpoint
+        ready = self._ready(or_moved=checkpoint.reader.by_table and complete)
         for n, feed in enumerate(ready):
             target = feed.target
-            target.at(self.reached, partial(reader.remembered, feed.sources))
-            if n + 1 == len(ready) and self.whole_database is not None:
-                assert self.standing is not None
-                text, before = self.standing.all_text(feed, ready)
+            self._at(feed, checkpoint.reached)
+            if n + 1 == len(ready) and self.context.whole_database is not None:
+                text, before = checkpoint.all_text(feed, ready)
                 target.properties[ALL_PROPERTY] = text
                 target.expect[ALL_PROPERTY] = before
             target.flush(complete=complete)
-            self.progress.committed(target.name, target.commits[-1].snapshot_id)
-        if self.reached is not None and (ready or not self._tables()):
-            reader.committed(self.reached)
+            self.context.progress.committed(target.name, target.commits[-1].snapshot_id)
+        if checkpoint.reached is not None and (ready or not self.tables.there):
+            checkpoint.reader.committed(checkpoint.reached)
 
-    def _ready(self, *, told: bool) -> list[TableFeed]:
+    def _ready(self, *, or_moved: bool) -> list[TableFeed]:
         """Tables with something to commit; one at least where a table was dropped.
 
-        ``told``: or where the position moved, because the source forgets what comes before it.
+        ``or_moved``: or where the position moved, because the source forgets what comes before it.
         """
-        there = [
-            feed
-            for feed in self.feeds.values()
-            if feed.target.table is not None and not feed.target.finished
-        ]
-        ready = [feed for feed in there if feed.target.has_news]
+        reached = self.checkpoint.reached
+        there = [feed for feed in self.tables.there if not feed.target.finished]
+        ready = [feed for feed in there if feed.target.has_changes]
         moved = (
-            told
-            and self.reached is not None
+            or_moved
+            and reached is not None
             and not all(
-                feed.target.position is not None and feed.target.position.covers(self.reached)
+                feed.target.position is not None and feed.target.position.covers(reached)
                 for feed in there
             )
         )
-        dropped = bool(self.dropped) and self.whole_database is not None
+        dropped = bool(self.tables.dropped) and self.context.whole_database is not None
         if (dropped or moved) and not ready:
             ready = there[-1:]
             for feed in ready:
                 feed.target.seen += 1
-        self.dropped.clear()
+        self.tables.dropped.clear()
         return ready
 
-    def _tables(self) -> list[TableFeed]:
-        return [feed for feed in self.feeds.values() if feed.target.table is not None]
-
-    def _tell_dead(self) -> None:
+    def _flush_dead_letters(self) -> None:
         """Dead letters are visible before the commits that leave them out."""
-        if self.dead is not None:
-            self.dead.flush()
+        if self.context.dead_letters is not None:
+            self.context.dead_letters.flush()
 
-    def _commit_in_time(self, reader: Reader) -> None:
-        now = self.catalog.clock.now_ms()
-        every = self.limits.commit_every_ms or 0
-        last = self.last_commit_ms
-        if last is None:
-            self.last_commit_ms = now
-        elif now - last >= every:
-            self.flush(reader, complete=False)
-            self.last_commit_ms = now
+    def _commit_in_time(self, every_ms: int) -> None:
+        now = self.context.clock.now_ms()
+        if self._last_commit_ms is None:
+            self._last_commit_ms = now
+        elif now - self._last_commit_ms >= every_ms:
+            self.flush(complete=False)
+            self._last_commit_ms = now
 
     def _enough(self) -> bool:
-        limits = self.limits
+        limits = self.context.limits
         if limits.max_rows is not None and self.events >= limits.max_rows:
             return True
-        return limits.stop_at_ms is not None and self.catalog.clock.now_ms() >= limits.stop_at_ms
-
-
-def _source(names: Sequence[str]) -> SourceTable:
-    return SourceTable(*names[:2])
+        return limits.stop_at_ms is not None and self.context.clock.now_ms() >= limits.stop_at_ms

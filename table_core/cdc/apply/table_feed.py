@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.apply.default_backfill import (
-    FILL_OPTION,
+    BACKFILL_OPTION,
     all_defaults,
+    backfill_pending,
     default_texts,
-    fill_pending,
     late_columns,
     pending_defaults,
     with_defaults,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from table_core.cdc.apply.settings import ApplySettings
     from table_core.cdc.apply.target import SyncTarget
     from table_core.cdc.model.bad import BadEvent
-    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.batch import Position, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.computed import ComputedColumn
     from table_core.cdc.model.encoding import PlainSettings
@@ -80,12 +80,12 @@ class TableFeed:
     settings: ApplySettings
     plain: PlainSettings
     new_table: NewTable = field(default_factory=NewTable)
-    history: Callable[[], Iterator[SourceBatch]] | None = None
+    history: Callable[[], Iterator[SourceBatch[Position]]] | None = None
     """Reads all that was applied before the batch at hand once more, if the source can."""
     sources: set[SourceTable] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def apply(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+    def apply(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Apply rows; nothing is touched where one does not convert.
 
         Raises:
@@ -104,7 +104,7 @@ class TableFeed:
         table = self._follow(changes)
         rows, numbers = self._converted(batch, changes)
         table = self.target.table or table
-        fill_pending(self.target, table, self.settings)
+        backfill_pending(self.target, table, self.settings)
         if table.primary_key or not retracts(rows):
             self.target.write(rows)
         else:
@@ -128,7 +128,7 @@ class TableFeed:
         self.target.properties[SOURCES_PROPERTY] = json.dumps(names)
 
     # --------------------------------------------------------------------------------- schema
-    def _create(self, batch: SourceBatch, changes: Sequence[Changes]) -> None:
+    def _create(self, batch: SourceBatch[Position], changes: Sequence[Changes]) -> None:
         """Make the table from the first events; nothing is made if they do not convert."""
         key = self.new_table.primary_key
         if key is None:
@@ -147,8 +147,8 @@ class TableFeed:
         partition_by = tuple(
             n for n in self.new_table.partition_by if n in names or not self.new_table.optional
         )
-        late = self._fill_options(changes, late_columns(changes, fields))
-        fill = {option.key: str(option.value) for option in late}
+        late = self._backfill_options(changes, late_columns(changes, fields))
+        backfill = {option.key: str(option.value) for option in late}
         given = self.new_table.options
         if not key:
             given = {k: v for k, v in given.items() if k not in _OF_KEY_TABLES}
@@ -157,7 +157,7 @@ class TableFeed:
             [*fields, *computed],
             key,
             partition_by,
-            {**usual, **fill, **made_whole(changes, fields, key), **given},
+            {**usual, **backfill, **made_whole(changes, fields, key), **given},
         )
         self.count("tables_created", 1)
 
@@ -191,7 +191,7 @@ class TableFeed:
             if not wanted:
                 return table
             self._batch(evolved(definition.fields, wanted), definition.primary_keys, changes)
-            options = self._fill_options(changes, wanted)
+            options = self._backfill_options(changes, wanted)
             try:
                 table = target.alter((*wanted, *options))
             except SchemaError:
@@ -203,13 +203,13 @@ class TableFeed:
             self.count("schema_changes", len(wanted))
         return table
 
-    def _fill_options(
+    def _backfill_options(
         self, changes: Sequence[Changes], wanted: Sequence[SchemaChange]
     ) -> list[SetOption]:
         if not self.settings.fill_defaults:
             return []
         texts = default_texts(changes, wanted)
-        return [SetOption(f"{FILL_OPTION}{name}", text) for name, text in texts.items()]
+        return [SetOption(f"{BACKFILL_OPTION}{name}", text) for name, text in texts.items()]
 
     # ----------------------------------------------------------------------------------- rows
     def _batch(
@@ -252,7 +252,7 @@ class TableFeed:
         return refused
 
     def _converted(
-        self, batch: SourceBatch, changes: Sequence[Changes]
+        self, batch: SourceBatch[Position], changes: Sequence[Changes]
     ) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.int64]]]:
         table = self.target.table
         assert table is not None
@@ -261,7 +261,7 @@ class TableFeed:
         found = self._batch(definition.fields, definition.primary_keys, changes, keep_before=keep)
         rows = found.rows
         if found.lacking:
-            rows = self._with_unsent(batch, found, table, changes)
+            rows = self._with_unavailable(batch, found, table, changes)
         several = len(self.sources) > 1
         defaults = all_defaults(table) if several else pending_defaults(self.target, table)
         rows = with_defaults(rows, found.numbers, changes, defaults)
@@ -273,8 +273,12 @@ class TableFeed:
         computed = self._computed(table.definition.fields)
         return any(c.name in table.partition_by for c in computed)
 
-    def _with_unsent(
-        self, batch: SourceBatch, found: EventBatch, table: Table, changes: Sequence[Changes]
+    def _with_unavailable(
+        self,
+        batch: SourceBatch[Position],
+        found: EventBatch,
+        table: Table,
+        changes: Sequence[Changes],
     ) -> pa.Table:
         if not table.primary_key:
             number = int(found.numbers[np.flatnonzero(next(iter(found.lacking.values())))[0]])
@@ -293,7 +297,7 @@ class TableFeed:
         )
 
     def _old_key(
-        self, batch: SourceBatch, number: int, table: Table, changes: Sequence[Changes]
+        self, batch: SourceBatch[Position], number: int, table: Table, changes: Sequence[Changes]
     ) -> tuple[Any, ...] | None:
         """The key that an event moved its row from, in the types of the table."""
         given = batch.old_key(number)
@@ -303,8 +307,8 @@ class TableFeed:
         types = {f.name: f for f in table.definition.fields}
         key = []
         for name in table.primary_key:
-            wire = declared[name].wire if name in declared else None
-            key.append(typed(pa.array([given[name]]), wire, types[name], self.plain)[0].as_py())
+            encoding = declared[name].encoding if name in declared else None
+            key.append(typed(pa.array([given[name]]), encoding, types[name], self.plain)[0].as_py())
         return tuple(key)
 
     def _computed(self, fields: Sequence[Field]) -> list[ComputedColumn]:
@@ -352,23 +356,8 @@ class TableFeed:
         return rows
 
     # ------------------------------------------------------------------------------ statements
-    def empty(self, table: SourceTable) -> None:
-        """The source table was emptied: take out what it gave."""
-        if self.target.table is None or (self.sources and table not in self.sources):
-            return
-        from table_core.cdc.apply.truncate import empty_source
-
-        self.count("truncates", 1)
-        empty_source(self, table, "truncated", "on_truncate='ignore'")
-
-    def leave(self, table: SourceTable) -> None:
-        """The source table is gone, and others feed this one too: take out what it gave."""
-        if table not in self.sources:
-            return
-        from table_core.cdc.apply.truncate import empty_source
-
-        self.count("drops", 1)
-        empty_source(self, table, "dropped", "on_drop='ignore'")
+    def forget(self, table: SourceTable) -> None:
+        """A source table does not feed this one any more; the next commit says so."""
         self.sources.discard(table)
         self._tell_sources()
 

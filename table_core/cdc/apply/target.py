@@ -36,21 +36,21 @@ if TYPE_CHECKING:
     from table_core.table.write.writer import TableWriter
 
 __all__ = [
+    "BACKFILLED_PROPERTY",
     "CLAIMS_PROPERTY",
     "COMPLETE",
-    "FILLED_PROPERTY",
-    "TOLD_PROPERTY",
+    "SOURCE_SCHEMA_PROPERTY",
     "SyncTarget",
     "keeps_before",
 ]
 
 COMPLETE: Final = "tc.source.complete"
 """Property of the commits of a run: ``true`` for its last one."""
-FILLED_PROPERTY: Final = "tc.source.filled"
+BACKFILLED_PROPERTY: Final = "tc.source.filled"
 """Property: columns whose default the rows have that were there before, as a JSON list."""
 CLAIMS_PROPERTY: Final = "tc.source.positions"
 """Property: of each source and choice of tables up to where the table has it."""
-TOLD_PROPERTY: Final = "tc.source.told"
+SOURCE_SCHEMA_PROPERTY: Final = "tc.source.told"
 """Property: columns of source tables as their schema changes told them."""
 
 
@@ -82,7 +82,7 @@ class SyncTarget:
     reached: Position | None = None
     remembered: Callable[[], str | None] = lambda: None
     """What a run that goes on at ``reached`` has to know."""
-    told: str | None = None
+    source_schemas: str | None = None
     """What the table's newest snapshot says of it."""
     writer: TableWriter | None = None
     replaces: bool = False
@@ -107,7 +107,7 @@ class SyncTarget:
         except NotFoundError:
             return
         self.stored = self.table.position(POSITION_PROPERTY)
-        self.told = self.table.position(TOLD_PROPERTY)
+        self.source_schemas = self.table.position(SOURCE_SCHEMA_PROPERTY)
         self.held = self.table.position(CLAIMS_PROPERTY)
         self._find_landed(self.table)
 
@@ -231,16 +231,16 @@ class SyncTarget:
 
     def _commit_as(self, position: str, held: str, *, complete: bool) -> CommitAs:
         given = self.commit.nth(len(self.commits))
-        told = {
+        source_schemas = {
             POSITION_PROPERTY: position,
             CLAIMS_PROPERTY: held,
             COMPLETE: str(complete).lower(),
         }
         if (known := self.remembered()) is not None:
-            self.told = told[TOLD_PROPERTY] = known
+            self.source_schemas = source_schemas[SOURCE_SCHEMA_PROPERTY] = known
         return replace(
             given,
-            properties={**given.properties, **told, **self.properties},
+            properties={**given.properties, **source_schemas, **self.properties},
             expect={
                 POSITION_PROPERTY: self.stored,
                 CLAIMS_PROPERTY: self.held,
@@ -252,9 +252,9 @@ class SyncTarget:
 
     # ------------------------------------------------------------------------------- counting
     @property
-    def has_news(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether there is something to commit: rows, events, or what was told of the sources."""
-        if self.remembered() not in {None, self.told}:
+        if self.remembered() not in {None, self.source_schemas}:
             self.seen += 1
         return self.writer is not None or self.seen > 0
 

@@ -1,4 +1,4 @@
-"""A source table was emptied: its rows go, and those of other shards in the same table stay."""
+"""A source table was emptied or dropped: its rows go, those of others in the same table stay."""
 
 from __future__ import annotations
 
@@ -21,15 +21,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from table_core.cdc.apply.table_feed import TableFeed
-    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.batch import Position, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import EventBatch, SourceTable
     from table_core.table.api.table import Table
 
-__all__ = ["empty_source"]
+__all__ = ["empty", "leave"]
 
 
-def empty_source(feed: TableFeed, source: SourceTable, what: str, instead: str) -> None:
+def empty(feed: TableFeed, source: SourceTable) -> None:
+    """The source table was emptied: take out what it gave.
+
+    Raises:
+        UnsupportedFeatureError: see ``_take_out``.
+    """
+    if feed.target.table is None or (feed.sources and source not in feed.sources):
+        return
+    feed.count("truncates", 1)
+    _take_out(feed, source, "truncated", "on_truncate='ignore'")
+
+
+def leave(feed: TableFeed, source: SourceTable) -> None:
+    """The source table is gone, and others feed the same table: take out what it gave.
+
+    Raises:
+        UnsupportedFeatureError: see ``_take_out``.
+    """
+    if source not in feed.sources:
+        return
+    feed.count("drops", 1)
+    _take_out(feed, source, "dropped", "on_drop='ignore'")
+    feed.forget(source)
+
+
+def _take_out(feed: TableFeed, source: SourceTable, what: str, instead: str) -> None:
     """Take the rows of ``source`` out, as part of the commit to come.
 
     Args:
@@ -95,7 +120,7 @@ def _delete_by_history(feed: TableFeed, table: Table, gone: set[SourceTable]) ->
 
 
 def _keys_of(
-    feed: TableFeed, history: Iterable[SourceBatch], table: Table, gone: set[SourceTable]
+    feed: TableFeed, history: Iterable[SourceBatch[Position]], table: Table, gone: set[SourceTable]
 ) -> pa.Table | None:
     """Rows with the keys that one of ``gone`` wrote last; other columns are null."""
     owner: dict[tuple[Any, ...], SourceTable] = {}
@@ -123,7 +148,7 @@ def _keys_of(
 
 
 def _bag_of(
-    feed: TableFeed, history: Iterable[SourceBatch], gone: set[SourceTable]
+    feed: TableFeed, history: Iterable[SourceBatch[Position]], gone: set[SourceTable]
 ) -> pa.Table | None:
     """The rows that ``gone`` put into a table without key and did not take out again."""
     parts: dict[SourceTable, list[pa.Table]] = {}
@@ -144,13 +169,15 @@ def _net(rows: pa.Table) -> pa.Table:
 
 
 def _replayed(
-    feed: TableFeed, history: Iterable[SourceBatch]
+    feed: TableFeed, history: Iterable[SourceBatch[Position]]
 ) -> Iterator[tuple[SourceTable, pa.Table | None]]:
     """Source table and its rows, in order; None where it was emptied."""
     for batch in history:
         changes = [one for one in batch.changes if feed.takes(one.table)]
-        news = [one for one in batch.news if feed.takes(one.table) and not one.in_snapshot]
-        for step in steps(changes, news if feed.settings.on_drop == "apply" else ()):
+        schema_changes = [
+            one for one in batch.schema_changes if feed.takes(one.table) and not one.in_snapshot
+        ]
+        for step in steps(changes, schema_changes if feed.settings.on_drop == "apply" else ()):
             if step.table is not None:
                 yield step.table, None
             yield from _in_order(feed, step.changes)
@@ -165,8 +192,8 @@ def _in_order(
         return
     whose = np.concatenate([np.full(len(one.lines), n) for n, one in enumerate(left)])
     lines = np.concatenate([one.lines for one in left])
-    by_line = dict(zip(lines.tolist(), whose.tolist(), strict=True))
-    owners = np.array([by_line[n] for n in found.numbers.tolist()])
+    source_of = dict(zip(lines.tolist(), whose.tolist(), strict=True))
+    owners = np.array([source_of[n] for n in found.numbers.tolist()])
     edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
     for start, end in pairwise(edges):
         if end > start:

@@ -191,20 +191,20 @@ class _Names:
             return dict(found) if found is not None else {"type": schema, "optional": False}
         kind = schema["type"]
         if not isinstance(kind, str):
-            return {**self.converted(kind, space), **_told(schema)}
+            return {**self.converted(kind, space), **_members(schema)}
         if kind == "record":
             return self._record(schema, space)
         if kind == "array":
             items = self.converted(schema["items"], space)
-            return {"type": "array", "items": items, "optional": False, **_told(schema)}
+            return {"type": "array", "items": items, "optional": False, **_members(schema)}
         if kind == "map":
             values = self.converted(schema["values"], space)
             text = {"type": "string", "optional": False}
             return {"type": "map", "keys": text, "values": values, "optional": False}
         if kind not in _PLAIN:
-            return {**self.converted(kind, space), **_told(schema)}
+            return {**self.converted(kind, space), **_members(schema)}
         given = {"type": schema.get("connect.type", _PLAIN[kind]), "optional": False}
-        found = {**given, **_meant(schema), **_told(schema)}
+        found = {**given, **_meant(schema), **_members(schema)}
         if "name" in schema:  # enums and fixed have names
             self._define(schema, space, found)
         return found
@@ -217,7 +217,7 @@ class _Names:
 
     def _record(self, schema: Mapping[str, Any], space: str) -> dict[str, Any]:
         space = schema.get("namespace", space)
-        found: dict[str, Any] = {"type": "struct", "optional": False, **_told(schema)}
+        found: dict[str, Any] = {"type": "struct", "optional": False, **_members(schema)}
         self._define(schema, space, found)
         fields = []
         for member in schema["fields"]:
@@ -248,7 +248,7 @@ def _meant(schema: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _told(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _members(schema: Mapping[str, Any]) -> dict[str, Any]:
     """What Connect put beside the Avro."""
     found = {}
     for member in ("name", "version", "parameters", "default", "doc"):

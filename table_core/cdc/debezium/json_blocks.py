@@ -27,7 +27,7 @@ from table_core.cdc.debezium.event_members import (
     members_of,
     refuse_constants,
 )
-from table_core.cdc.debezium.json_fallback import decode_by_line
+from table_core.cdc.debezium.json_fallback import decode_json_fallback
 from table_core.cdc.debezium.source_block import cut_source
 from table_core.cdc.model.bad import UNFORESEEN
 from table_core.cdc.model.changes import Changes, RowImages
@@ -92,7 +92,7 @@ class DebeziumDecoder:
                 raise NotColumnar
             return list(self._columnar(block, first))
         except (NotColumnar, EventError, *UNFORESEEN):  # which line it is, the slow way knows
-            found = decode_by_line(block, self.wants, together=together)
+            found = decode_json_fallback(block, self.wants, together=together)
             for changes in found:
                 self._learn(changes)
             return found

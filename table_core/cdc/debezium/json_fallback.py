@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from table_core.cdc.model.envelope import Event
     from table_core.cdc.model.record import EventLines, Place, SourceTable
 
-__all__ = ["decode_by_line", "decode_events"]
+__all__ = ["decode_events", "decode_json_fallback"]
 
 _HUGE: Final = 2**63
 _TEXT: Final = "text"
@@ -36,7 +36,7 @@ _GROUPS_TRIED: Final = 32
 _COLUMNS_APART: Final = 64
 
 
-def decode_by_line(
+def decode_json_fallback(
     block: EventLines, wants: Callable[[SourceTable], bool], *, together: bool = False
 ) -> list[Changes]:
     """The row changes of ``block``, by table and embedded schema.

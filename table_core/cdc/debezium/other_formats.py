@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from table_core.cdc.debezium.json_fallback import decode_events
 from table_core.cdc.model.bad import UNFORESEEN, unusable
 from table_core.cdc.model.embedded_schema import Declared, writable
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.envelope import (
     OPS,
     Event,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     _Read: TypeAlias = Callable[[Mapping[str, Any], Place], Iterator[Event]]
 
-__all__ = ["decode_foreign"]
+__all__ = ["decode_other_format"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -53,7 +53,7 @@ _DELETED: Final = frozenset({"none", "false", "true"})
 _OGG_OPS: Final = {"I": "c", "U": "u", "D": "d", "T": "t"}
 
 
-def decode_foreign(
+def decode_other_format(
     format: str,
     lines: EventLines,
     wants: Callable[[SourceTable], bool],
@@ -170,10 +170,10 @@ def _key_names(value: Any, key: Any, format: str) -> tuple[str, ...] | None:
     """
     if value is None:
         return None
-    told = [names for member in _KEY_MEMBERS if isinstance(names := value.get(member), list)]
-    if not told and not (format == "json" and isinstance(key, dict)):
+    key_names = [names for member in _KEY_MEMBERS if isinstance(names := value.get(member), list)]
+    if not key_names and not (format == "json" and isinstance(key, dict)):
         return None
-    found = tuple(told[0] if told else key)
+    found = tuple(key_names[0] if key_names else key)
     for name in found:
         name.encode()
     return found
@@ -190,10 +190,10 @@ def _declared(types: Mapping[str, Any], mapping: TypeMapping) -> dict[str, Decla
     for name, text in types.items():
         column = mysql_column(str(text))
         type_ = mysql_type(column, mapping) or STRING
-        meaning = Meaning.SET if column.name == "set" else Meaning.PLAIN
+        logical_type = LogicalType.SET if column.name == "set" else LogicalType.PLAIN
         if is_bytes(column):
-            meaning = Meaning.LATIN1
-        found[name] = Declared(type_, Wire(meaning), None)
+            logical_type = LogicalType.LATIN1
+        found[name] = Declared(type_, Encoding(logical_type), None)
     return writable(found)
 
 

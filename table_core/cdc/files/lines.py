@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
-from table_core.cdc.debezium.other_formats import decode_foreign
+from table_core.cdc.debezium.other_formats import decode_other_format
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.batch import SourceBatch
 from table_core.cdc.model.encoding import PlainSettings
-from table_core.cdc.model.schema_change_event import news_in
-from table_core.cdc.model.source_schema import told_from, told_text
+from table_core.cdc.model.position import FilesPosition, OffsetsPosition
+from table_core.cdc.model.schema_change_event import schema_change_events
+from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.model.units import settled, without_sign
 from table_core.schema.type_mapping import TypeMapping
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.apply.dead_letters import DeadLetters
-    from table_core.cdc.kafka.parallel_batches import DecodedWindow
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.embedded_schema import Declared
+    from table_core.cdc.model.parallel_batches import DecodedWindow
     from table_core.cdc.model.record import EventLines, SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
     from table_core.cdc.model.window import Window
     from table_core.datatypes.kinds import Field
     from table_core.ports import Clock
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WINDOW_BYTES", "LineDecoder", "LineReader", "plain_settings", "window_is_full"]
 
+AtLines = TypeVar("AtLines", FilesPosition, OffsetsPosition)
+"""How far lines were read: in files, or in topics."""
 WINDOW_BYTES: Final = 16 << 20
 WINDOW_LINES: Final = 20_000
 _LARGEST: Final = 3
@@ -66,12 +69,12 @@ class LineDecoder:
     wants: Callable[[SourceTable], bool]
     fields_of: Callable[[SourceTable], Sequence[Field] | None]
     settings: PlainSettings
-    dead: DeadLetters | None = None
+    dead_letters: DeadLetters | None = None
     format: str = "debezium-json"
     mapping: TypeMapping = field(default_factory=TypeMapping)
     by_topic: bool = False
     """Whether rows without a table are of the one that their topic names."""
-    told: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
+    source_schemas: dict[SourceTable, Mapping[str, Declared]] = field(default_factory=dict)
     keys: dict[SourceTable, tuple[str, ...]] = field(default_factory=dict)
     marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
         default_factory=lambda: [(-1, {})]
@@ -81,44 +84,52 @@ class LineDecoder:
     """Lines of the newest window that cannot be read."""
     _decoder: DebeziumDecoder | None = None
 
-    def decode(self, window: Window) -> tuple[list[Changes], list[TableNews]]:
+    def decode(self, window: Window) -> tuple[list[Changes], list[SchemaChangeEvent]]:
         """The changes of a window and the schema changes in it."""
-        self.marks = [(-1, dict(self.told))]
+        self.marks = [(-1, dict(self.source_schemas))]
         self._bad.clear()
-        news = self._news(window)
-        cuts = [one for one in news if not one.in_snapshot]
-        for one in news:
+        schema_changes = self._schema_change_events(window)
+        cuts = [one for one in schema_changes if not one.in_snapshot]
+        for one in schema_changes:
             if one.in_snapshot:
                 self._learn(one)
-        self.marks.append((0, dict(self.told)))
+        self.marks.append((0, dict(self.source_schemas)))
         changes: list[Changes] = []
         first = 0
         for one in cuts:
             changes += self._part(window, first, one.number)
             first = one.number
             self._learn(one)
-            self.marks.append((first, dict(self.told)))
+            self.marks.append((first, dict(self.source_schemas)))
         changes += self._part(window, first, len(window.lines))
-        return changes, news
+        return changes, schema_changes
 
-    def _news(self, window: Window) -> list[TableNews]:
+    def _schema_change_events(self, window: Window) -> list[SchemaChangeEvent]:
         try:
-            return news_in(window, self.settings, together=self.dead is not None)
+            return schema_change_events(
+                window, self.settings, together=self.dead_letters is not None
+            )
         except BadEvents as bad:
             self._put(bad, window)
         whole = window.segment(0, len(window.lines), frozenset(self._bad))
-        return news_in(whole, self.settings)
+        return schema_change_events(whole, self.settings)
 
-    def _learn(self, one: TableNews) -> None:
+    def _learn(self, one: SchemaChangeEvent) -> None:
         if one.columns:
-            self.told[one.table] = one.columns
+            self.source_schemas[one.table] = one.columns
             self.keys[one.table] = one.key
 
     def again(self) -> LineDecoder:
         """One that reads the same lines once more and keeps no bad ones: they were told before."""
-        dead = self.dead and self.dead.silent()
+        dead_letters = self.dead_letters and self.dead_letters.silent()
         return replace(
-            self, dead=dead, told={}, keys={}, marks=[(-1, {})], _bad=set(), _decoder=None
+            self,
+            dead_letters=dead_letters,
+            source_schemas={},
+            keys={},
+            marks=[(-1, {})],
+            _bad=set(),
+            _decoder=None,
         )
 
     def remembered(self, tables: Iterable[SourceTable], number: int | None = None) -> str | None:
@@ -126,20 +137,20 @@ class LineDecoder:
 
         ``number``: of the line of the newest window where it begins; None: behind the window.
         """
-        told: Mapping[SourceTable, Mapping[str, Declared]] = self.told
+        source_schemas: Mapping[SourceTable, Mapping[str, Declared]] = self.source_schemas
         if number is not None:
-            told = [known for mark, known in self.marks if mark < number][-1]
-        known = {t: told[t] for t in tables if t in told}
-        return told_text(known) if known else None
+            source_schemas = [known for mark, known in self.marks if mark < number][-1]
+        known = {t: source_schemas[t] for t in tables if t in source_schemas}
+        return source_schema_text(known) if known else None
 
     def unfed(self, fed: Iterable[SourceTable]) -> list[SourceTable]:
         """Tables that are known and feed none yet."""
-        return sorted(self.told.keys() - set(fed))
+        return sorted(self.source_schemas.keys() - set(fed))
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
-        for table, columns in told_from(text).items():
-            self.told.setdefault(table, columns)
+        for table, columns in source_schemas_from(text).items():
+            self.source_schemas.setdefault(table, columns)
 
     def _part(self, window: Window, first: int, end: int) -> list[Changes]:
         if first == end:
@@ -147,24 +158,26 @@ class LineDecoder:
         while True:
             try:
                 found = self._decoded(window.segment(first, end, frozenset(self._bad)))
-                self.told = dict(settled(self.told, found, together=self.dead is not None))
+                self.source_schemas = dict(
+                    settled(self.source_schemas, found, together=self.dead_letters is not None)
+                )
             except BadEvents as bad:
                 self._put(bad, window)
                 continue
-            self.marks.append((first, dict(self.told)))
-            return [self._with_told(one) for one in found]
+            self.marks.append((first, dict(self.source_schemas)))
+            return [self._with_source_schema(one) for one in found]
 
     def _put(self, bad: BadEvents, window: Window) -> None:
         """Keep what cannot be read, and go on without it."""
-        assert self.dead is not None
+        assert self.dead_letters is not None
         for number, error in sorted(bad.errors.items()):
-            self.dead.put(error, window.place(number).text, window.text_of(number))
+            self.dead_letters.put(error, window.place(number).text, window.text_of(number))
         self._bad |= bad.errors.keys()
 
     def _decoded(self, lines: EventLines) -> list[Changes]:
-        together = self.dead is not None
+        together = self.dead_letters is not None
         if not self.format.startswith("debezium-"):
-            return decode_foreign(
+            return decode_other_format(
                 self.format,
                 lines,
                 self.wants,
@@ -177,12 +190,14 @@ class LineDecoder:
             self._decoder = DebeziumDecoder(self.fields_of, self.wants, self.settings)
         return self._decoder.decode(lines, together=together)
 
-    def _with_told(self, one: Changes) -> Changes:
+    def _with_source_schema(self, one: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""
-        told = self.told.get(one.table)
-        if told is None:
+        source_schemas = self.source_schemas.get(one.table)
+        if source_schemas is None:
             return one
-        declared = told if one.declared is None else without_sign(one.declared, told)
+        declared = (
+            source_schemas if one.declared is None else without_sign(one.declared, source_schemas)
+        )
         return replace(one, declared=declared)
 
     def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:
@@ -193,16 +208,15 @@ class LineDecoder:
 
 
 @dataclass(slots=True, kw_only=True)
-class LineReader(ABC):
+class LineReader(ABC, Generic[AtLines]):
     """Batches of lines."""
 
-    source: Any
     decoder: LineDecoder
     poll: Clock | None = None
     """Waits for more when all is read; None ends there."""
 
     @abstractmethod
-    def parse(self, text: str | None) -> Any:
+    def parse(self, text: str | None) -> AtLines:
         """The position that a table holds; None is the start."""
 
     @property
@@ -222,21 +236,21 @@ class LineReader(ABC):
             SourceDivergedError: it is so.
         """
 
-    def settled(self, position: Any) -> Any:
+    def settled(self, position: AtLines) -> AtLines:
         """A stored position as it is to be taken now."""
         return position
 
-    def shown(self, position: Any) -> str:
+    def shown(self, position: AtLines) -> str:
         """A position as people read it."""
-        return str(position.text)
+        return position.text
 
     @abstractmethod
-    def _pass(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+    def _pass(self, start: AtLines, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:
         """What comes after ``start``: until ``end``, or what is there now."""
 
-    def batches(self, start: Any, end: Any | None) -> Iterator[SourceBatch]:
+    def batches(self, start: AtLines | None, end: AtLines | None) -> Iterator[SourceBatch[AtLines]]:
         """What comes after ``start``: until ``end``, or what is there now, or for ever."""
-        reached = start
+        reached = self.parse(None) if start is None else start
         while True:
             for batch in self._pass(reached, end):
                 reached = batch.position
@@ -248,7 +262,7 @@ class LineReader(ABC):
                 changes=(), position=reached, events=0, consumed=lambda _, numbers: numbers >= 0
             )
 
-    def history(self, until: Any) -> Iterator[SourceBatch]:
+    def history(self, until: AtLines) -> Iterator[SourceBatch[AtLines]]:
         """All that was consumed at ``until``, once more."""
         again = replace(self, decoder=self.decoder.again(), poll=None)
         return again.batches(self.parse(None), until)
@@ -265,7 +279,7 @@ class LineReader(ABC):
         """See ``LineDecoder``."""
         self.decoder.recall(text)
 
-    def committed(self, position: Any) -> None:  # noqa: B027 - nobody waits for it
+    def committed(self, position: AtLines) -> None:
         """Nothing: the tables keep how far they are."""
 
     def tables(self) -> list[SourceTable]:
@@ -276,25 +290,35 @@ class LineReader(ABC):
         return list(found)
 
     def _batch(
-        self, window: Window, start: Any, reached: Any, decoded: DecodedWindow | None = None
-    ) -> SourceBatch:
-        changes, news = self.decoder.decode(window) if decoded is None else self._taken(decoded)
+        self,
+        window: Window,
+        start: AtLines,
+        reached: AtLines,
+        decoded: DecodedWindow | None = None,
+    ) -> SourceBatch[AtLines]:
+        changes, schema_changes = (
+            self.decoder.decode(window) if decoded is None else self._taken(decoded)
+        )
         return SourceBatch(
             changes=changes,
             position=reached,
             events=len(window.lines),
             consumed=window.consumed,
             before=lambda number: replace(start, beyond=window.beyond(number, start)),
-            news=news,
+            schema_changes=schema_changes,
             key_of=partial(self.decoder.key_of, window),
             old_key=window.old_key,
             place=window.place,
             text_of=window.text_of,
+            decoded_elsewhere=decoded is not None,
         )
 
-    def _taken(self, decoded: DecodedWindow) -> tuple[list[Changes], list[TableNews]]:
+    def _taken(self, decoded: DecodedWindow) -> tuple[list[Changes], list[SchemaChangeEvent]]:
         """What another decoder made of a window, and learned."""
         assert decoded.after is not None
-        self.decoder.told, self.decoder.keys = dict(decoded.after.told), dict(decoded.after.keys)
+        self.decoder.source_schemas, self.decoder.keys = (
+            dict(decoded.after.source_schemas),
+            dict(decoded.after.keys),
+        )
         self.decoder.marks = decoded.marks
-        return decoded.changes, decoded.news
+        return decoded.changes, decoded.schema_changes

@@ -40,7 +40,7 @@ _HEAD_BYTES: Final = 4096
 
 
 @dataclass(kw_only=True)
-class FilesReader(LineReader):
+class FilesReader(LineReader[FilesPosition]):
     """Batches of a ``FilesSource``."""
 
     source: FilesSource
@@ -103,7 +103,9 @@ class FilesReader(LineReader):
             return _mark_of(bytes(file.read(length)))
 
     # ------------------------------------------------------------------------------- reading
-    def _pass(self, start: FilesPosition, end: FilesPosition | None) -> Iterator[SourceBatch]:
+    def _pass(
+        self, start: FilesPosition, end: FilesPosition | None
+    ) -> Iterator[SourceBatch[FilesPosition]]:
         reached = start
         for blocks in self._windows(start, end):
             before = reached

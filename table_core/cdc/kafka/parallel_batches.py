@@ -1,7 +1,7 @@
 """Many records of topics at once: others read and decode them, and the run checks what for.
 
-A wave is a part of every partition, cut into windows, each decoded with what was known of the tables
-when the wave began.  Where more is known once its turn comes (a column was added, say), or where it
+Parallel batches are a part of every partition, cut into windows, each decoded with what was known of
+the tables when they began.  Where more is known once its turn comes (a column was added, say), or where it
 has an event that cannot be read, the run decodes it anew from the same lines: the outcome is that of
 a run that reads alone.
 """
@@ -9,7 +9,7 @@ a run that reads alone.
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from table_core.cdc.files.lines import WINDOW_BYTES, WINDOW_LINES, LineDecoder
 from table_core.cdc.kafka.source import record_line
+from table_core.cdc.model.parallel_batches import DecodedWindow, Known, ParallelBatches
 from table_core.cdc.model.window import Window
 from table_core.errors import TableError
 
@@ -24,45 +25,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.kafka.source import KafkaSource, RecordForm
-    from table_core.cdc.model.changes import Changes
-    from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.encoding import PlainSettings
+    from table_core.cdc.model.parallel_batches import RecordsBy
     from table_core.cdc.model.record import SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
     from table_core.datatypes.kinds import Field
     from table_core.schema.type_mapping import TypeMapping
 
     Offsets: TypeAlias = Mapping[tuple[str, int], int]
-    ReadWave: TypeAlias = Callable[["Wave", "WindowWork"], Iterator[bytes]]
-    """Does the work for each window of a wave that has records, elsewhere; results in order."""
-    RecordsBy: TypeAlias = Callable[[KafkaSource], ReadWave | None]
 
-__all__ = ["DecodedWindow", "Known", "RecordsBy", "Wave", "Waves", "WindowWork", "records_window"]
+__all__ = ["ParallelReader", "WindowWork", "records_window"]
 
 _MANY: Final = 100_000
-"""Records that are worth a wave."""
+"""Records that are worth it."""
 _WINDOWS: Final = 8
 _GROWTH: Final = 4
 _LARGEST_WINDOW: Final = 6 * WINDOW_BYTES
 _RECORD_COLUMNS: Final = ("topic", "partition", "offset", "headers", "key", "value")
 
 
-@dataclass(frozen=True, slots=True)
-class Wave:
-    """Offsets of partitions (first, behind the last), ``step`` of each in every window."""
-
-    ranges: Mapping[tuple[str, int], tuple[int, int]]
-    step: int
-
-    @property
-    def windows(self) -> int:
-        """How many there are."""
-        return max(-(-(end - first) // self.step) for first, end in self.ranges.values())
-
-
-def next_wave(begin: Offsets, last: Offsets, records: int) -> Wave | None:
+def next_parallel_batches(begin: Offsets, last: Offsets, records: int) -> ParallelBatches | None:
     """Windows of so many ``records``; None where few are left.
 
     Each partition gives as many, so a short one (that of schema changes, say) is read early, as one
@@ -73,35 +56,9 @@ def next_wave(begin: Offsets, last: Offsets, records: int) -> Wave | None:
         return None
     step = max(1, records // len(left))
     first = {at: begin.get(at, 0) for at in left}
-    return Wave(
+    return ParallelBatches(
         {at: (first[at], first[at] + min(n, _WINDOWS * step)) for at, n in left.items()}, step
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the decoding of a window depends on beside its lines."""
-
-    fields: Mapping[str, Sequence[Field]]
-    """Columns of the tables that are there, by name."""
-    skipped: frozenset[str]
-    told: Mapping[SourceTable, Mapping[str, Declared]]
-    keys: Mapping[SourceTable, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedWindow:
-    """A window, and what came out of it; ``after`` is None where an event cannot be read."""
-
-    window: Window
-    places: list[tuple[str, int, int]]
-    changes: list[Changes]
-    news: list[TableNews]
-    after: Known | None
-    marks: list[tuple[int, Mapping[SourceTable, Mapping[str, Declared]]]] = field(
-        default_factory=list
-    )
-    """See ``LineDecoder``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +95,9 @@ class WindowWork:
         places, lines = [], []
         for topic, partition, offset, headers, key, value in zip(*columns, strict=True):
             at = (topic, partition, offset)
-            told = [(h["key"], h["value"]) for h in headers or ()]
+            texts = [(h["key"], h["value"]) for h in headers or ()]
             places.append(at)
-            lines.append(record_line(at, told, key, value, self.form))
+            lines.append(record_line(at, texts, key, value, self.form))
         window = records_window(places, lines)
         known = self.known
         decoder = LineDecoder(
@@ -150,16 +107,16 @@ class WindowWork:
             format=self.format,
             mapping=self.mapping,
             by_topic=self.by_topic,
-            told=dict(known.told),
+            source_schemas=dict(known.source_schemas),
             keys=dict(known.keys),
         )
         try:
-            changes, news = decoder.decode(window)
+            changes, schema_changes = decoder.decode(window)
         except TableError:  # the run meets it again, and knows what to do with it
             return DecodedWindow(window, places, [], [], None)
-        after = replace(known, told=decoder.told, keys=decoder.keys)
+        after = replace(known, source_schemas=decoder.source_schemas, keys=decoder.keys)
         changes = [replace(one, place=window.place) for one in changes]  # not its lines once more
-        return DecodedWindow(window, places, changes, news, after, decoder.marks)
+        return DecodedWindow(window, places, changes, schema_changes, after, decoder.marks)
 
     def _wants(self, table: SourceTable) -> bool:
         name = self.route(table)
@@ -184,27 +141,27 @@ def records_window(places: Sequence[tuple[str, int, int]], lines: Sequence[bytes
 
 
 @dataclass(slots=True, kw_only=True)
-class Waves:
-    """Reads the records of topics wave by wave."""
+class ParallelReader:
+    """Has the records of topics read, some windows of every partition at a time."""
 
-    run: SyncRun
+    tables: SyncTables
     source: KafkaSource
     form: RecordForm
     records_by: RecordsBy
 
     def known(self, decoder: LineDecoder) -> Known:
         """What is known now."""
-        tables = {n: f.target.table for n, f in self.run.feeds.items()}
+        tables = {n: f.target.table for n, f in self.tables.feeds.items()}
         return Known(
             fields={n: t.definition.fields for n, t in tables.items() if t is not None},
-            skipped=frozenset(self.run.skipped),
-            told=dict(decoder.told),
+            skipped=frozenset(self.tables.skipped),
+            source_schemas=dict(decoder.source_schemas),
             keys=dict(decoder.keys),
         )
 
     def worth(self, begin: Offsets, last: Offsets) -> bool:
         """Whether there are many records."""
-        return next_wave(begin, last, 1) is not None
+        return next_parallel_batches(begin, last, 1) is not None
 
     def windows(
         self, decoder: LineDecoder, begin: Offsets, last: Offsets, records: int
@@ -217,25 +174,24 @@ class Waves:
         if not self.worth(begin, last) or (read := self.records_by(self.source)) is None:
             return
         reached = dict(begin)
-        while (wave := next_wave(reached, last, records)) is not None:
+        while (batches := next_parallel_batches(reached, last, records)) is not None:
             work = self._work(decoder)
             size = count = 0
-            for body in read(wave, work):
+            for body in read(batches, work):
                 if not body:
                     return
                 found: DecodedWindow = pickle.loads(body)
                 lines = found.window.lines
                 size, count = size + lines.nbytes, count + len(lines)
                 usable = found.after is not None and self.known(decoder) == work.known
-                self.run.events_elsewhere += len(lines) if usable else 0
                 yield found, usable
-            reached |= {at: end for at, (_, end) in wave.ranges.items()}
+            reached |= {at: end for at, (_, end) in batches.ranges.items()}
             records = _records_of(records, size / count if count else 0.0)
 
     def _work(self, decoder: LineDecoder) -> WindowWork:
         return WindowWork(
             known=self.known(decoder),
-            route=self.run.route,
+            route=self.tables.context.route,
             form=self.form,
             format=self.source.format,
             settings=decoder.settings,

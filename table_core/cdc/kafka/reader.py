@@ -16,7 +16,7 @@ from table_core.errors import EventError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from table_core.cdc.kafka.parallel_batches import Waves
+    from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.source import KafkaReading, KafkaSource, RecordForm
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
@@ -27,12 +27,12 @@ __all__ = ["KafkaReader"]
 
 
 @dataclass(slots=True, kw_only=True)
-class KafkaReader(LineReader):
+class KafkaReader(LineReader[OffsetsPosition]):
     """Batches of a ``KafkaSource``."""
 
     source: KafkaSource
     form: RecordForm = field(default_factory=JsonRecords)
-    waves: Waves | None = None
+    parallel: ParallelReader | None = None
     """Has records read by others where they are many."""
     _now: TopicsNow | None = None
 
@@ -59,7 +59,9 @@ class KafkaReader(LineReader):
         for claim in claims:
             refuse_diverged(claim, self._now, self.source.servers)
 
-    def _pass(self, start: OffsetsPosition, end: OffsetsPosition | None) -> Iterator[SourceBatch]:
+    def _pass(
+        self, start: OffsetsPosition, end: OffsetsPosition | None
+    ) -> Iterator[SourceBatch[OffsetsPosition]]:
         reading = self.source.open()
         try:
             there = reading.partitions()
@@ -78,16 +80,16 @@ class KafkaReader(LineReader):
         start: OffsetsPosition,
         begin: dict[tuple[str, int], int],
         last: dict[tuple[str, int], int],
-    ) -> Iterator[SourceBatch]:
+    ) -> Iterator[SourceBatch[OffsetsPosition]]:
         reached, here = start, self._here(reading, begin, last)
-        if self.waves is not None and self.waves.worth(begin, last):
+        if self.parallel is not None and self.parallel.worth(begin, last):
             count = 0
             for places, lines in islice(here, 1):  # schema changes are few, and come with it
                 before, reached = reached, reached.after(places)
                 count = len(lines)
                 yield self._batch(records_window(places, lines), before, reached)
             begin |= {at: reached.next_of(*at) for at in begin if at in reached.offsets}
-            for found, usable in self.waves.windows(self.decoder, begin, last, count):
+            for found, usable in self.parallel.windows(self.decoder, begin, last, count):
                 before, reached = reached, reached.after(found.places)
                 begin |= {at: reached.next_of(*at) for at in {place[:2] for place in found.places}}
                 yield self._batch(found.window, before, reached, found if usable else None)
@@ -114,7 +116,7 @@ class KafkaReader(LineReader):
         if lines:
             yield places, lines
 
-    def history(self, until: OffsetsPosition) -> Iterator[SourceBatch]:
+    def history(self, until: OffsetsPosition) -> Iterator[SourceBatch[OffsetsPosition]]:
         """All that was consumed at ``until``, once more.
 
         Raises:
@@ -134,4 +136,4 @@ class KafkaReader(LineReader):
                     )
         finally:
             reading.close()
-        return LineReader.history(self, until)
+        return LineReader[OffsetsPosition].history(self, until)

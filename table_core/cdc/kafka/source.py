@@ -241,9 +241,9 @@ class KafkaReading:
         client = admin.AdminClient(given, logger=_Silent())
         wanted = self._driver.TopicCollection(list(names))
         found = {}
-        for name, told in client.describe_topics(wanted, request_timeout=_TIMEOUT_S).items():
+        for name, described in client.describe_topics(wanted, request_timeout=_TIMEOUT_S).items():
             try:
-                found[name] = str(told.result().topic_id)
+                found[name] = str(described.result().topic_id)
             except self._driver.KafkaException:
                 continue
         return found
@@ -331,8 +331,8 @@ def record_line(
     texts = {
         name: body.decode(errors="replace") if body is not None else None for name, body in headers
     }
-    told = {"topic": at[0], "partition": at[1], "offset": at[2], "headers": texts}
-    front = json.dumps(told, separators=(",", ":"))[:-1].encode()
+    described = {"topic": at[0], "partition": at[1], "offset": at[2], "headers": texts}
+    front = json.dumps(described, separators=(",", ":"))[:-1].encode()
     return front + b',"key":' + form.key(key) + b',"value":' + form.value(value) + b"}\n"
 
 

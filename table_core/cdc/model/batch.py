@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import Place, SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
-__all__ = ["Position", "SourceBatch"]
+__all__ = ["CommitAfter", "P", "P_co", "Position", "SourceBatch"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -38,20 +39,35 @@ class Position(Protocol):
         ...
 
 
+P = TypeVar("P", bound=Position)
+P_co = TypeVar("P_co", bound=Position, covariant=True)
+
+
+class CommitAfter(Enum):
+    """Whether a run commits once a batch is applied."""
+
+    WHEN_DUE = "when-due"
+    """As its own limits say."""
+    NOW = "now"
+    """The source waits for it, e.g. to forget what was read."""
+    NOW_COMPLETE = "now-complete"
+    """So, and the source has no more: every table is complete."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceBatch:
+class SourceBatch(Generic[P_co]):
     """Changes of any tables.  Numbers of events ascend within the batch, in source order."""
 
     changes: Sequence[Changes]
-    position: Position
+    position: P_co
     """Once the batch is applied."""
     events: int
     """How many there were, of whatever kind and table."""
     consumed: Callable[[Any, Ints], Flags]
     """(position, numbers): which events a position covers."""
-    before: Callable[[int], Position] | None = None
+    before: Callable[[int], P_co] | None = None
     """The position once the events with smaller numbers are applied; None: nothing can be told."""
-    news: Sequence[TableNews] = ()
+    schema_changes: Sequence[SchemaChangeEvent] = ()
     key_of: Callable[[SourceTable], tuple[str, ...] | None] = lambda _: None
     """The primary key of a source table as its events tell it; () for none, None for unknown."""
     old_key: Callable[[int], Mapping[str, Any] | None] = lambda _: None
@@ -62,3 +78,6 @@ class SourceBatch:
     """The event with a number as it came, for people to read."""
     may_commit: bool = True
     """Whether a run that ends here can go on here; a table without key is read in one go."""
+    commit_after: CommitAfter = CommitAfter.WHEN_DUE
+    decoded_elsewhere: bool = False
+    """Whether others did the work."""

@@ -26,7 +26,7 @@ class RowImages:
 
     there: pa.BooleanArray
     columns: Mapping[str, pa.Array]
-    unsent: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=dict)
+    unavailable: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]] = field(default_factory=dict)
     """Where the source left a value out because it did not change, by column."""
 
 

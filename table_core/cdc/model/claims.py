@@ -23,7 +23,7 @@ from table_core.position.source import TopicsId
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from table_core.cdc.model.batch import SourceBatch
+    from table_core.cdc.model.batch import Position, SourceBatch
     from table_core.cdc.model.record import SourceTable
     from table_core.position.source import SourceId
 
@@ -173,7 +173,7 @@ class Claims:
     def covered(
         self,
         who: Who,
-        batch: SourceBatch,
+        batch: SourceBatch[Position],
         numbers: Ints,
         table: SourceTable,
         takes: Callable[[str, SourceTable], bool],

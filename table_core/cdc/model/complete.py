@@ -31,7 +31,7 @@ class Complete:
     claim: Claim
     tables: Mapping[str, str | None]
     """How far each was itself, as a digest of its claims; None: an earlier release did not say."""
-    told: str | None = None
+    source_schemas: str | None = None
     """What is known of source tables that feed none yet."""
 
 
@@ -63,7 +63,7 @@ class Completed:
                 Complete(
                     claim=Claims.parse(run["claim"], None, old).held[0],
                     tables=run["tables"],
-                    told=run.get("told"),
+                    source_schemas=run.get("told"),
                 )
                 for run in document.get("runs", ())
             )
@@ -78,7 +78,7 @@ class Completed:
                 "claim": Claims((one.claim,)).text(None),
                 "tables": dict(sorted(one.tables.items())),
             }
-            runs.append(run if one.told is None else {**run, "told": one.told})
+            runs.append(run if one.source_schemas is None else {**run, "told": one.source_schemas})
         return json.dumps({"v": _VERSION, "runs": runs}, separators=(",", ":"))
 
     def of(self, who: Who) -> list[Complete]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.model.date_format import date_format, pattern_parts
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Wire
+from table_core.cdc.model.encoding import Encoding
 from table_core.datatypes.arrow import arrow_type
 from table_core.datatypes.kinds import STRING, Atomic, DataType, Field, Root
 from table_core.datatypes.text import parse_type
@@ -256,12 +256,12 @@ def with_metadata(changes: Changes, names: Sequence[str], prefix: str = "") -> C
             text = changes.table.name if name == "table_name" else changes.table.database
             values[prefix + name] = pa.repeat(pa.scalar(text), count), STRING
     declared = changes.declared
-    told = {name: Declared(type_, Wire(), None) for name, (_, type_) in values.items()}
+    metadata = {name: Declared(type_, Encoding(), None) for name, (_, type_) in values.items()}
     return replace(
         changes,
         before=_with(changes.before, {n: c for n, (c, _) in values.items()}),
         after=_with(changes.after, {n: c for n, (c, _) in values.items()}),
-        declared=told if declared is None else {**declared, **told},
+        declared=metadata if declared is None else {**declared, **metadata},
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.mysql_types import UNSIGNED_BIGINT
 from table_core.datatypes.kinds import MAX_LENGTH, STRING, Array, Atomic, DataType, Root
 
@@ -26,7 +26,7 @@ class Declared:
     """What the source says of one column."""
 
     type: DataType
-    wire: Wire | None
+    encoding: Encoding | None
     """How values travel; None if only the values tell."""
     json: pa.DataType | None
     """Arrow type to read the JSON with; None for structures, which become JSON text."""
@@ -49,26 +49,26 @@ _PLAIN: Final[Mapping[str, tuple[Atomic, pa.DataType]]] = {
     "string": (STRING, pa.string()),
 }
 # A time of MySQL may be negative or longer than a day, and has microseconds: text holds them all.
-_MOMENTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
-    "io.debezium.time.Date": (Atomic(Root.DATE), Meaning.DAYS),
-    "org.apache.kafka.connect.data.Date": (Atomic(Root.DATE), Meaning.DAYS),
-    "io.debezium.time.Timestamp": (Atomic(Root.TIMESTAMP, precision=3), Meaning.MILLIS),
+_MOMENTS: Final[Mapping[str, tuple[Atomic, LogicalType]]] = {
+    "io.debezium.time.Date": (Atomic(Root.DATE), LogicalType.DAYS),
+    "org.apache.kafka.connect.data.Date": (Atomic(Root.DATE), LogicalType.DAYS),
+    "io.debezium.time.Timestamp": (Atomic(Root.TIMESTAMP, precision=3), LogicalType.MILLIS),
     "org.apache.kafka.connect.data.Timestamp": (
         Atomic(Root.TIMESTAMP, precision=3),
-        Meaning.MILLIS,
+        LogicalType.MILLIS,
     ),
-    "io.debezium.time.MicroTimestamp": (Atomic(Root.TIMESTAMP, precision=6), Meaning.MICROS),
-    "io.debezium.time.NanoTimestamp": (Atomic(Root.TIMESTAMP, precision=9), Meaning.NANOS),
-    "io.debezium.time.Time": (STRING, Meaning.TIME_MILLIS),
-    "org.apache.kafka.connect.data.Time": (STRING, Meaning.TIME_MILLIS),
-    "io.debezium.time.MicroTime": (STRING, Meaning.TIME_MICROS),
-    "io.debezium.time.NanoTime": (STRING, Meaning.TIME_NANOS),
+    "io.debezium.time.MicroTimestamp": (Atomic(Root.TIMESTAMP, precision=6), LogicalType.MICROS),
+    "io.debezium.time.NanoTimestamp": (Atomic(Root.TIMESTAMP, precision=9), LogicalType.NANOS),
+    "io.debezium.time.Time": (STRING, LogicalType.TIME_MILLIS),
+    "org.apache.kafka.connect.data.Time": (STRING, LogicalType.TIME_MILLIS),
+    "io.debezium.time.MicroTime": (STRING, LogicalType.TIME_MICROS),
+    "io.debezium.time.NanoTime": (STRING, LogicalType.TIME_NANOS),
 }
-_TEXTS: Final[Mapping[str, tuple[Atomic, Meaning]]] = {
-    "io.debezium.time.ZonedTimestamp": (Atomic(Root.TIMESTAMP_LTZ, precision=6), Meaning.PLAIN),
-    "io.debezium.time.IsoDate": (Atomic(Root.DATE), Meaning.ISO),
-    "io.debezium.time.IsoTimestamp": (Atomic(Root.TIMESTAMP, precision=6), Meaning.ISO),
-    "io.debezium.time.IsoTime": (STRING, Meaning.ISO),
+_TEXTS: Final[Mapping[str, tuple[Atomic, LogicalType]]] = {
+    "io.debezium.time.ZonedTimestamp": (Atomic(Root.TIMESTAMP_LTZ, precision=6), LogicalType.PLAIN),
+    "io.debezium.time.IsoDate": (Atomic(Root.DATE), LogicalType.ISO),
+    "io.debezium.time.IsoTimestamp": (Atomic(Root.TIMESTAMP, precision=6), LogicalType.ISO),
+    "io.debezium.time.IsoTime": (STRING, LogicalType.ISO),
 }
 _DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 _VARIABLE_DECIMAL: Final = "io.debezium.data.VariableScaleDecimal"
@@ -115,9 +115,9 @@ def _declared(node: Mapping[str, Any]) -> Declared:
     name, kind = node.get("name"), node["type"]
     if isinstance(name, str):
         if (moment := _MOMENTS.get(name)) is not None and kind != "string":
-            return Declared(moment[0], Wire(moment[1]), pa.int64())
+            return Declared(moment[0], Encoding(moment[1]), pa.int64())
         if (text := _TEXTS.get(name)) is not None:
-            return Declared(text[0], Wire(text[1]), pa.string())
+            return Declared(text[0], Encoding(text[1]), pa.string())
     parameters = node.get("parameters") or {}
     if name == _DECIMAL:
         return _decimal(parameters)
@@ -126,15 +126,17 @@ def _declared(node: Mapping[str, Any]) -> Declared:
         length = int(parameters.get("length") or 0) if bits else 0
         size = (length + 7) // 8 if length < MAX_LENGTH else 0  # BIT VARYING without a length
         type_ = Atomic(Root.BINARY, length=size) if size else _BYTES
-        return Declared(type_, Wire(Meaning.BITS if bits else Meaning.BASE64), pa.string())
+        return Declared(
+            type_, Encoding(LogicalType.BITS if bits else LogicalType.BASE64), pa.string()
+        )
     if kind == "array":
         return _array(node.get("items"))
     if _SOURCE_TYPE.fullmatch(parameters.get("__debezium.source.column.type", "")):
-        return Declared(UNSIGNED_BIGINT, Wire(Meaning.UNSIGNED), pa.int64())
+        return Declared(UNSIGNED_BIGINT, Encoding(LogicalType.UNSIGNED), pa.int64())
     plain = _PLAIN.get(kind)
     if plain is not None:
-        return Declared(plain[0], Wire(), plain[1])
-    return Declared(STRING, Wire(), None)
+        return Declared(plain[0], Encoding(), plain[1])
+    return Declared(STRING, Encoding(), None)
 
 
 _BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
@@ -143,13 +145,13 @@ _BYTES: Final = Atomic(Root.VARBINARY, length=MAX_LENGTH)
 def _array(items: Any) -> Declared:
     """Lists of atoms stay lists; lists of structures are JSON text."""
     if not isinstance(items, dict):
-        return Declared(STRING, Wire(), None)
+        return Declared(STRING, Encoding(), None)
     if items.get("name") == _VARIABLE_DECIMAL:
-        return Declared(Array(STRING), Wire(), None)
+        return Declared(Array(STRING), Encoding(), None)
     element = _declared(items)
     if element.json is None or pa.types.is_list(element.json):
-        return Declared(STRING, Wire(), None)
-    return Declared(Array(element.type), element.wire, pa.list_(element.json))
+        return Declared(STRING, Encoding(), None)
+    return Declared(Array(element.type), element.encoding, pa.list_(element.json))
 
 
 def _decimal(parameters: Mapping[str, str]) -> Declared:
@@ -163,4 +165,4 @@ def _decimal(parameters: Mapping[str, str]) -> Declared:
     type_: DataType = STRING
     if 0 <= scale <= precision <= _DECIMAL_DIGITS_MAX:
         type_ = Atomic(Root.DECIMAL, precision=precision, scale=scale)
-    return Declared(type_, Wire(Meaning.UNSCALED, scale), pa.string())
+    return Declared(type_, Encoding(LogicalType.UNSCALED, scale), pa.string())

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 __all__ = [
     "INTEGER_ROOTS",
     "NUMBER",
-    "TIME_MEANING",
-    "Meaning",
+    "TIME_TYPES",
+    "Encoding",
+    "LogicalType",
     "PlainSettings",
-    "Wire",
     "convert",
     "json_type",
-    "plain_wire",
+    "plain_encoding",
     "resolved",
 ]
 
@@ -54,7 +54,7 @@ _TIMESTAMPS: Final = frozenset({Root.TIMESTAMP, Root.TIMESTAMP_LTZ})
 _BYTES: Final = frozenset({Root.BINARY, Root.VARBINARY, Root.BLOB})
 
 
-class Meaning(Enum):
+class LogicalType(Enum):
     """What the number or text of a column stands for."""
 
     PLAIN = auto()
@@ -91,16 +91,16 @@ class Meaning(Enum):
     DECIMAL = auto()
     """A number, its text, or what UNSCALED is; the texts tell."""
     UNSCALED = auto()
-    """Base64 of a big-endian two's complement integer; ``Wire.scale`` says where the point is."""
+    """Base64 of a big-endian two's complement integer; ``Encoding.scale`` says where the point is."""
     UNSIGNED = auto()
     """The same, or 64 bits without sign that were written as a number with one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class Encoding:
     """One column as it travels."""
 
-    meaning: Meaning = Meaning.PLAIN
+    logical_type: LogicalType = LogicalType.PLAIN
     scale: int = 0
 
 
@@ -123,18 +123,18 @@ class PlainSettings:
     times: str | None = None
 
 
-_UNIT_MEANING: Final = {
-    "ms": Meaning.MILLIS,
-    "us": Meaning.MICROS,
-    "ns": Meaning.NANOS,
-    "millis": Meaning.MILLIS,
-    "micros": Meaning.MICROS,
-    "nanos": Meaning.NANOS,
+_UNIT_TYPES: Final = {
+    "ms": LogicalType.MILLIS,
+    "us": LogicalType.MICROS,
+    "ns": LogicalType.NANOS,
+    "millis": LogicalType.MILLIS,
+    "micros": LogicalType.MICROS,
+    "nanos": LogicalType.NANOS,
 }
-TIME_MEANING: Final = {
-    "millis": Meaning.TIME_MILLIS,
-    "micros": Meaning.TIME_MICROS,
-    "nanos": Meaning.TIME_NANOS,
+TIME_TYPES: Final = {
+    "millis": LogicalType.TIME_MILLIS,
+    "micros": LogicalType.TIME_MICROS,
+    "nanos": LogicalType.TIME_NANOS,
 }
 
 
@@ -161,7 +161,7 @@ def json_type(type_: DataType, settings: PlainSettings) -> pa.DataType:
             return arrow_type(type_)
 
 
-def plain_wire(array: pa.Array, type_: DataType, settings: PlainSettings) -> Wire:
+def plain_encoding(array: pa.Array, type_: DataType, settings: PlainSettings) -> Encoding:
     """What a column means whose events carry no schema, by its JSON type and the table's type.
 
     Raises:
@@ -170,55 +170,59 @@ def plain_wire(array: pa.Array, type_: DataType, settings: PlainSettings) -> Wir
     if isinstance(type_, Array):
         lists = _from_json(array) if pa.types.is_string(array.type) else array
         is_list = pa.types.is_list(lists.type)
-        return plain_wire(lists.flatten(), type_.element, settings) if is_list else Wire()
+        return plain_encoding(lists.flatten(), type_.element, settings) if is_list else Encoding()
     if not isinstance(type_, Atomic):
-        return Wire()
+        return Encoding()
     if pa.types.is_integer(array.type):
         if type_.root is Root.DATE:
-            return Wire(Meaning.DAYS)
+            return Encoding(LogicalType.DAYS)
         if type_.root in _TIMESTAMPS:
-            return Wire(_moment(settings.timestamps, type_.precision))
+            return Encoding(_moment(settings.timestamps, type_.precision))
         if type_.root is Root.TIME:
-            return Wire(_time(array, settings.times))
+            return Encoding(_time(array, settings.times))
     if pa.types.is_string(array.type):
         if type_.root in _BYTES:
-            return Wire(_binary_meaning(array, settings.binary))
+            return Encoding(_binary_type(array, settings.binary))
         if type_.root is Root.DECIMAL and _is_unscaled(array, settings.decimals):
-            return Wire(Meaning.UNSCALED, type_.scale)
+            return Encoding(LogicalType.UNSCALED, type_.scale)
         if type_.root is Root.BIGINT and _is_padded(array) and _is_unscaled(array, "auto"):
-            return Wire(Meaning.UNSCALED)  # BIGINT UNSIGNED in Debezium's precise mode
-    return Wire()
+            return Encoding(LogicalType.UNSCALED)  # BIGINT UNSIGNED in Debezium's precise mode
+    return Encoding()
 
 
-def resolved(array: pa.Array, wire: Wire | None, type_: DataType, settings: PlainSettings) -> Wire:
-    """``wire``, or what the values tell where it leaves that open.
+def resolved(
+    array: pa.Array, encoding: Encoding | None, type_: DataType, settings: PlainSettings
+) -> Encoding:
+    """``encoding``, or what the values tell where it leaves that open.
 
     Raises:
         ValueError: nothing says what the numbers or the text are.
     """
     is_text = pa.types.is_string(array.type)
-    if wire is None or (wire.meaning is Meaning.PLAIN and is_text):
-        return plain_wire(array, type_, settings)
-    if wire.meaning is Meaning.DECIMAL:
+    if encoding is None or (encoding.logical_type is LogicalType.PLAIN and is_text):
+        return plain_encoding(array, type_, settings)
+    if encoding.logical_type is LogicalType.DECIMAL:
         digits = is_text and _is_unscaled(array, settings.decimals)
-        return Wire(Meaning.UNSCALED, wire.scale) if digits else Wire()
-    return Wire(Meaning.UNSCALED) if wire.meaning is Meaning.UNSIGNED and is_text else wire
+        return Encoding(LogicalType.UNSCALED, encoding.scale) if digits else Encoding()
+    is_unscaled = encoding.logical_type is LogicalType.UNSIGNED and is_text
+    return Encoding(LogicalType.UNSCALED) if is_unscaled else encoding
 
 
-def _moment(unit: str, precision: int) -> Meaning:
+def _moment(unit: str, precision: int) -> LogicalType:
     if unit not in {"auto", "adaptive"}:
-        return _UNIT_MEANING[unit]
-    meaning = _UNIT_MEANING[timestamp_unit(precision)]
-    return Meaning.MOMENT if unit == "auto" and meaning is Meaning.MICROS else meaning
+        return _UNIT_TYPES[unit]
+    logical_type = _UNIT_TYPES[timestamp_unit(precision)]
+    is_open = unit == "auto" and logical_type is LogicalType.MICROS
+    return LogicalType.MOMENT if is_open else logical_type
 
 
-def _time(array: pa.Array, unit: str | None) -> Meaning:
+def _time(array: pa.Array, unit: str | None) -> LogicalType:
     if unit is not None:
-        return TIME_MEANING[unit]
+        return TIME_TYPES[unit]
     low, high = pc.min_max(array).values()
     largest = max(-low.as_py(), high.as_py()) if high.is_valid else 0
     if not largest or largest >= DAY_MS:
-        return Meaning.TIME_MICROS
+        return LogicalType.TIME_MICROS
     raise ValueError("numbers of a TIME column need times='millis' or times='micros'")
 
 
@@ -244,9 +248,9 @@ def _is_padded(array: pa.Array) -> bool:
     return bool(pc.any(pc.ends_with(array, "=")).as_py())
 
 
-def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
+def _binary_type(array: pa.Array, mode: str) -> LogicalType:
     if mode != "auto":
-        return Meaning.HEX if mode == "hex" else Meaning.BASE64
+        return LogicalType.HEX if mode == "hex" else LogicalType.BASE64
     hexadecimal = pc.match_substring_regex(array, "^([0-9a-f]{2})+$")
     base64_alone = pc.and_(
         pc.invert(hexadecimal),
@@ -255,14 +259,14 @@ def _binary_meaning(array: pa.Array, mode: str) -> Meaning:
         ),
     )
     if _count(base64_alone) > _count(hexadecimal):
-        return Meaning.BASE64
+        return LogicalType.BASE64
     if not _count(hexadecimal):
-        return Meaning.BASE64
+        return LogicalType.BASE64
     array = array.filter(hexadecimal)
     letters = pc.sum(pc.binary_length(array)).as_py() or 0
     if 0 < letters < _HEX_EVIDENCE and pc.all(_fours(array)).as_py():
         raise ValueError("may be base64 or hexadecimal: say binary='base64' or binary='hex'")
-    return Meaning.HEX
+    return LogicalType.HEX
 
 
 def _fours(array: pa.Array) -> pa.BooleanArray:
@@ -271,7 +275,7 @@ def _fours(array: pa.Array) -> pa.BooleanArray:
     return pc.equal(pc.multiply(pc.divide(length, 4), 4), length)
 
 
-def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
+def convert(array: pa.Array, encoding: Encoding, type_: DataType) -> pa.Array:
     """The column as the table stores it.
 
     Shape: ``array[n]`` of a JSON type to ``arrow_type(type_)[n]``.
@@ -283,27 +287,28 @@ def convert(array: pa.Array, wire: Wire, type_: DataType) -> pa.Array:
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), target)
     if isinstance(type_, Array):
-        return _list(array, wire, type_, target)
-    if wire.meaning is Meaning.UNSIGNED:
+        return _list(array, encoding, type_, target)
+    if encoding.logical_type is LogicalType.UNSIGNED:
         return to_type(without_sign(array), type_, target)
-    if wire.meaning in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
-        per_second = 1000 * _PER_MILLI[wire.meaning]
+    logical_type = encoding.logical_type
+    if logical_type in _PER_MILLI and target == pa.string() and pa.types.is_integer(array.type):
+        per_second = 1000 * _PER_MILLI[logical_type]
         return pa.array(_each(array, lambda time: clock_text(time, per_second)), target)
-    if wire.meaning is Meaning.UNSCALED and target == pa.string() and array.type == target:
-        texts = _each(array, lambda text: plain_text(unscaled(text, wire.scale)))
+    if logical_type is LogicalType.UNSCALED and target == array.type == pa.string():
+        texts = _each(array, lambda text: plain_text(unscaled(text, encoding.scale)))
         return pa.array(texts, target)
-    return to_type(_meant(array, wire), type_, target)
+    return to_type(_meant(array, encoding), type_, target)
 
 
-def _list(array: pa.Array, wire: Wire, type_: Array, target: pa.DataType) -> pa.Array:
+def _list(array: pa.Array, encoding: Encoding, type_: Array, target: pa.DataType) -> pa.Array:
     """Lists, or JSON text of lists, element by element."""
-    if wire.meaning is Meaning.SET and pa.types.is_string(array.type):
+    if encoding.logical_type is LogicalType.SET and pa.types.is_string(array.type):
         return pa.array(_each(array, lambda text: text.split(",") if text else []), target)
     if pa.types.is_string(array.type):
-        return _list(_from_json(array), wire, type_, target)
+        return _list(_from_json(array), encoding, type_, target)
     if not pa.types.is_list(array.type):
         raise ValueError(f"expected lists, not {array.type}")
-    inner = convert(array.flatten(), wire, type_.element)
+    inner = convert(array.flatten(), encoding, type_.element)
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = np.concatenate([[0], np.cumsum(np.asarray(lengths))]).astype(np.int32)
     return pa.ListArray.from_arrays(
@@ -331,46 +336,48 @@ def _leaf(value: Any) -> str | None:
     return json.dumps(value, default=str) if isinstance(value, dict | list | bool) else str(value)
 
 
-def _meant(array: pa.Array, wire: Wire) -> pa.Array:
+def _meant(array: pa.Array, encoding: Encoding) -> pa.Array:
     """Apply the meaning: the second step starts from a date, not from days."""
-    meaning = wire.meaning
+    logical_type = encoding.logical_type
     is_text = pa.types.is_string(array.type)
-    if meaning in {Meaning.PLAIN, Meaning.RAW} or (meaning is Meaning.UNSCALED and not is_text):
+    if logical_type in {LogicalType.PLAIN, LogicalType.RAW} or (
+        logical_type is LogicalType.UNSCALED and not is_text
+    ):
         return array  # a number without digits of its own is the default of a column
     if is_text:
-        if meaning in _TO_BYTES:
-            return pa.array(_each(array, _TO_BYTES[meaning]), pa.binary())
-        if meaning is Meaning.ZONED:
+        if logical_type in _TO_BYTES:
+            return pa.array(_each(array, _TO_BYTES[logical_type]), pa.binary())
+        if logical_type is LogicalType.ZONED:
             return pc.replace_substring_regex(array, r"\+00(:00)?$", "Z")
-        if meaning is Meaning.ISO or meaning in _PER_MILLI:
+        if logical_type is LogicalType.ISO or logical_type in _PER_MILLI:
             return pc.replace_substring_regex(array, r"(Z|\+00:00)$", "")
-        if meaning is Meaning.UNSCALED:
-            whole = _each(array, lambda text: unscaled(text, wire.scale))
-            return pa.array(whole, pa.decimal128(38, wire.scale))
+        if logical_type is LogicalType.UNSCALED:
+            whole = _each(array, lambda text: unscaled(text, encoding.scale))
+            return pa.array(whole, pa.decimal128(38, encoding.scale))
         return array  # text where a number is usual: ISO
-    if pa.types.is_binary(array.type) and meaning in _OF_BYTES:
-        return pa.array(_each(array, _OF_BYTES[meaning]), pa.string())
+    if pa.types.is_binary(array.type) and logical_type in _OF_BYTES:
+        return pa.array(_each(array, _OF_BYTES[logical_type]), pa.string())
     if not pa.types.is_integer(array.type):
         raise ValueError(f"expected whole numbers or text, not {array.type}")
-    if meaning is Meaning.DAYS:
+    if logical_type is LogicalType.DAYS:
         return array.cast(pa.int32()).cast(pa.date32())
-    if meaning in _PER_MILLI:
-        return time_of_day(array, _PER_MILLI[meaning])
-    if meaning is Meaning.MOMENT:
+    if logical_type in _PER_MILLI:
+        return time_of_day(array, _PER_MILLI[logical_type])
+    if logical_type is LogicalType.MOMENT:
         return in_micros(array).cast(pa.timestamp("us"))
-    return array.cast(pa.timestamp(_UNIT[meaning]))
+    return array.cast(pa.timestamp(_UNIT[logical_type]))
 
 
-_OF_BYTES: Final[dict[Meaning, Callable[[bytes], str]]] = {
-    Meaning.UUID: uuid_text,
-    Meaning.ADDRESS: address_text,
+_OF_BYTES: Final[dict[LogicalType, Callable[[bytes], str]]] = {
+    LogicalType.UUID: uuid_text,
+    LogicalType.ADDRESS: address_text,
 }
-_UNIT: Final = {Meaning.MILLIS: "ms", Meaning.MICROS: "us", Meaning.NANOS: "ns"}
+_UNIT: Final = {LogicalType.MILLIS: "ms", LogicalType.MICROS: "us", LogicalType.NANOS: "ns"}
 _PER_MILLI: Final = {
-    Meaning.TIME: 1000,
-    Meaning.TIME_MILLIS: 1,
-    Meaning.TIME_MICROS: 1000,
-    Meaning.TIME_NANOS: 1_000_000,
+    LogicalType.TIME: 1000,
+    LogicalType.TIME_MILLIS: 1,
+    LogicalType.TIME_MICROS: 1000,
+    LogicalType.TIME_NANOS: 1_000_000,
 }
 
 
@@ -378,9 +385,9 @@ def _each(array: pa.Array, decode: Callable[[Any], Any]) -> list[Any]:
     return [None if text is None else decode(text) for text in array.to_pylist()]
 
 
-_TO_BYTES: Final[dict[Meaning, Callable[[str], bytes]]] = {
-    Meaning.BASE64: base64_bytes,
-    Meaning.BITS: lambda text: base64_bytes(text)[::-1],
-    Meaning.HEX: bytes.fromhex,
-    Meaning.LATIN1: lambda text: text.encode("latin-1"),
+_TO_BYTES: Final[dict[LogicalType, Callable[[str], bytes]]] = {
+    LogicalType.BASE64: base64_bytes,
+    LogicalType.BITS: lambda text: base64_bytes(text)[::-1],
+    LogicalType.HEX: bytes.fromhex,
+    LogicalType.LATIN1: lambda text: text.encode("latin-1"),
 }

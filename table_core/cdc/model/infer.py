@@ -72,10 +72,10 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
     """
     seen: list[tuple[int, int, str, DataType, str]] = []
     for one in changes:
-        told = one.declared or {}
+        declared = one.declared or {}
         for images in (one.after, one.before):
             for at, (name, column) in enumerate(images.columns.items()):
-                if name in told or column.null_count == len(column):
+                if name in declared or column.null_count == len(column):
                     continue
                 lines = one.lines[np.asarray(column.is_valid())]
                 seen.append((int(lines[0]), at, name, _of_json(column.type), ""))
@@ -84,7 +84,9 @@ def _columns(changes: Iterable[Changes]) -> dict[str, DataType]:
                 if len(large):
                     seen.append((int(lines[large[0]]), at, name, _INTEGER, _FIXED))
         first = int(one.lines[0])
-        seen += [(first, at, name, d.type, _DECLARED) for at, (name, d) in enumerate(told.items())]
+        seen += [
+            (first, at, name, d.type, _DECLARED) for at, (name, d) in enumerate(declared.items())
+        ]
     found: dict[str, DataType] = {}
     fixed = set()
     for _, _, name, type_, how in sorted(seen, key=lambda s: s[:2]):

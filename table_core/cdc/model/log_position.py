@@ -60,8 +60,8 @@ class LogPosition:
             if members["kind"] == kind:
                 return cls._checked(document["at"], {n: m for n, m in members.items() if m})
         except UNFORESEEN as error:
-            raise _foreign(text, kind) from error
-        raise _foreign(text, kind)
+            raise _of_another_kind(text, kind) from error
+        raise _of_another_kind(text, kind)
 
     @classmethod
     def _checked(cls, order: Any, members: Mapping[str, Any]) -> Self:
@@ -79,8 +79,8 @@ class LogPosition:
     @property
     def place(self) -> LogPlace:
         """The same for the document of positions."""
-        told = {"kind": self.kind, "snapshots": self.snapshots, "since": self.since}
-        rest = {name: value for name, value in told.items() if value}
+        members = {"kind": self.kind, "snapshots": self.snapshots, "since": self.since}
+        rest = {name: value for name, value in members.items() if value}
         return LogPlace(order=self.order, name=self.name, gtid=self.gtid, skip=self.skip, rest=rest)
 
     @classmethod
@@ -116,7 +116,7 @@ class LogPosition:
         return replace(self, snapshots={t: k for t, k in self.snapshots.items() if t != table})
 
 
-def _foreign(text: str, kind: str) -> EventError:
+def _of_another_kind(text: str, kind: str) -> EventError:
     return EventError(
         f"the table's position {text[:80]!r} was not written by a source of kind {kind!r}; "
         "sync it with the source that wrote it, or drop the table to start anew",

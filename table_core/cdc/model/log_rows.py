@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.embedded_schema import Declared
     from table_core.cdc.model.log_position import LogPosition
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
 __all__ = ["LogRows", "TableRows"]
 
@@ -41,7 +41,7 @@ class TableRows:
     after: list[list[Any]] = field(default_factory=list)
     has_before: list[bool] = field(default_factory=list)
     has_after: list[bool] = field(default_factory=list)
-    unsent: dict[str, list[int]] = field(default_factory=dict)
+    unavailable: dict[str, list[int]] = field(default_factory=dict)
     """Places among the rows where a column was left out because it did not change."""
 
     def __post_init__(self) -> None:
@@ -75,17 +75,17 @@ class TableRows:
             np.array(self.numbers, np.int64),
             pa.array(self.ops, pa.string()),
             self._images(self.has_before, self.before, {}),
-            self._images(self.has_after, self.after, self.unsent),
+            self._images(self.has_after, self.after, self.unavailable),
             self.declared,
             max(self.times_ms, default=None),
             pa.array(self.times_ms, pa.int64()),
         )
 
     def _images(
-        self, there: list[bool], columns: Sequence[list[Any]], unsent: Mapping[str, list[int]]
+        self, there: list[bool], columns: Sequence[list[Any]], unavailable: Mapping[str, list[int]]
     ) -> RowImages:
         flags = {}
-        for name, rows in unsent.items():
+        for name, rows in unavailable.items():
             flags[name] = np.zeros(len(there), bool)
             flags[name][rows] = True
         named = zip(self.names, self.types, columns, strict=True)
@@ -103,7 +103,7 @@ class LogRows:
     ordinals: list[int] = field(default_factory=list)
     """Which row of its transaction each is."""
     places: list[str] = field(default_factory=list)
-    news: list[TableNews] = field(default_factory=list)
+    schema_changes: list[SchemaChangeEvent] = field(default_factory=list)
     count: int = 0
     since: Mapping[SourceTable, tuple[int, int]] = field(default_factory=dict)
     """Changes of a table that are older are in its snapshot."""
@@ -140,14 +140,14 @@ class LogRows:
 
     def batch(
         self, position: LogPosition, keys: Callable[[SourceTable], tuple[str, ...] | None]
-    ) -> SourceBatch:
+    ) -> SourceBatch[LogPosition]:
         """What was gathered."""
         starts = np.array(self.starts, np.int64).reshape(-1, 2)
         ordinals = np.array(self.ordinals, np.int64)
         places = self.places
-        news = [
+        schema_changes = [
             one
-            for one in self.news
+            for one in self.schema_changes
             if not self._older(one.table, starts, np.array([one.number], np.int64))[0]
         ]
 
@@ -174,7 +174,7 @@ class LogRows:
             events=self.count,
             consumed=consumed,
             before=before,
-            news=news,
+            schema_changes=schema_changes,
             key_of=keys,
             place=place,
         )

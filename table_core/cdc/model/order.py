@@ -86,9 +86,9 @@ def _behind(keys: list[Ints], known: Flags, codes: Ints) -> list[Ints]:
     by_partition = np.argsort(codes, kind="stable")
     first = np.r_[True, np.diff(codes[by_partition]) != 0]
     place = np.arange(len(codes))
-    told = np.maximum.accumulate(np.where(known[by_partition] | first, place, 0))
+    latest = np.maximum.accumulate(np.where(known[by_partition] | first, place, 0))
     source = np.empty_like(place)
-    source[by_partition] = by_partition[told]
+    source[by_partition] = by_partition[latest]
     return [np.where(known, key, key[source]) for key in keys]
 
 

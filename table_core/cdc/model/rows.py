@@ -18,7 +18,7 @@ from table_core.cdc.model.encoding import convert, resolved
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.record import EventBatch, shortened
 from table_core.cdc.model.truncates import first_truncate
-from table_core.cdc.model.unavailable_values import without_unsent
+from table_core.cdc.model.unavailable_values import without_unavailable
 from table_core.datatypes.arrow import arrow_schema, arrow_type
 from table_core.datatypes.kinds import Atomic, Root
 from table_core.datatypes.row_kind import KIND_TEXTS, ROW_KIND_COLUMN, RowKind
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.bad import BadEvent
     from table_core.cdc.model.changes import Changes, RowImages
-    from table_core.cdc.model.encoding import PlainSettings, Wire
+    from table_core.cdc.model.encoding import Encoding, PlainSettings
     from table_core.cdc.model.record import Place
     from table_core.datatypes.kinds import Field
     from table_core.schema.change import SchemaChange
@@ -212,18 +212,18 @@ def _column(
         return pa.nulls(len(chosen), arrow_type(field.type)), None
     values = found if len(chosen) == len(found) else found.take(pa.array(chosen))
     lines = changes.lines[chosen]
-    values, lacking = without_unsent(values)
-    if (unsent := rows.unsent.get(field.name)) is not None:
-        lacking = unsent[chosen] if lacking is None else lacking | unsent[chosen]
+    values, lacking = without_unavailable(values)
+    if (unavailable := rows.unavailable.get(field.name)) is not None:
+        lacking = unavailable[chosen] if lacking is None else lacking | unavailable[chosen]
     declared = changes.declared.get(field.name) if changes.declared is not None else None
-    wire = declared.wire if declared else None
+    encoding = declared.encoding if declared else None
     if declared and declared.type == _FLOAT and pa.types.is_floating(values.type):
         values = values.cast(pa.float32()).cast(pa.float64())  # as exact as the source holds it
     try:
-        return typed(values, wire, field, settings), lacking
+        return typed(values, encoding, field, settings), lacking
     except UNFORESEEN:
-        unfit = _unfit(values, wire, field, settings)
-    fit, why_none = _without(values, unfit, wire, field, settings)
+        unfit = _unfit(values, encoding, field, settings)
+    fit, why_none = _without(values, unfit, encoding, field, settings)
     if why_none is not None:
         unfit = (
             dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), why_none) | unfit
@@ -246,7 +246,7 @@ def _column(
 def _without(
     values: pa.Array,
     unfit: Mapping[int, str],
-    wire: Wire | None,
+    encoding: Encoding | None,
     field: Field,
     settings: PlainSettings,
 ) -> tuple[pa.Array, str | None]:
@@ -255,26 +255,28 @@ def _without(
     fits[list(unfit)] = False
     kept = pc.if_else(pa.array(fits), values, pa.scalar(None, values.type))
     try:
-        return typed(kept, wire, field, settings), None
+        return typed(kept, encoding, field, settings), None
     except UNFORESEEN as error:
         return pa.nulls(len(values), arrow_type(field.type)), str(error)
 
 
-def typed(values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings) -> pa.Array:
+def typed(
+    values: pa.Array, encoding: Encoding | None, field: Field, settings: PlainSettings
+) -> pa.Array:
     """Values of JSON as the column takes them.
 
     Raises:
         ValueError: one does not fit; nothing says which.
     """
-    return convert(values, resolved(values, wire, field.type, settings), field.type)
+    return convert(values, resolved(values, encoding, field.type, settings), field.type)
 
 
 def _unfit(
-    values: pa.Array, wire: Wire | None, field: Field, settings: PlainSettings
+    values: pa.Array, encoding: Encoding | None, field: Field, settings: PlainSettings
 ) -> dict[int, str]:
     """The rows that ``convert`` refuses, by bisection, and why."""
     try:
-        wire = resolved(values, wire, field.type, settings)
+        encoding = resolved(values, encoding, field.type, settings)
     except UNFORESEEN as error:
         return dict.fromkeys(np.flatnonzero(np.asarray(values.is_valid())).tolist(), str(error))
     found: dict[int, str] = {}
@@ -282,7 +284,7 @@ def _unfit(
     while left:
         first, end = left.pop()
         try:
-            convert(values.slice(first, end - first), wire, field.type)
+            convert(values.slice(first, end - first), encoding, field.type)
         except UNFORESEEN as error:
             if end - first == 1:
                 found[first] = str(error)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.model.bad import UNFORESEEN, refuse, unusable
 from table_core.cdc.model.embedded_schema import Declared, writable
-from table_core.cdc.model.encoding import NUMBER, TIME_MEANING, Meaning, Wire
+from table_core.cdc.model.encoding import NUMBER, TIME_TYPES, Encoding, LogicalType
 from table_core.cdc.model.envelope import unwrap
 from table_core.cdc.model.json_lines import ends_of
 from table_core.cdc.model.mysql_types import MySqlColumn, mysql_type
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import EventLines
     from table_core.errors import EventError
 
-__all__ = ["TableNews", "news_in", "number_default"]
+__all__ = ["SchemaChangeEvent", "number_default", "schema_change_events"]
 
 _MEMBER: Final = b'"tableChanges"'
 _PIECE: Final = 1 << 20
 _ID: Final = re.compile(r'"((?:[^"]|"")*)"')
 _AS_THEY_TRAVEL: Final = TypeMapping(tinyint1_not_bool=True, char_to_string=True)
 _MILLIS_DIGITS: Final = 3
-_DIGITS: Final = frozenset({Meaning.DECIMAL, Meaning.UNSCALED, Meaning.UNSIGNED})
+_DIGITS: Final = frozenset({LogicalType.DECIMAL, LogicalType.UNSCALED, LogicalType.UNSIGNED})
 
 
 @dataclass(frozen=True, slots=True)
-class TableNews:
+class SchemaChangeEvent:
     """One change of one source table."""
 
     number: int
@@ -55,9 +55,9 @@ class TableNews:
     key: tuple[str, ...]
 
 
-def news_in(
+def schema_change_events(
     block: EventLines, settings: PlainSettings, *, together: bool = False
-) -> list[TableNews]:
+) -> list[SchemaChangeEvent]:
     """The schema changes of ``block``, in order.
 
     Raises:
@@ -65,7 +65,7 @@ def news_in(
         BadEvents: with ``together``: all of those.
     """
     lines = block.lines
-    found: list[TableNews] = []
+    found: list[SchemaChangeEvent] = []
     if not _occurs(lines, _MEMBER):  # so it is most often, and this is quicker to tell
         return found
     bad: list[EventError] = []
@@ -95,7 +95,9 @@ def _occurs(lines: pa.LargeBinaryArray, text: bytes) -> bool:
     )
 
 
-def _changes(number: int, event: Mapping[str, Any], settings: PlainSettings) -> Iterator[TableNews]:
+def _changes(
+    number: int, event: Mapping[str, Any], settings: PlainSettings
+) -> Iterator[SchemaChangeEvent]:
     source = event.get("source") or {}
     in_snapshot = str(source.get("snapshot", "false")) not in {"false", "None"}
     for change in event["tableChanges"]:
@@ -110,7 +112,7 @@ def _changes(number: int, event: Mapping[str, Any], settings: PlainSettings) -> 
         key = tuple(described.get("primaryKeyColumnNames") or ())
         for name in (*names, *key):
             name.encode()
-        yield TableNews(
+        yield SchemaChangeEvent(
             number,
             table,
             dropped=change.get("type") == "DROP",
@@ -131,20 +133,20 @@ def _declared(column: Mapping[str, Any], settings: PlainSettings) -> Declared:
     sizes = [column.get("length"), column.get("scale")]
     given = MySqlColumn(name, tuple(str(s) for s in sizes if s is not None), unsigned)
     type_ = STRING if name == "set" else mysql_type(given, _AS_THEY_TRAVEL) or STRING
-    wire = _wire(given, settings)
+    encoding = _encoding(given, settings)
     return Declared(
         type_,
-        wire,
+        encoding,
         None,
         nullable=bool(column.get("optional", True)),
-        default=number_default(_default(column), wire),
+        default=number_default(_default(column), encoding),
         comment=column.get("comment"),
     )
 
 
-def number_default(default: str | None, wire: Wire | None) -> str | Decimal | None:
+def number_default(default: str | None, encoding: Encoding | None) -> str | Decimal | None:
     """A default told as text, as the number that it is where other texts are the digits of one."""
-    if default is None or wire is None or wire.meaning not in _DIGITS:
+    if default is None or encoding is None or encoding.logical_type not in _DIGITS:
         return default
     return Decimal(default) if re.match(NUMBER, default) else None
 
@@ -156,17 +158,17 @@ def _default(column: Mapping[str, Any]) -> str | None:
     return text if given and isinstance(text, str) else None
 
 
-def _wire(column: MySqlColumn, settings: PlainSettings) -> Wire | None:
+def _encoding(column: MySqlColumn, settings: PlainSettings) -> Encoding | None:
     if column.name == "time":
-        return Wire(Meaning.TIME if settings.times is None else TIME_MEANING[settings.times])
+        return Encoding(LogicalType.TIME if settings.times is None else TIME_TYPES[settings.times])
     if column.name == "datetime" and settings.timestamps in {"auto", "adaptive"}:
         if column.number(0, 0) <= _MILLIS_DIGITS:
-            return Wire(Meaning.MILLIS)
-        return Wire(Meaning.MOMENT if settings.timestamps == "auto" else Meaning.MICROS)
+            return Encoding(LogicalType.MILLIS)
+        return Encoding(LogicalType.MOMENT if settings.timestamps == "auto" else LogicalType.MICROS)
     if column.name in {"decimal", "numeric"}:
-        return Wire(Meaning.DECIMAL, column.number(1, 0))
+        return Encoding(LogicalType.DECIMAL, column.number(1, 0))
     if column.name == "bigint" and column.unsigned:
-        return Wire(Meaning.UNSIGNED)
+        return Encoding(LogicalType.UNSIGNED)
     if column.name == "bit" and column.number(0, 1) > 1:
-        return Wire(Meaning.BITS)
+        return Encoding(LogicalType.BITS)
     return None

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.schema_change_event import number_default
 from table_core.datatypes.text import parse_type, type_text
@@ -15,10 +15,10 @@ from table_core.problems import stored
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["told_from", "told_text"]
+__all__ = ["source_schema_text", "source_schemas_from"]
 
 
-def told_text(told: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
+def source_schema_text(schemas: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
     """Compact JSON: name, type, meaning, whether it may be null, default, comment."""
     found = [
         [
@@ -28,7 +28,9 @@ def told_text(told: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
                 [
                     name,
                     type_text(d.type),
-                    None if d.wire is None else f"{d.wire.meaning.name}:{d.wire.scale}",
+                    None
+                    if d.encoding is None
+                    else f"{d.encoding.logical_type.name}:{d.encoding.scale}",
                     d.nullable,
                     None if d.default is None else str(d.default),
                     d.comment,
@@ -36,40 +38,40 @@ def told_text(told: Mapping[SourceTable, Mapping[str, Declared]]) -> str:
                 for name, d in columns.items()
             ],
         ]
-        for table, columns in sorted(told.items())
+        for table, columns in sorted(schemas.items())
     ]
     return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
 
 
-def told_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:
-    """Read what ``told_text`` wrote.
+def source_schemas_from(text: str | None) -> dict[SourceTable, dict[str, Declared]]:
+    """Read what ``source_schema_text`` wrote.
 
     Raises:
         CorruptFileError: somebody else wrote it.
     """
     with stored("columns of source tables", text):
-        return _told(json.loads(text or "[]"))
+        return _schemas(json.loads(text or "[]"))
 
 
-def _told(document: Any) -> dict[SourceTable, dict[str, Declared]]:
+def _schemas(document: Any) -> dict[SourceTable, dict[str, Declared]]:
     return {
         SourceTable(database, table): {
             name: Declared(
                 parse_type(type_),
-                wire := _wire(meaning),
+                encoding := _encoding(logical_type),
                 None,
                 nullable=nullable,
-                default=number_default(default, wire),
+                default=number_default(default, encoding),
                 comment=comment,
             )
-            for name, type_, meaning, nullable, default, comment in columns
+            for name, type_, logical_type, nullable, default, comment in columns
         }
         for database, table, columns in document
     }
 
 
-def _wire(text: str | None) -> Wire | None:
+def _encoding(text: str | None) -> Encoding | None:
     if text is None:
         return None
     name, _, scale = text.partition(":")
-    return Wire(Meaning[name], int(scale or 0))
+    return Encoding(LogicalType[name], int(scale or 0))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import SourceTable
-    from table_core.cdc.model.schema_change_event import TableNews
+    from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 
 __all__ = ["Statement", "Step", "steps"]
 
@@ -47,14 +47,16 @@ class Step:
     """Rows alone: no truncates among them."""
 
 
-def steps(changes: Sequence[Changes], news: Iterable[TableNews] = ()) -> list[Step]:
+def steps(
+    changes: Sequence[Changes], schema_changes: Iterable[SchemaChangeEvent] = ()
+) -> list[Step]:
     """The events of one batch for one target.
 
     Args:
         changes: rows and truncates.
-        news: of which the drops count; rows with their number come after them.
+        schema_changes: of which the drops count; rows with their number come after them.
     """
-    marks = [(one.number, 0, Statement.DROP, one.table) for one in news if one.dropped]
+    marks = [(one.number, 0, Statement.DROP, one.table) for one in schema_changes if one.dropped]
     for one in changes:
         emptied = one.lines[np.asarray(pc.equal(one.ops, "t"))]
         marks += [(int(n), 1, Statement.TRUNCATE, one.table) for n in emptied]

@@ -62,5 +62,5 @@ def _taken(one: Changes, kept: np.ndarray[Any, np.dtype[np.int64]]) -> Changes:
 
 def _rows(images: RowImages, kept: np.ndarray[Any, np.dtype[np.int64]]) -> RowImages:
     columns = {name: column.take(kept) for name, column in images.columns.items()}
-    unsent = {name: mask[kept] for name, mask in images.unsent.items()}
-    return RowImages(images.there.take(kept), columns, unsent)
+    unavailable = {name: mask[kept] for name, mask in images.unavailable.items()}
+    return RowImages(images.there.take(kept), columns, unavailable)

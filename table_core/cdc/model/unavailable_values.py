@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from table_core.cdc.model.record import EventBatch, Place
 
-__all__ = ["EarlierRows", "with_earlier_values", "without_unsent"]
+__all__ = ["EarlierRows", "with_earlier_values", "without_unavailable"]
 
 _PLACEHOLDER: Final = "__debezium_unavailable_value"
 _CODES: Final = list(_PLACEHOLDER.encode())
 """What arrays of numbers hold instead."""
 _UUID: Final = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
 """What arrays of ``uuid`` hold instead: Java's name-based UUID of the placeholder."""
-_UNSENT: Final = pa.array(
+_UNAVAILABLE: Final = pa.array(
     [
         _PLACEHOLDER,
         "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",
@@ -53,7 +53,7 @@ class EarlierRows(Protocol):
         ...
 
 
-def without_unsent(values: pa.Array) -> tuple[pa.Array, Flags | None]:
+def without_unavailable(values: pa.Array) -> tuple[pa.Array, Flags | None]:
     """``values`` with null for placeholders, and where those were (None: nowhere)."""
     texts = values
     if pa.types.is_list(values.type) and pa.types.is_integer(values.type.value_type):
@@ -66,7 +66,7 @@ def without_unsent(values: pa.Array) -> tuple[pa.Array, Flags | None]:
         texts = pc.replace_with_mask(pa.nulls(len(values), pa.string()), single, firsts)
     if not pa.types.is_string(texts.type):
         return values, None
-    found = pc.is_in(texts, value_set=_UNSENT)
+    found = pc.is_in(texts, value_set=_UNAVAILABLE)
     if not pc.any(found).as_py():
         return values, None
     flags = np.asarray(found)

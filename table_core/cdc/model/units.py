@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.cdc.model.bad import refuse
-from table_core.cdc.model.encoding import NUMBER, Meaning, Wire
+from table_core.cdc.model.encoding import NUMBER, Encoding, LogicalType
 from table_core.cdc.model.envelope import bad_line
 from table_core.cdc.model.typed_values import DAY_MS, MILLIS_MAX
 from table_core.datatypes.kinds import Atomic, Root
@@ -29,32 +29,34 @@ if TYPE_CHECKING:
     from table_core.cdc.model.record import SourceTable
     from table_core.errors import EventError
 
-    Told = Mapping[SourceTable, Mapping[str, Declared]]
+    SourceSchemas = Mapping[SourceTable, Mapping[str, Declared]]
 
 __all__ = ["settled", "without_sign"]
 
-_UNSIGNED: Final = Wire(Meaning.UNSIGNED)
+_UNSIGNED: Final = Encoding(LogicalType.UNSIGNED)
 _BIGINT: Final = Atomic(Root.BIGINT)
-_OPEN: Final = {Meaning.MOMENT, Meaning.TIME, Meaning.DECIMAL}
-_COARSE: Final = {Meaning.MOMENT: Meaning.MILLIS, Meaning.TIME: Meaning.TIME_MILLIS}
-_FINE: Final = {Meaning.MOMENT: Meaning.MICROS, Meaning.TIME: Meaning.TIME_MICROS}
-_LEAST_MILLIS: Final = {Meaning.MOMENT: 10**10, Meaning.TIME: 1}
+_OPEN: Final = {LogicalType.MOMENT, LogicalType.TIME, LogicalType.DECIMAL}
+_COARSE: Final = {LogicalType.MOMENT: LogicalType.MILLIS, LogicalType.TIME: LogicalType.TIME_MILLIS}
+_FINE: Final = {LogicalType.MOMENT: LogicalType.MICROS, LogicalType.TIME: LogicalType.TIME_MICROS}
+_LEAST_MILLIS: Final = {LogicalType.MOMENT: 10**10, LogicalType.TIME: 1}
 """What is smaller shows nothing: April 1970, or three hours after its beginning."""
-_MOST_MILLIS: Final = {Meaning.MOMENT: MILLIS_MAX, Meaning.TIME: DAY_MS}
-_DECIDED: Final = {Meaning.PLAIN, Meaning.UNSCALED}
+_MOST_MILLIS: Final = {LogicalType.MOMENT: MILLIS_MAX, LogicalType.TIME: DAY_MS}
+_DECIDED: Final = {LogicalType.PLAIN, LogicalType.UNSCALED}
 _TIMESTAMPS: Final = {Root.TIMESTAMP, Root.TIMESTAMP_LTZ}
 _MILLIS_DIGITS: Final = 3
 _BEYOND: Final = {
-    Meaning.MILLIS: MILLIS_MAX,
-    Meaning.MICROS: MILLIS_MAX * 1000,
-    Meaning.TIME_MILLIS: DAY_MS,
-    Meaning.TIME_MICROS: 839 * 3_600_000_000,
+    LogicalType.MILLIS: MILLIS_MAX,
+    LogicalType.MICROS: MILLIS_MAX * 1000,
+    LogicalType.TIME_MILLIS: DAY_MS,
+    LogicalType.TIME_MICROS: 839 * 3_600_000_000,
 }
 """No such moment of four-digit years, and no such time of MySQL, is as large."""
 
 
-def settled(told: Told, changes: Sequence[Changes], *, together: bool = False) -> Told:
-    """``told`` with what the values of ``changes`` show; the same where they show nothing.
+def settled(
+    source_schemas: SourceSchemas, changes: Sequence[Changes], *, together: bool = False
+) -> SourceSchemas:
+    """``source_schemas`` with what the values of ``changes`` show; the same where they show nothing.
 
     A connector writes all tables alike, so what is known of one column holds for the others.
 
@@ -62,34 +64,38 @@ def settled(told: Told, changes: Sequence[Changes], *, together: bool = False) -
         EventError: numbers cannot be what they were taken for.
         BadEvents: with ``together``: all events that have such.
     """
-    known: dict[Meaning, Meaning] = {}
-    if any(_is_open(columns) for columns in told.values()):
-        known = {**_units(told, changes), **_decimals(told, changes)}
+    known: dict[LogicalType, LogicalType] = {}
+    if any(_is_open(columns) for columns in source_schemas.values()):
+        known = {**_units(source_schemas, changes), **_decimals(source_schemas, changes)}
     if known:
-        told = {
+        source_schemas = {
             table: {name: _with(d, known) for name, d in columns.items()}
-            for table, columns in told.items()
+            for table, columns in source_schemas.items()
         }
-    refuse(_mistaken(told, changes), together=together)
-    return told
+    refuse(_mistaken(source_schemas, changes), together=together)
+    return source_schemas
 
 
-def _units(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
+def _units(
+    source_schemas: SourceSchemas, changes: Sequence[Changes]
+) -> dict[LogicalType, LogicalType]:
     wires = {
-        (d.wire.meaning, _digits(d))
-        for columns in told.values()
+        (d.encoding.logical_type, _digits(d))
+        for columns in source_schemas.values()
         for d in columns.values()
-        if d.wire is not None
+        if d.encoding is not None
     }
-    if wires & {(Meaning.MICROS, 6), (Meaning.TIME_MICROS, 0)}:
+    if wires & {(LogicalType.MICROS, 6), (LogicalType.TIME_MICROS, 0)}:
         return _FINE
-    if wires & {(Meaning.MILLIS, 6), (Meaning.TIME_MILLIS, 0)}:
+    if wires & {(LogicalType.MILLIS, 6), (LogicalType.TIME_MILLIS, 0)}:
         return _COARSE
     fine, coarse = 0, dict.fromkeys(_COARSE, 0)
-    for meaning in _COARSE:
-        for column in _values(told, changes, meaning):
-            fine += _within(column, _BEYOND[_COARSE[meaning]], _BEYOND[_FINE[meaning]])
-            coarse[meaning] += _within(column, _LEAST_MILLIS[meaning], _MOST_MILLIS[meaning])
+    for logical_type in _COARSE:
+        for column in _values(source_schemas, changes, logical_type):
+            fine += _within(column, _BEYOND[_COARSE[logical_type]], _BEYOND[_FINE[logical_type]])
+            coarse[logical_type] += _within(
+                column, _LEAST_MILLIS[logical_type], _MOST_MILLIS[logical_type]
+            )
     if fine and fine >= sum(coarse.values()):
         return _FINE
     return {m: _COARSE[m] for m, count in coarse.items() if count}
@@ -111,16 +117,16 @@ def _within(column: pa.Array, low: int, high: int) -> int:
     return int(pc.sum(found).as_py() or 0)
 
 
-def _mistaken(told: Told, changes: Sequence[Changes]) -> Iterator[EventError]:
+def _mistaken(source_schemas: SourceSchemas, changes: Sequence[Changes]) -> Iterator[EventError]:
     """Errors for numbers that are too large for what they are taken for: of another setting."""
     for one in _without_schema(changes):
-        for name, declared in told.get(one.table, {}).items():
-            if declared.wire is None:
+        for name, declared in source_schemas.get(one.table, {}).items():
+            if declared.encoding is None:
                 continue
-            meaning = _FINE.get(declared.wire.meaning, declared.wire.meaning)
-            if (beyond := _BEYOND.get(meaning)) is None:
+            logical_type = _FINE.get(declared.encoding.logical_type, declared.encoding.logical_type)
+            if (beyond := _BEYOND.get(logical_type)) is None:
                 continue
-            taken = meaning.name.lower().replace("_", " in ")
+            taken = logical_type.name.lower().replace("_", " in ")
             why = (
                 f"column {name!r} has numbers that are no {taken}; drop the table, and say "
                 "timestamps='adaptive', or with time.precision.mode=microseconds or "
@@ -141,18 +147,24 @@ def _without_schema(changes: Sequence[Changes]) -> list[Changes]:
     return [one for one in changes if one.declared is None]
 
 
-def _decimals(told: Told, changes: Sequence[Changes]) -> dict[Meaning, Meaning]:
-    for columns in told.values():
+def _decimals(
+    source_schemas: SourceSchemas, changes: Sequence[Changes]
+) -> dict[LogicalType, LogicalType]:
+    for columns in source_schemas.values():
         for d in columns.values():
             is_decimal = isinstance(d.type, Atomic) and d.type.root is Root.DECIMAL
-            if is_decimal and d.wire is not None and d.wire.meaning in _DECIDED:
-                return {Meaning.DECIMAL: d.wire.meaning}
-    texts = [c for c in _values(told, changes, Meaning.DECIMAL) if pa.types.is_string(c.type)]
+            if is_decimal and d.encoding is not None and d.encoding.logical_type in _DECIDED:
+                return {LogicalType.DECIMAL: d.encoding.logical_type}
+    texts = [
+        c
+        for c in _values(source_schemas, changes, LogicalType.DECIMAL)
+        if pa.types.is_string(c.type)
+    ]
     points = sum(_matching(column, r"^[+-]?\d+\.\d*$") for column in texts)
     letters = sum(len(column) - column.null_count - _matching(column, NUMBER) for column in texts)
     if points > letters:
-        return {Meaning.DECIMAL: Meaning.PLAIN}
-    return {Meaning.DECIMAL: Meaning.UNSCALED} if letters else {}
+        return {LogicalType.DECIMAL: LogicalType.PLAIN}
+    return {LogicalType.DECIMAL: LogicalType.UNSCALED} if letters else {}
 
 
 def _matching(column: pa.Array, pattern: str) -> int:
@@ -160,20 +172,27 @@ def _matching(column: pa.Array, pattern: str) -> int:
 
 
 def _is_open(columns: Mapping[str, Declared]) -> bool:
-    return any(d.wire is not None and d.wire.meaning in _OPEN for d in columns.values())
+    return any(
+        d.encoding is not None and d.encoding.logical_type in _OPEN for d in columns.values()
+    )
 
 
-def _with(declared: Declared, known: Mapping[Meaning, Meaning]) -> Declared:
-    if declared.wire is None or (meaning := known.get(declared.wire.meaning)) is None:
+def _with(declared: Declared, known: Mapping[LogicalType, LogicalType]) -> Declared:
+    if (
+        declared.encoding is None
+        or (logical_type := known.get(declared.encoding.logical_type)) is None
+    ):
         return declared
-    return replace(declared, wire=Wire(meaning, declared.wire.scale))
+    return replace(declared, encoding=Encoding(logical_type, declared.encoding.scale))
 
 
-def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterator[pa.Array]:
-    """The values of all columns whose wire has ``meaning``."""
+def _values(
+    source_schemas: SourceSchemas, changes: Sequence[Changes], logical_type: LogicalType
+) -> Iterator[pa.Array]:
+    """The values of all columns whose wire has ``logical_type``."""
     for one in _without_schema(changes):
-        for name, declared in told.get(one.table, {}).items():
-            if declared.wire is None or declared.wire.meaning is not meaning:
+        for name, declared in source_schemas.get(one.table, {}).items():
+            if declared.encoding is None or declared.encoding.logical_type is not logical_type:
                 continue
             for images in (one.before, one.after):
                 column = images.columns.get(name)
@@ -182,12 +201,12 @@ def _values(told: Told, changes: Sequence[Changes], meaning: Meaning) -> Iterato
 
 
 def without_sign(
-    declared: Mapping[str, Declared], told: Mapping[str, Declared]
+    declared: Mapping[str, Declared], source_schemas: Mapping[str, Declared]
 ) -> Mapping[str, Declared]:
     """The columns of an embedded schema, those without sign that it calls int64 as the table has them."""
     known = {
-        name: replace(declared[name], type=one.type, wire=one.wire)
-        for name, one in told.items()
-        if one.wire == _UNSIGNED and name in declared and declared[name].type == _BIGINT
+        name: replace(declared[name], type=one.type, encoding=one.encoding)
+        for name, one in source_schemas.items()
+        if one.encoding == _UNSIGNED and name in declared and declared[name].type == _BIGINT
     }
     return {**declared, **known} if known else declared

@@ -150,13 +150,13 @@ def table_map(body: bytes, charset: Callable[[int], str | None]) -> TableMap:
     kinds = cursor.take(count)
     metadata = Cursor(cursor.take(cursor.packed()))
     nulls = cursor.take((count + 7) // 8)
-    told = _optional(cursor)
-    names = _strings(told.get(4, b""))
+    optional = _optional(cursor)
+    names = _strings(optional.get(4, b""))
     if len(names) != count:
         raise EventError(f"{database}.{name}: {_FULL_METADATA}", table=f"{database}.{name}")
     plain = [column_of(kind, metadata) for kind in kinds]
-    columns = _described(plain, names, nulls, told, charset)
-    key = tuple(names[n] for n in _key_columns(told))
+    columns = _described(plain, names, nulls, optional, charset)
+    key = tuple(names[n] for n in _key_columns(optional))
     readers = tuple(column.reader() for column in columns)
     return TableMap(id, database, name, tuple(columns), key, readers)
 
@@ -300,25 +300,25 @@ def _packed(body: bytes) -> list[int]:
     return found
 
 
-def _key_columns(told: dict[int, bytes]) -> list[int]:
-    if 8 in told:
-        return _packed(told[8])
-    return _packed(told[9])[::2] if 9 in told else []
+def _key_columns(optional: dict[int, bytes]) -> list[int]:
+    if 8 in optional:
+        return _packed(optional[8])
+    return _packed(optional[9])[::2] if 9 in optional else []
 
 
 def _described(
     plain: Sequence[Column],
     names: Sequence[str],
     nulls: bytes,
-    told: dict[int, bytes],
+    optional: dict[int, bytes],
     charset: Callable[[int], str | None],
 ) -> list[Column]:
     """Columns with what the optional metadata says of them."""
-    signs, found = told.get(1, b""), []
+    signs, found = optional.get(1, b""), []
     numbers, letters, choices = 0, 0, 0
-    collations = _collations(told, 2, 3, sum(c.is_text for c in plain))
-    choice_collations = _collations(told, 10, 11, sum(c.is_choice for c in plain))
-    enums, sets = _lists(told.get(6, b"")), _lists(told.get(5, b""))
+    collations = _collations(optional, 2, 3, sum(c.is_text for c in plain))
+    choice_collations = _collations(optional, 10, 11, sum(c.is_choice for c in plain))
+    enums, sets = _lists(optional.get(6, b"")), _lists(optional.get(5, b""))
     for n, (column, name) in enumerate(zip(plain, names, strict=True)):
         nullable = bool(nulls[n >> 3] >> (n & 7) & 1)
         unsigned, codec, values = False, None, tuple[str, ...]()
@@ -337,10 +337,10 @@ def _described(
     return found
 
 
-def _collations(told: dict[int, bytes], default: int, each: int, count: int) -> list[int]:
-    if each in told:
-        return _packed(told[each])
-    given = _packed(told.get(default, b"\x2d")) or [45]
+def _collations(optional: dict[int, bytes], default: int, each: int, count: int) -> list[int]:
+    if each in optional:
+        return _packed(optional[each])
+    given = _packed(optional.get(default, b"\x2d")) or [45]
     found = [given[0]] * count
     for at, collation in zip(given[1::2], given[2::2], strict=False):
         found[at] = collation

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.geometry import geometry_text
 from table_core.cdc.model.mysql_types import MySqlColumn
 from table_core.errors import UnsupportedFeatureError
@@ -95,9 +95,9 @@ class Column:
         return MySqlColumn(_NAMES.get(kind, "text"), digits, unsigned=False)
 
     @property
-    def wire(self) -> Wire:
+    def encoding(self) -> Encoding:
         """What the values that ``reader`` gives stand for."""
-        return Wire(_MEANINGS.get(self.kind, Meaning.RAW))
+        return Encoding(_LOGICAL_TYPES.get(self.kind, LogicalType.RAW))
 
     def reader(self) -> Callable[[Cursor], Any]:
         """What reads one value.
@@ -150,16 +150,16 @@ _NAMES: Final = {
     JSON: "json",
     GEOMETRY: "geometry",
 }
-_MEANINGS: Final = {
-    DATE: Meaning.DAYS,
-    NEWDATE: Meaning.DAYS,
-    TIME: Meaning.TIME_MICROS,
-    TIME2: Meaning.TIME_MICROS,
-    DATETIME: Meaning.MICROS,
-    DATETIME2: Meaning.MICROS,
-    TIMESTAMP: Meaning.MICROS,
-    TIMESTAMP2: Meaning.MICROS,
-    SET: Meaning.SET,
+_LOGICAL_TYPES: Final = {
+    DATE: LogicalType.DAYS,
+    NEWDATE: LogicalType.DAYS,
+    TIME: LogicalType.TIME_MICROS,
+    TIME2: LogicalType.TIME_MICROS,
+    DATETIME: LogicalType.MICROS,
+    DATETIME2: LogicalType.MICROS,
+    TIMESTAMP: LogicalType.MICROS,
+    TIMESTAMP2: LogicalType.MICROS,
+    SET: LogicalType.SET,
 }
 
 

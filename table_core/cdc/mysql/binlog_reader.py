@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.log_position import LogPosition
-from table_core.cdc.model.source_schema import told_from, told_text
+from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
 from table_core.cdc.mysql.binlog import EVENT_BYTES, FORMAT, HEADER_BYTES, ROTATE, header_of
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
 from table_core.datatypes.kinds import STRING
@@ -24,7 +24,8 @@ from table_core.storage.stores.locate import open_storage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.tables import SyncTables
     from table_core.cdc.files.source import FilesSource
     from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Claim
@@ -48,7 +49,8 @@ class BinlogFilesReader:
     """
 
     source: FilesSource
-    run: SyncRun
+    context: SyncContext
+    fed: SyncTables
     defaults: dict[SourceTable, dict[str, str]] = field(default_factory=dict)
     """Of columns that were added, by source table."""
 
@@ -61,7 +63,7 @@ class BinlogFilesReader:
         """No: all files are read from the first."""
         return False
 
-    def settled(self, position: Any) -> Any:
+    def settled(self, position: LogPosition) -> LogPosition:
         """As it is."""
         return position
 
@@ -83,7 +85,7 @@ class BinlogFilesReader:
     def check(self, claims: Sequence[Claim]) -> None:
         """Nothing: gaps between files are refused where they are read."""
 
-    def history(self, until: LogPosition) -> Iterator[SourceBatch]:
+    def history(self, until: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
         """All that was consumed at ``until``, once more."""
         return self.batches(_START, until)
 
@@ -94,7 +96,7 @@ class BinlogFilesReader:
             for table in tables
             if (columns := self.defaults.get(table))
         }
-        return told_text(known) if known else None
+        return source_schema_text(known) if known else None
 
     def unfed(self, _: Iterable[SourceTable]) -> list[SourceTable]:
         """None: the log tells all."""
@@ -102,11 +104,11 @@ class BinlogFilesReader:
 
     def recall(self, text: str | None) -> None:
         """Take up what an earlier run remembered."""
-        for table, columns in told_from(text).items():
+        for table, columns in source_schemas_from(text).items():
             texts = {name: str(declared.default) for name, declared in columns.items()}
             self.defaults[table] = {**texts, **self.defaults.get(table, {})}
 
-    def committed(self, position: Any) -> None:
+    def committed(self, position: LogPosition) -> None:
         """Nothing: files stay."""
 
     def tables(self) -> list[SourceTable]:
@@ -116,17 +118,20 @@ class BinlogFilesReader:
             found.update(dict.fromkeys(one.table for one in batch.changes))
         return list(found)
 
-    def batches(self, start: LogPosition, end: LogPosition | None) -> Iterator[SourceBatch]:
+    def batches(
+        self, start: LogPosition | None, end: LogPosition | None
+    ) -> Iterator[SourceBatch[LogPosition]]:
         """What comes after ``start``: until ``end``, or what is there now."""
+        start = start or _START
         storage = open_storage(self.source.folder, self.source.storage_options)
         names = [n for n, _ in self.source.listing(storage) if _NAME.search(n)]
         names = _one_after_the_other(names, start)
         most = max(EVENT_BYTES, self.source.max_event_bytes)
         rows = BinlogRows(
             event_bytes=most,
-            wants=self.run.wants,
+            wants=self.fed.wants,
             described=lambda *_: None,
-            mapping=self.run.settings.mapping,
+            mapping=self.context.settings.mapping,
             file=start.name,
             gtid=start.gtid,
             transaction=start.order,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning
+from table_core.cdc.model.encoding import LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_type
 from table_core.cdc.model.record import SourceTable
-from table_core.cdc.model.schema_change_event import TableNews
+from table_core.cdc.model.schema_change_event import SchemaChangeEvent
 from table_core.cdc.mysql import binlog
 from table_core.cdc.mysql.binlog_columns import FLOAT, LONGLONG
 from table_core.cdc.mysql.ddl import added_defaults
@@ -141,7 +141,7 @@ class BinlogRows:
         """What a batch of the rows so far reaches."""
         return LogPosition("mysql", self.transaction, self.file, self.gtid, self.ordinal)
 
-    def batch(self) -> SourceBatch:
+    def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
         rows, self.rows = self.rows, LogRows()
         return rows.batch(self.position, self.keys.get)
@@ -196,10 +196,10 @@ class BinlogRows:
         """Types of the catalog where it agrees with the log; those of the log where it does not."""
         known = self._known.get(table)
         if known is None:
-            told = self.described(SourceTable(table.database, table.name), table) or {}
+            declared = self.described(SourceTable(table.database, table.name), table) or {}
             added = self.defaults.get(SourceTable(table.database, table.name), {})
             known = self._known[table] = {
-                c.name: _declared(c, told.get(c.name), self.mapping, added.get(c.name))
+                c.name: _declared(c, declared.get(c.name), self.mapping, added.get(c.name))
                 for c in table.columns
             }
         return known
@@ -262,8 +262,10 @@ class BinlogRows:
         if self.wants(table):
             number = self.rows.number(self.transaction, self.ordinal, 1, where)
             self.ordinal += 1
-            news = TableNews(number, table, dropped=True, in_snapshot=False, columns={}, key=())
-            self.rows.news.append(news)
+            schema_changes = SchemaChangeEvent(
+                number, table, dropped=True, in_snapshot=False, columns={}, key=()
+            )
+            self.rows.schema_changes.append(schema_changes)
 
 
 def _table(match: re.Match[str], database: str) -> SourceTable:
@@ -275,26 +277,29 @@ def _table(match: re.Match[str], database: str) -> SourceTable:
 
 def _arrow(column: Column) -> pa.DataType:
     """The Arrow type of what the column's reader gives."""
-    told = column.source_type.name
+    declared = column.source_type.name
     if column.kind == FLOAT:
         return pa.float32()
-    if told == "double":
+    if declared == "double":
         return pa.float64()
-    if told == "bit":
+    if declared == "bit":
         return pa.bool_() if column.source_type.number(0, 1) == 1 else pa.binary()
     if column.kind == LONGLONG and column.unsigned:
         return pa.uint64()
-    if told == "blob":
+    if declared == "blob":
         return pa.binary()
-    is_text = column.is_text or told in {"decimal", "enum", "set", "json", "geometry", "text"}
+    is_text = column.is_text or declared in {"decimal", "enum", "set", "json", "geometry", "text"}
     return pa.string() if is_text else pa.int64()
 
 
 def _declared(
-    column: Column, told: Declared | None, mapping: TypeMapping, default: str | None
+    column: Column, declared: Declared | None, mapping: TypeMapping, default: str | None
 ) -> Declared:
     own = mysql_type(column.source_type, mapping) or STRING
-    if told is None:
-        return Declared(own, column.wire, None, nullable=column.nullable, default=default)
-    fits = told.wire is not None and told.wire.meaning in {Meaning.UUID, Meaning.ADDRESS}
-    return told if fits else replace(told, wire=column.wire)
+    if declared is None:
+        return Declared(own, column.encoding, None, nullable=column.nullable, default=default)
+    fits = declared.encoding is not None and declared.encoding.logical_type in {
+        LogicalType.UUID,
+        LogicalType.ADDRESS,
+    }
+    return declared if fits else replace(declared, encoding=column.encoding)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.apply.log_reader import LogReader
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
@@ -42,11 +42,11 @@ _BATCH_ROWS: Final = 20_000
 _POLL_MS: Final = 500
 _MAGIC: Final = b"\xfebin"
 _ANY_FILE: Final = 1 << 62
-_MEANINGS: Final = {
-    "set": Meaning.SET,
-    "uuid": Meaning.UUID,
-    "inet4": Meaning.ADDRESS,
-    "inet6": Meaning.ADDRESS,
+_LOGICAL_TYPES: Final = {
+    "set": LogicalType.SET,
+    "uuid": LogicalType.UUID,
+    "inet4": LogicalType.ADDRESS,
+    "inet6": LogicalType.ADDRESS,
 }
 _ALTERED: Final = frozenset({1412, 1054, 1146})
 """Table definition has changed; unknown column; no such table."""
@@ -69,7 +69,7 @@ class MySqlReader(LogReader):
         """See ``LogReader``."""
         return self.source.databases
 
-    def committed(self, position: Any) -> None:
+    def committed(self, position: LogPosition) -> None:
         """Nothing: the server does not wait for us."""
 
     # ------------------------------------------------------------------------------ identity
@@ -78,6 +78,7 @@ class MySqlReader(LogReader):
         return f"{self.source.host}:{self.source.port}"
 
     def _now(self, connection: MySqlConnection) -> LogNow:
+        connection.check()
         name, at, _ = connection.end_of_log()
         first = (file_number(first_log(connection)), len(_MAGIC))
         server = "" if self.source.use_gtid else server_named(connection)
@@ -159,9 +160,9 @@ class MySqlReader(LogReader):
             found=found,
         )
 
-    def settled(self, position: Any) -> Any:
+    def settled(self, position: LogPosition) -> LogPosition:
         """By transaction ids another master goes on, whose files have other numbers."""
-        if not self.source.use_gtid or not isinstance(position, LogPosition) or not position.gtid:
+        if not self.source.use_gtid or not position.gtid:
             return position
         connection = self.source.connect()
         try:
@@ -172,16 +173,16 @@ class MySqlReader(LogReader):
         return replace(position, order=(0, 0), name="", skip=0) if beyond else position
 
     # ------------------------------------------------------------------------------- reading
-    def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
+    def batches(
+        self, start: LogPosition | None, end: LogPosition | None
+    ) -> Iterator[SourceBatch[LogPosition]]:
         """Snapshots of tables that have none yet, then the log until ``end`` or its end now."""
         connection = self.source.connect()
         try:
-            connection.check()
             self._read_catalog(connection)
             self._recall_since()
             stream_from: LogPosition | None = None
             for batch in self._snapshots(connection, start):
-                assert isinstance(batch.position, LogPosition)
                 stream_from = batch.position
                 yield batch
             if stream_from is None:
@@ -195,12 +196,11 @@ class MySqlReader(LogReader):
         while True:
             stop = end or self._end_now()
             for batch in self._log(stream_from, stop):
-                assert isinstance(batch.position, LogPosition)
                 stream_from = batch.position
                 yield batch
             if not self.forever or end is not None:
                 return
-            self.run.catalog.clock.sleep_ms(_POLL_MS)
+            self.context.clock.sleep_ms(_POLL_MS)
             yield LogRows().batch(stream_from, lambda _: None)
 
     def _end_now(self) -> LogPosition:
@@ -214,7 +214,7 @@ class MySqlReader(LogReader):
     # ------------------------------------------------------------------------------ snapshots
     def _snapshots(
         self, connection: MySqlConnection, start: LogPosition | None
-    ) -> Iterator[SourceBatch]:
+    ) -> Iterator[SourceBatch[LogPosition]]:
         pending = self._pending()
         if not pending:
             return
@@ -229,7 +229,6 @@ class MySqlReader(LogReader):
                     continue
                 try:
                     for batch in self._read(connection, info, position):
-                        assert isinstance(batch.position, LogPosition)
                         position = batch.position
                         yield batch
                 except EventError as error:
@@ -284,11 +283,11 @@ class MySqlReader(LogReader):
         found = {}
         for column in info.columns if info else ():
             kind = mysql_column(column.type)
-            type_ = mysql_type(kind, self.run.settings.mapping) or STRING
-            meaning = _MEANINGS.get(kind.name, Meaning.RAW)
+            type_ = mysql_type(kind, self.context.settings.mapping) or STRING
+            logical_type = _LOGICAL_TYPES.get(kind.name, LogicalType.RAW)
             found[column.name] = Declared(
                 type_,
-                Wire(meaning),
+                Encoding(logical_type),
                 None,
                 nullable=column.nullable,
                 default=constant_default(column.default),
@@ -297,7 +296,7 @@ class MySqlReader(LogReader):
         return found
 
     # ------------------------------------------------------------------------------------ log
-    def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch]:
+    def _log(self, start: LogPosition, stop: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
         by_gtid = start.gtid if self.source.use_gtid and start.gtid and not start.skip else None
         if by_gtid is None and start.covers(stop):
             return
@@ -306,7 +305,7 @@ class MySqlReader(LogReader):
         rows = BinlogRows(
             wants=self._wants,
             described=self._catalog_of,
-            mapping=self.run.settings.mapping,
+            mapping=self.context.settings.mapping,
             charset=lambda n: charset_of(n) and codecs.get(n, charset_of(n)),
             file=start.name,
             gtid=start.gtid,
@@ -328,7 +327,7 @@ class MySqlReader(LogReader):
         finally:
             connection.close()
 
-    def _logged(self, rows: BinlogRows) -> SourceBatch:
+    def _logged(self, rows: BinlogRows) -> SourceBatch[LogPosition]:
         rows.rows.since = self._since
         return self._with_since(rows.batch())
 
@@ -341,8 +340,8 @@ class MySqlReader(LogReader):
                 self._read_catalog(connection)
             finally:
                 connection.close()
-        told = self._described(table)
+        declared = self._described(table)
         kinds = {c.name: c.source_type.name for c in found.columns}
         info = self._catalog.get(table)
         now = {n: mysql_column(t).name for n, t in info.types.items()} if info else {}
-        return {n: d for n, d in told.items() if same_kind(kinds.get(n), now.get(n))}
+        return {n: d for n, d in declared.items() if same_kind(kinds.get(n), now.get(n))}

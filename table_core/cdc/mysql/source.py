@@ -170,11 +170,11 @@ class MySqlConnection:
         if not mariadb:
             return before
         found = dict(self.rows("SHOW STATUS LIKE 'binlog_snapshot_%'"))
-        told = {str(name).lower(): value for name, value in found.items()}
-        file = told.get("binlog_snapshot_file")
+        status = {str(name).lower(): value for name, value in found.items()}
+        file = status.get("binlog_snapshot_file")
         if not file:
             return before
-        position = int(told["binlog_snapshot_position"])
+        position = int(status["binlog_snapshot_position"])
         gtid = self.rows("SELECT BINLOG_GTID_POS(%s, %s)", (str(file), str(position)))[0][0]
         return str(file), position, str(gtid or "")
 
@@ -277,9 +277,9 @@ class MySqlConnection:
             EventError: the log was purged; says what to do.
         """
         with _named(self._source, _CONNECT):
-            told = self.rows("SELECT @@global.binlog_checksum")[0][0]
+            status = self.rows("SELECT @@global.binlog_checksum")[0][0]
             self.rows("SET @master_binlog_checksum = @@global.binlog_checksum")
-            checksum = 0 if str(told).upper() == "NONE" else _CHECKSUM_BYTES
+            checksum = 0 if str(status).upper() == "NONE" else _CHECKSUM_BYTES
             self.rows("SET @mariadb_slave_capability = 4")
             if gtid is not None:
                 self.rows("SET @slave_connect_state = %s", (gtid,))

@@ -27,7 +27,7 @@ __all__ = ["PgOutputRows", "Relation", "array_items", "lsn_text", "text_value"]
 
 _EPOCH_MS: Final = 946_684_800_000
 """PostgreSQL counts from 2000."""
-UNSENT: Final = object()
+UNAVAILABLE: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class PgOutputRows:
                     f"slot {self.slot}: unknown pgoutput message {kind!r}", slot=self.slot
                 )
 
-    def batch(self) -> SourceBatch:
+    def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
         rows, self.rows = self.rows, LogRows()
         return rows.batch(self.position, self.keys.get)
@@ -145,8 +145,8 @@ class PgOutputRows:
         at = len(part.numbers)
         part.put(op, 1, number, self._time_ms, *images)
         for name, value in zip(part.names, after or (), strict=False):
-            if value is UNSENT:
-                part.unsent.setdefault(name, []).append(at)
+            if value is UNAVAILABLE:
+                part.unavailable.setdefault(name, []).append(at)
 
     def _number(self) -> int:
         """Of a row or statement that comes next."""
@@ -198,7 +198,7 @@ def _tuple(cursor: Cursor, columns: int) -> list[Any]:
             case b"n":
                 found.append(None)
             case b"u":
-                found.append(UNSENT)
+                found.append(UNAVAILABLE)
             case b"t":
                 found.append(cursor.take(cursor.big(4)).decode())
             case mark:
@@ -210,7 +210,7 @@ def _columns(part: TableRows, values: Sequence[Any] | None) -> list[list[Any]] |
     if values is None:
         return None
     return [
-        [None if v is UNSENT else text_value(v, type_)]
+        [None if v is UNAVAILABLE else text_value(v, type_)]
         for v, type_ in zip(values, part.types, strict=True)
     ]
 

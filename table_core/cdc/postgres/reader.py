@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from table_core.cdc.apply.log_reader import LogReader
+from table_core.cdc.model.batch import CommitAfter
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import TableRows
 from table_core.cdc.model.record import SourceTable
@@ -91,17 +92,19 @@ class PostgresReader(LogReader):
             end=(connection.end_of_log(), 0),
         )
 
-    def committed(self, position: Any) -> None:
+    def committed(self, position: LogPosition) -> None:
         """Every table is complete up to here: the server may forget what comes before."""
         connection = self._connection
-        if connection is None or not isinstance(position, LogPosition):
+        if connection is None:
             return  # the stream said so itself while it was open
         if position.order > self._moved and not position.snapshots:
             connection.advance(lsn_text(position.order[0]))
             self._moved = position.order
 
     # ------------------------------------------------------------------------------- reading
-    def batches(self, start: LogPosition | None, end: LogPosition | None) -> Iterator[SourceBatch]:
+    def batches(
+        self, start: LogPosition | None, end: LogPosition | None
+    ) -> Iterator[SourceBatch[LogPosition]]:
         """Snapshots of tables that have none yet, then the slot until its end now."""
         known = self._known()
         self._connection = connection = self.source.connect()
@@ -114,7 +117,6 @@ class PostgresReader(LogReader):
             begin = min((p.order for p in [*known, *([start] if start else [])]), default=(0, 0))
             position = LogPosition("postgres", begin, self.source.slot)
             for batch in self._snapshots(position):
-                assert isinstance(batch.position, LogPosition)
                 position = batch.position
                 yield batch
             yield from self._stream(connection, position, end)
@@ -124,7 +126,7 @@ class PostgresReader(LogReader):
 
     def _stream(
         self, connection: PostgresConnection, position: LogPosition, end: LogPosition | None
-    ) -> Iterator[SourceBatch]:
+    ) -> Iterator[SourceBatch[LogPosition]]:
         stop = end.order[0] if end is not None else connection.end_of_log()
         rows = PgOutputRows(
             wants=self._wants,
@@ -139,20 +141,17 @@ class PostgresReader(LogReader):
                 rows.take(message)
             rows.rows.since = self._since
             batch = self._with_since(rows.batch())
-            reached = batch.position
-            assert isinstance(reached, LogPosition)
-            yield batch
-            done = not messages or reached.order[0] >= stop
-            if done and not self.forever:
-                # the run commits and lets the slot move on while the connection is still open
-                self.run.flush(self, complete=True)
+            ends = (not messages or batch.position.order[0] >= stop) and not self.forever
+            # the run commits and lets the slot move on while the connection is still open
+            commit = CommitAfter.NOW_COMPLETE if ends else CommitAfter.NOW
+            yield replace(batch, commit_after=commit)
+            if ends:
                 return
-            self.run.flush(self, complete=False)
             if not messages:
-                self.run.catalog.clock.sleep_ms(_POLL_MS)
+                self.context.clock.sleep_ms(_POLL_MS)
 
     # ------------------------------------------------------------------------------ snapshots
-    def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch]:
+    def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
         pending = self._pending()
         if not pending:
             return
@@ -167,7 +166,6 @@ class PostgresReader(LogReader):
             position = replace(base, snapshots=begun, since=self._since_text(base))
             for table in pending:
                 for batch in self._read(reader, self._catalog[table], position):
-                    assert isinstance(batch.position, LogPosition)
                     position = batch.position
                     yield batch
         finally:
@@ -200,29 +198,29 @@ class PostgresReader(LogReader):
             names = connection.type_names(relation.types)
         finally:
             connection.close()
-        told = {c.name: c for c in info.columns} if info else {}
+        column = {c.name: c for c in info.columns} if info else {}
         return {
-            name: self._declared(_with_dimensions(type_, told.get(name)), told.get(name))
+            name: self._declared(_with_dimensions(type_, column.get(name)), column.get(name))
             for name, type_ in zip(relation.names, names, strict=True)
         }
 
-    def _declared(self, text: str, told: CatalogColumn | None) -> Declared:
-        type_ = postgres_type(text, self.run.settings.mapping)
+    def _declared(self, text: str, column: CatalogColumn | None) -> Declared:
+        type_ = postgres_type(text, self.context.settings.mapping)
         zoned = isinstance(type_, Atomic) and type_.root is Root.TIMESTAMP_LTZ
         return Declared(
             type_,
-            Wire(Meaning.ZONED if zoned else Meaning.RAW),
+            Encoding(LogicalType.ZONED if zoned else LogicalType.RAW),
             _arrow(type_),
-            nullable=told is None or told.nullable,
-            default=None if told is None else _constant(told.default),
-            comment=None if told is None else told.comment,
+            nullable=column is None or column.nullable,
+            default=None if column is None else _constant(column.default),
+            comment=None if column is None else column.comment,
         )
 
 
-def _with_dimensions(type_: str, told: CatalogColumn | None) -> str:
+def _with_dimensions(type_: str, column: CatalogColumn | None) -> str:
     """A type of the log, which does not tell how deep an array is, as the catalog has it."""
-    same = told is not None and told.type.rstrip("[]") == type_.rstrip("[]")
-    return told.type if told is not None and same else type_
+    same = column is not None and column.type.rstrip("[]") == type_.rstrip("[]")
+    return column.type if column is not None and same else type_
 
 
 def _arrow(type_: DataType) -> pa.DataType:

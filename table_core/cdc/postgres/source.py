@@ -171,10 +171,10 @@ class PostgresConnection:
             "FROM pg_publication_tables t WHERE pubname = %s",
             (name,),
         )
-        told = {(schema, table): (rows, columns) for schema, table, rows, columns in found}
+        columns_of = {(schema, table): (rows, columns) for schema, table, rows, columns in found}
         for table in tables:
             where = f"{_quoted(table.database)}.{_quoted(table.name)}"
-            rows, columns = told.get((table.database, table.name), (None, []))
+            rows, columns = columns_of.get((table.database, table.name), (None, []))
             mend = f"run ALTER PUBLICATION {name} ADD TABLE {where}"
             if table.is_partitioned:
                 mend = f"run ALTER PUBLICATION {name} SET (publish_via_partition_root = true)"

@@ -18,7 +18,10 @@ from table_core.errors import ArgumentError, UnsupportedFeatureError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from table_core.cdc.apply.run import SyncRun
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.reader import Reader
+    from table_core.cdc.apply.tables import SyncTables
+    from table_core.cdc.model.position import OffsetsPosition
     from table_core.ports import Clock
 
 __all__ = ["Source", "open_reader", "plain_of", "source_from_spec"]
@@ -33,51 +36,62 @@ def plain_of(source: Source) -> PlainSettings:
     )
 
 
-def open_reader(source: Source, run: SyncRun, until: str) -> Any:
-    """The reader of ``source`` for one run; what only others need is not even imported."""
+def open_reader(
+    source: Source, context: SyncContext, tables: SyncTables, until: str
+) -> Reader[Any]:
+    """The reader of ``source`` for one run; what only others need is not even imported.
+
+    What its positions are depends on the source, and only the reader itself looks into them.
+    """
     forever = until == "forever"
     if isinstance(source, MySqlSource):
         from table_core.cdc.mysql.reader import MySqlReader
 
-        return MySqlReader(source=source, run=run, forever=forever)
+        return MySqlReader(source=source, context=context, fed=tables, forever=forever)
     if isinstance(source, PostgresSource):
         from table_core.cdc.postgres.reader import PostgresReader
 
-        return PostgresReader(source=source, run=run, forever=forever)
+        return PostgresReader(source=source, context=context, fed=tables, forever=forever)
     if not isinstance(source, FilesSource | KafkaSource):
         raise ArgumentError(f"{source!r} is no source", argument="source", value=repr(source))
     if isinstance(source, FilesSource) and source.format == BINLOG:
         from table_core.cdc.mysql.binlog_reader import BinlogFilesReader
 
-        return BinlogFilesReader(source=source, run=run)
+        return BinlogFilesReader(source=source, context=context, fed=tables)
     decoder = LineDecoder(
-        wants=run.wants,
-        fields_of=run.fields_of,
+        wants=tables.wants,
+        fields_of=tables.fields_of,
         settings=plain_of(source),
-        dead=run.dead,
+        dead_letters=context.dead_letters,
         format=source.format,
-        mapping=run.settings.mapping,
-        by_topic=run.whole_database is not None,
+        mapping=context.settings.mapping,
+        by_topic=context.whole_database is not None,
     )
-    poll = run.catalog.clock if forever else None
+    poll = context.clock if forever else None
     if isinstance(source, KafkaSource):
-        return _kafka_reader(source, run, decoder, poll)
+        return _kafka_reader(source, context, tables, decoder, poll)
     return FilesReader(source=source, decoder=decoder, poll=poll)
 
 
 def _kafka_reader(
-    source: KafkaSource, run: SyncRun, decoder: LineDecoder, poll: Clock | None
-) -> Any:
+    source: KafkaSource,
+    context: SyncContext,
+    tables: SyncTables,
+    decoder: LineDecoder,
+    poll: Clock | None,
+) -> Reader[OffsetsPosition]:
     from table_core.cdc.debezium.avro_events import AvroEvents
-    from table_core.cdc.kafka.parallel_batches import Waves
+    from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.reader import KafkaReader
 
     form = JsonRecords(source.max_event_bytes)
     reader = KafkaReader(source=source, decoder=decoder, form=form, poll=poll)
     if (registry := source.schemas) is not None:
         reader.form = AvroEvents(registry.schema, json_text, source.max_event_bytes)
-    if run.records_by is not None:
-        reader.waves = Waves(run=run, source=source, form=reader.form, records_by=run.records_by)
+    if context.records_by is not None:
+        reader.parallel = ParallelReader(
+            tables=tables, source=source, form=reader.form, records_by=context.records_by
+        )
     return reader
 
 

@@ -12,10 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from table_core.cdc.apply.context import Limits, SyncContext
 from table_core.cdc.apply.dead_letters import DeadLetters
 from table_core.cdc.apply.progress import SyncProgress, quiet
-from table_core.cdc.apply.run import Limits, SyncRun
+from table_core.cdc.apply.run import start_run
 from table_core.cdc.apply.settings import NewTable, apply_settings, length_ms, one_of
+from table_core.cdc.apply.tables import SyncTables
 from table_core.cdc.model.computed import computed_columns
 from table_core.cdc.model.routing import DatabaseRoute, TableFilter, database_route, table_route
 from table_core.cdc.sync.readers import open_reader, plain_of, source_from_spec
@@ -91,7 +93,7 @@ def sync_table(  # noqa: PLR0913 - the public signature
         partition_by=tuple(partition_by),
         options=dict(more.get("options") or {}),
     )
-    run = _run(
+    context = _context(
         catalog,
         source,
         commit,
@@ -101,24 +103,27 @@ def sync_table(  # noqa: PLR0913 - the public signature
         settings=apply_settings(computed=computed_columns, type_mapping=type_mapping, more=more),
         new_table=lambda _: new,
     )
-    run.one_source = name if chosen is None else None
-    run.route_text = table_route(tables)
-    return _table_result(run, source, name, until)
+    one_source = name if chosen is None else None
+    context = replace(context, route_text=table_route(tables), one_source=one_source)
+    return _table_result(context, source, name, until)
 
 
-def _table_result(run: SyncRun, source: Source, name: str, until: str) -> ResultDocument:
-    catalog = run.catalog
-    started_ms = catalog.clock.now_ms()
-    feed = run.feed(name)
+def _table_result(context: SyncContext, source: Source, name: str, until: str) -> ResultDocument:
+    started_ms = context.clock.now_ms()
+    tables = SyncTables(context)
+    feed = tables.open(name)
     target = feed.target
     before = target.table.latest_snapshot() if target.table else None
+    elsewhere = 0
     if not target.finished:
-        run.run(open_reader(source, run, until), [name])
-    details = {**_details(target), **feed.counts, **_of_run(run)}
-    return _told(target, name, before, details, started_ms, catalog.clock.now_ms())
+        run = start_run(context, tables, open_reader(source, context, tables, until), [name])
+        run.run()
+        elsewhere = run.events_elsewhere
+    details = {**_details(target), **feed.counts, **_of_run(context, elsewhere)}
+    return _result(target, name, before, details, started_ms, context.clock.now_ms())
 
 
-def _told(
+def _result(
     target: SyncTarget,
     name: str,
     before: Snapshot | None,
@@ -185,15 +190,15 @@ def sync_database(  # noqa: PLR0913 - the public signature
 
     settings = apply_settings(type_mapping=more.get("type_mapping", ()), more=more)
     new_table = partial(_new_table, more)
-    run = _run(
+    context = _context(
         catalog, source, commit, until, more, route=target, settings=settings, new_table=new_table
     )
-    run.whole_database = run.route_text = database_route(route)
-    run.is_alone = route.is_alone
+    text = database_route(route)
+    context = replace(context, route_text=text, whole_database=text, is_alone=route.is_alone)
     catalog.create_database(database, if_not_exists=True)
     if mode == "divided":
-        return _divided(run, source, database, until)
-    return _database_result(run, source, database, until)
+        return _divided(context, source, database, until)
+    return _database_result(context, source, database, until)
 
 
 def _new_table(more: DatabaseSyncOptions, name: str) -> NewTable:
@@ -207,7 +212,7 @@ def _new_table(more: DatabaseSyncOptions, name: str) -> NewTable:
     )
 
 
-def _run(
+def _context(
     catalog: Catalog,
     source: Source,
     commit: CommitAs | None,
@@ -217,9 +222,9 @@ def _run(
     route: Callable[[SourceTable], str | None],
     settings: ApplySettings,
     new_table: Callable[[str], NewTable],
-) -> SyncRun:
-    dead = settings.dead_letter
-    return SyncRun(
+) -> SyncContext:
+    dead_letter = settings.dead_letter
+    return SyncContext(
         catalog=catalog,
         commit=(commit or CommitAs()).asking("sync", source=type(source).__name__),
         route=route,
@@ -231,11 +236,13 @@ def _run(
         each=more.get("each"),
         records_by=more.get("records_by"),
         progress=SyncProgress(more.get("progress") or quiet, catalog.clock),
-        dead=None if dead is None else DeadLetters(catalog=catalog, name=dead),
+        dead_letters=(
+            None if dead_letter is None else DeadLetters(catalog=catalog, name=dead_letter)
+        ),
     )
 
 
-def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultDocument:
+def _divided(context: SyncContext, source: Source, database: str, until: str) -> ResultDocument:
     """One pass for each table that the source has now."""
     if until == "forever":
         raise ArgumentError(
@@ -243,13 +250,12 @@ def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultD
             argument="mode",
             value="divided",
         )
-    listing = open_reader(source, run, until)
-    names = dict.fromkeys(n for t in listing.tables() if (n := run.route(t)) is not None)
+    listing = open_reader(source, context, SyncTables(context), until)
+    names = dict.fromkeys(n for t in listing.tables() if (n := context.route(t)) is not None)
     parts = []
     for name in names:
-        alone = f"{run.whole_database} {name}"
-        one = replace(run, feeds={}, standing=None, whole_database=alone)
-        one.route = _only(run.route, name)
+        alone = f"{context.whole_database} {name}"
+        one = replace(context, whole_database=alone, route=_only(context.route, name))
         parts.append(_database_result(one, source, database, until))
     tables: dict[str, object] = {}
     for part in parts:
@@ -260,19 +266,24 @@ def _divided(run: SyncRun, source: Source, database: str, until: str) -> ResultD
     return summed("sync-database", database, parts, {"tables": tables}, seconds=seconds)
 
 
-def _only(route: Any, wanted: str) -> Any:
+def _only(
+    route: Callable[[SourceTable], str | None], wanted: str
+) -> Callable[[SourceTable], str | None]:
     return lambda table: wanted if route(table) == wanted else None
 
 
-def _database_result(run: SyncRun, source: Source, database: str, until: str) -> ResultDocument:
-    catalog = run.catalog
-    started_ms = catalog.clock.now_ms()
-    there = [f"{database}.{name}" for name in catalog.tables(database)]
-    mine = [name for name in there if run.is_fed(name)]
-    run.run(open_reader(source, run, until), mine)
-    now_ms = catalog.clock.now_ms()
+def _database_result(
+    context: SyncContext, source: Source, database: str, until: str
+) -> ResultDocument:
+    started_ms = context.clock.now_ms()
+    tables = SyncTables(context)
+    there = [f"{database}.{name}" for name in context.catalog.tables(database)]
+    mine = [name for name in there if tables.is_fed(name)]
+    run = start_run(context, tables, open_reader(source, context, tables, until), mine)
+    run.run()
+    now_ms = context.clock.now_ms()
     parts = {
-        name.partition(".")[2]: _told(
+        name.partition(".")[2]: _result(
             feed.target,
             name,
             feed.target.table.latest_snapshot(),
@@ -280,15 +291,15 @@ def _database_result(run: SyncRun, source: Source, database: str, until: str) ->
             started_ms,
             now_ms,
         )
-        for name, feed in sorted(run.feeds.items())
+        for name, feed in sorted(tables.feeds.items())
         if feed.target.table is not None
     }
     details = {
         "tables": {name: _of_table(part) for name, part in parts.items()},
-        "position": None if run.reached is None else run.shown(run.reached),
+        "position": run.checkpoint.shown,
         "events": run.events,
-        "skipped": sorted(run.skipped),
-        **_of_run(run),
+        "skipped": sorted(tables.skipped),
+        **_of_run(context, run.events_elsewhere),
     }
     seconds = (now_ms - started_ms) / 1000
     return summed("sync-database", database, parts.values(), details, seconds=seconds)
@@ -344,10 +355,10 @@ def _details(target: SyncTarget) -> dict[str, object]:
     }
 
 
-def _of_run(run: SyncRun) -> dict[str, object]:
+def _of_run(context: SyncContext, events_elsewhere: int) -> dict[str, object]:
     found: dict[str, object] = {}
-    if run.events_elsewhere:
-        found["events_by_tasks"] = run.events_elsewhere
-    if run.dead is not None:
-        found["dead_letters"] = run.dead.count
+    if events_elsewhere:
+        found["events_by_tasks"] = events_elsewhere
+    if context.dead_letters is not None:
+        found["dead_letters"] = context.dead_letters.count
     return found

@@ -1,7 +1,7 @@
 """Folds of lists and maps: collect, merge_map, nested_update and their variants.
 
 Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldCollectAgg`` and its neighbours;
-spec 8.6.
+format 8.6.
 """
 
 from __future__ import annotations

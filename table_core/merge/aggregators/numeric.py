@@ -3,7 +3,8 @@
 Integers are exact and refuse to overflow; decimals are exact and become null where they exceed
 their precision; floats are added in the order of the versions, as Java adds them.
 
-Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldSumAgg`` and its neighbours; spec 8.6.
+Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldSumAgg`` and its neighbours;
+format 8.6.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """product: values multiplied in the order of the versions, and divided out again.
 
-Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldProductAgg``; spec 8.6.
+Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldProductAgg``; format 8.6.
 """
 
 from __future__ import annotations

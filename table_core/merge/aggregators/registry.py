@@ -2,7 +2,7 @@
 
 What only some functions need is imported when one of them is asked for.
 
-Source: ``org.apache.paimon.mergetree.compact.aggregate.factory``; spec 8.6.
+Source: ``org.apache.paimon.mergetree.compact.aggregate.factory``; format 8.6.
 """
 
 from __future__ import annotations

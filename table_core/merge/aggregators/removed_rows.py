@@ -30,11 +30,11 @@ def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups)
         return result
     inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
     heeds_nulls = isinstance(inner, Pick) or inner == Collect(distinct=True)
-    speaks = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
+    non_null = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
     if inner is not fold:
-        speaks &= groups.adds()
-    speaks[groups.starts[groups.removed]] = False
-    alone = groups.removed & ~groups.reduce(np.logical_or, speaks, False)
+        non_null &= groups.adds()
+    non_null[groups.starts[groups.removed]] = False
+    alone = groups.removed & ~groups.reduce(np.logical_or, non_null, False)
     place = np.arange(len(result))
     place[alone] = groups.starts[alone] + len(result)
     return taken(pa.concat_arrays([result, values]), place)

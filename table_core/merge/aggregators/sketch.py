@@ -1,7 +1,7 @@
 """Folds of sketches and bitmaps kept in BYTES columns: each key's values become their union.
 
 Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldThetaSketchAgg`` and its neighbours;
-spec 8.6.
+format 8.6.
 """
 
 from __future__ import annotations

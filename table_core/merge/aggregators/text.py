@@ -1,6 +1,6 @@
 """listagg: texts joined by a delimiter.
 
-Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldListaggAgg``; spec 8.6.
+Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldListaggAgg``; format 8.6.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Folds that pick one of the values: first and last, with and without nulls, key columns.
 
 Source: ``org.apache.paimon.mergetree.compact.aggregate.FieldLastValueAgg`` and its neighbours;
-spec 8.6.
+format 8.6.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class FirstValue(OfColumn, Pick):
     __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:  # noqa: ARG002
-        """See the class.  A removed row that starts a group gives way unless it was primed."""
+        """See the class.  A removed row that starts a group gives way unless it was initialized."""
         refuse_retracts(groups, "first_value", self.column)
         lengths = groups.stops - groups.starts
         at = np.where(lengths > 0, groups.starts, -1)
@@ -178,16 +178,16 @@ class FirstNonNull(OfColumn, Pick):
     __slots__ = ()
 
     def at(self, here: npt.NDArray[np.bool_], groups: Groups) -> npt.NDArray[np.int64]:
-        """See the class.  A removed row that starts a group gives way unless it was primed."""
+        """See the class.  A removed row that starts a group gives way unless it was initialized."""
         refuse_retracts(groups, "first_non_null_value", self.column)
         at = groups.first(here)
-        if groups.removed is None or groups.primed is None:
+        if groups.removed is None or groups.initialized is None:
             return at
         later = here.copy()
         later[groups.starts[groups.gives_way]] = False
         second = groups.first(later)
         at = np.where(groups.gives_way & (second >= 0), second, at)
-        return np.where(groups.removed & groups.primed, groups.starts, at)
+        return np.where(groups.removed & groups.initialized, groups.starts, at)
 
 
 @dataclass(frozen=True, slots=True)

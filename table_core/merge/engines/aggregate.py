@@ -1,6 +1,6 @@
 """Aggregation: every column is folded by its own function.
 
-Source: ``org.apache.paimon.mergetree.compact.aggregate.AggregateMergeFunction``; spec 8.6.
+Source: ``org.apache.paimon.mergetree.compact.aggregate.AggregateMergeFunction``; format 8.6.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Aggregation:
             return versions[groups.stops - 1]
         column, fold = single_chunk(rows[name]), self.folds[name]
         if past is not None and isinstance(fold, FirstNonNull):
-            groups = replace(groups, primed=past.gave(present(column)))
+            groups = replace(groups, initialized=past.gave(present(column)))
         if isinstance(fold, Pick):
             return picked(column, fold, versions, groups)
         values = taken(column, versions)
@@ -119,9 +119,9 @@ class _Past:
         kept = spans(starts, groups.stops - starts)
         retract = ~groups.adds()
         retract[starts[cut]] = False
-        primed = self.gave(np.ones(int(self.versions.max(initial=-1)) + 1, np.bool_))
+        initialized = self.gave(np.ones(int(self.versions.max(initial=-1)) + 1, np.bool_))
         return (
-            Groups.of_lengths(groups.stops - starts, retract[kept], cut, primed),
+            Groups.of_lengths(groups.stops - starts, retract[kept], cut, initialized),
             self.versions[kept],
         )
 

@@ -1,6 +1,6 @@
 """Deduplicate: the newest version of each key wins.
 
-Source: ``org.apache.paimon.mergetree.compact.DeduplicateMergeFunction``; spec 8.3.
+Source: ``org.apache.paimon.mergetree.compact.DeduplicateMergeFunction``; format 8.3.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What only some engines need is imported when one of them is made: a reader of another table starts
 without it.
 
-Source: ``org.apache.paimon.table.PrimaryKeyTableUtils``; spec section 8.
+Source: ``org.apache.paimon.table.PrimaryKeyTableUtils``; format 8.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class MergeEngine(Protocol):
     def merge(self, rows: pa.Table) -> pa.Table:
         """One row a key, retracts kept, of ``rows`` that are in order.
 
-        A key with one version passes through unchanged (spec 7.5).
+        A key with one version passes through unchanged (format 7.5).
 
         Shape: ``rows[n]`` to ``result[r]``, same columns.
         """

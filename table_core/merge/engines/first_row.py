@@ -1,6 +1,6 @@
 """First row: the oldest version of each key wins.
 
-Source: ``org.apache.paimon.mergetree.compact.FirstRowMergeFunction``; spec 8.4.
+Source: ``org.apache.paimon.mergetree.compact.FirstRowMergeFunction``; format 8.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sequence groups as a schema's options describe them.
 
-Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction.Factory``; spec 8.5.
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction.Factory``; format 8.5.
 """
 
 from __future__ import annotations

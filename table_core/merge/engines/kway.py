@@ -4,7 +4,7 @@ A window takes from every run what lies at or below a bound: the smallest last k
 that goes on, or less where that would be too many rows.  So all versions of its keys are in it, and
 memory is the number of runs times their batch size, one batch more, and a window.
 
-Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; spec 7.5.
+Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; format 7.5.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Such a table merges every row against its old value on the way out of level 0.  
 of a key above level 0 the one at the lowest level says it all: older ones are not merged again.
 
 Source: ``org.apache.paimon.mergetree.compact.{LookupMergeFunction,
-LookupChangelogMergeFunctionWrapper,FirstRowMergeFunctionWrapper}``; spec 8, 9.1.
+LookupChangelogMergeFunctionWrapper,FirstRowMergeFunctionWrapper}``; format 8, 9.1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Columns in a sequence group follow the group instead (``sequence_group.py``).
 
-Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec 8.5.
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; format 8.5.
 """
 
 from __future__ import annotations
@@ -142,14 +142,14 @@ class PartialUpdate:
 
 
 def _without_retracts(history: History) -> History:
-    """Only added versions and seeds."""
-    kept = ~history.retract | history.seed
+    """Only added versions and base rows."""
+    kept = ~history.retract | history.base_row
     lengths = np.bincount(history.groups.ids[kept], minlength=len(history.groups.starts))
     return replace(
         history,
         versions=history.versions[kept],
         groups=Groups.of_lengths(lengths.astype(np.int64)),
         retract=history.retract[kept],
-        seed=history.seed[kept],
-        quiet_seed=history.quiet_seed[kept],
+        base_row=history.base_row[kept],
+        quiet_base_row=history.quiet_base_row[kept],
     )

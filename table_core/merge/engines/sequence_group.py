@@ -3,7 +3,7 @@
 A version changes the group's columns only if its sequence fields are at least those of the row so
 far.  An older version still reaches the group's aggregate functions, as if it had come first.
 
-Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; spec 8.5.
+Source: ``org.apache.paimon.mergetree.compact.PartialUpdateMergeFunction``; format 8.5.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class SequenceGroup:
         """The group's columns after every version.  Shape: by name, one value a key."""
         wins, silent = history.contest(self.fields)
         groups = history.groups
-        at = groups.last(wins | history.seed)
+        at = groups.last(wins | history.base_row)
         result = {name: taken(history.column(name), at) for name in self.fields}
-        takes_back = wins & history.retract & ~history.quiet_seed
+        takes_back = wins & history.retract & ~history.quiet_base_row
         cleared = np.where((at >= 0) & takes_back[np.maximum(at, 0)], -1, at)
         for name in self.protected:
             fold = self.folds.get(name)
@@ -74,12 +74,12 @@ class SequenceGroup:
         silent: npt.NDArray[np.bool_],
     ) -> pa.Array:
         """Fold the versions as the row sees them: older adds first, newest of them nearest."""
-        speaks = np.flatnonzero(~silent & ~history.quiet_seed)
-        seeds = np.flatnonzero(history.seed)
-        at = np.concatenate([seeds, speaks])
-        turn = np.concatenate([2 * seeds, 2 * speaks + 1])
-        retract = np.concatenate([np.zeros(len(seeds), np.bool_), history.retract[speaks]])
-        late = np.concatenate([np.zeros(len(seeds), np.bool_), ~wins[speaks]]) & ~retract
+        non_null = np.flatnonzero(~silent & ~history.quiet_base_row)
+        base_rows = np.flatnonzero(history.base_row)
+        at = np.concatenate([base_rows, non_null])
+        turn = np.concatenate([2 * base_rows, 2 * non_null + 1])
+        retract = np.concatenate([np.zeros(len(base_rows), np.bool_), history.retract[non_null]])
+        late = np.concatenate([np.zeros(len(base_rows), np.bool_), ~wins[non_null]]) & ~retract
         from table_core.merge.aggregators.nested import Collect
 
         if isinstance(fold, Collect):
@@ -88,10 +88,10 @@ class SequenceGroup:
         lengths = np.bincount(run, minlength=len(history.groups.starts)).astype(np.int64)
         in_time = np.lexsort((turn, run))
         column = history.column(name)
-        seed = np.arange(len(at)) < len(seeds)
-        primed = history.primed(self.fields, name, skips_nulls=_of(fold, FirstNonNull))
+        base_row = np.arange(len(at)) < len(base_rows)
+        initialized = history.initialized(self.fields, name, skips_nulls=_of(fold, FirstNonNull))
         events = Events(
-            at[in_time], retract[in_time], late[in_time], lengths, seed[in_time], primed
+            at[in_time], retract[in_time], late[in_time], lengths, base_row[in_time], initialized
         )
         return events.after_seeds(column, events.result(column, fold, name), fold)
 
@@ -101,20 +101,20 @@ class Events:
     """What happens to an aggregated column, key by key, in the order of the versions.
 
     ``at`` is the version that each event comes from.  ``late`` adds go before the value so far;
-    a ``seed`` is the value so far.  ``primed`` keys had a first value before they were removed.
+    a ``base_row`` is the value so far.  ``initialized`` keys had a first value before they were removed.
     """
 
     at: npt.NDArray[np.int64]
     retract: npt.NDArray[np.bool_]
     late: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int64]
-    seed: npt.NDArray[np.bool_]
-    primed: npt.NDArray[np.bool_]
+    base_row: npt.NDArray[np.bool_]
+    initialized: npt.NDArray[np.bool_]
 
     def result(self, column: pa.Array, fold: Fold, name: str) -> pa.Array:
         """What ``fold`` makes of ``column``, called ``name``."""
         inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
-        if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.seed).any():
+        if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.base_row).any():
             if inner is fold:
                 refuse_retracts(Groups.of_lengths(self.lengths, self.retract), "first_value", name)
             skips_nulls = isinstance(inner, FirstNonNull)
@@ -135,9 +135,9 @@ class Events:
         A late null is something: the value so far is then folded into nothing.
         """
         every = Groups.of_lengths(self.lengths)
-        seeded = every.reduce(np.logical_or, self.seed, False)
-        seeded &= ~every.reduce(np.logical_or, self.late, False)
-        groups = Groups.of_lengths(self.lengths, self.retract, seeded)
+        has_base_row = every.reduce(np.logical_or, self.base_row, False)
+        has_base_row &= ~every.reduce(np.logical_or, self.late, False)
+        groups = Groups.of_lengths(self.lengths, self.retract, has_base_row)
         return removed_kept(taken(column, self.at), result, fold, groups)
 
     def retract_before_late(self) -> bool:
@@ -155,17 +155,17 @@ class Events:
         """
         starts = np.cumsum(self.lengths) - self.lengths
         state = np.full(len(starts), -1, np.int64)
-        settled = self.primed.copy()
+        settled = self.initialized.copy()
         for wave in range(int(self.lengths.max(initial=0))):
             active = np.flatnonzero(self.lengths > wave)
             event = starts[active] + wave
-            at, late, seed = self.at[event], self.late[event], self.seed[event]
+            at, late, base_row = self.at[event], self.late[event], self.base_row[event]
             known, done = state[active], settled[active]
-            adds = ~self.retract[event] & ~seed
+            adds = ~self.retract[event] & ~base_row
             gives = here[at] if skips_nulls else np.ones(len(at), np.bool_)
             holds = (known >= 0) & here[known] if skips_nulls else np.ones(len(at), np.bool_)
             in_turn, behind = adds & ~late & ~done & gives, adds & late & ~done & holds
-            comes = in_turn | seed | (adds & late & ~behind)
+            comes = in_turn | base_row | (adds & late & ~behind)
             state[active] = np.where(comes, at, known)
             settled[active] = done | in_turn | behind
         return state
@@ -194,21 +194,21 @@ class Events:
 class History:
     """The versions that make up the record of each key, oldest first.
 
-    ``seed`` marks versions whose whole row the record starts from: a removal, or a retract that
-    comes first; ``quiet_seed`` those that then do nothing else.
+    ``base_row`` marks versions whose whole row the record starts from: a removal, or a retract that
+    comes first; ``quiet_base_row`` those that then do nothing else.
     """
 
     rows: pa.Table
     versions: npt.NDArray[np.int64]
     groups: Groups
     retract: npt.NDArray[np.bool_]
-    seed: npt.NDArray[np.bool_]
-    quiet_seed: npt.NDArray[np.bool_]
+    base_row: npt.NDArray[np.bool_]
+    quiet_base_row: npt.NDArray[np.bool_]
     whole: History | None = None
     """With the versions that were cut off, which are those before ``starts``."""
     starts: npt.NDArray[np.int64] | None = None
 
-    def primed(
+    def initialized(
         self, fields: Sequence[str], name: str, *, skips_nulls: bool
     ) -> npt.NDArray[np.bool_]:
         """Keys that were given a first value of ``name`` before what was cut off, which stays so.
@@ -238,15 +238,15 @@ class History:
     def since(self, starts: npt.NDArray[np.int64], cut: npt.NDArray[np.bool_]) -> History:
         """The versions from ``starts`` on; where ``cut``, the first one is a quiet seed."""
         kept = spans(starts, self.groups.stops - starts)
-        seed, quiet = self.seed.copy(), self.quiet_seed.copy()
-        seed[starts[cut]] = quiet[starts[cut]] = True
+        base_row, quiet = self.base_row.copy(), self.quiet_base_row.copy()
+        base_row[starts[cut]] = quiet[starts[cut]] = True
         groups = Groups.of_lengths(self.groups.stops - starts)
         return History(
             self.rows,
             self.versions[kept],
             groups,
             self.retract[kept],
-            seed[kept],
+            base_row[kept],
             quiet[kept],
             self,
             starts,
@@ -273,7 +273,7 @@ def from_removal(
         hit = np.zeros(len(kept), np.bool_)
         for group in removing:
             wins, _ = current.contest(group.fields)
-            hit |= wins & deletes[kept] & ~current.quiet_seed
+            hit |= wins & deletes[kept] & ~current.quiet_base_row
         # With one group the running maximum survives a removal, so the last hit is final.
         at = current.groups.last(hit) if len(removing) == 1 else current.groups.first(hit)
         found = at >= 0

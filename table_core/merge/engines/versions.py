@@ -107,8 +107,8 @@ class Versions:
         """What a ``-D`` of each row of ``old`` carries, so that its key has no row.
 
         An engine that builds a row from several takes the values of a ``-D`` into the row that comes
-        after it (spec 8.5, 8.6): there it carries nothing but the key, what orders the versions, and
-        what is NOT NULL.
+        after it (format 8.5, 8.6): there it carries nothing but the key, what orders the versions,
+        and what is NOT NULL.
 
         Raises:
             UnsupportedFeatureError: the merge engine keeps a row.

@@ -5,7 +5,7 @@ retracts; without deletion vectors, with columns of the type that is asked for. 
 read by the names that they were written under, one scan for each schema; old names become new ones,
 columns that came later are NULL.  All others stay with the merging reader.
 
-Partition columns come from the names of folders, where those tell the value (spec T38).
+Partition columns come from the names of folders, where those tell the value (format T38).
 """
 
 from __future__ import annotations

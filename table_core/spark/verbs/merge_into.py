@@ -30,7 +30,7 @@ from table_core.spark.session.schema_bridge import arrow_for_spark, spark_schema
 from table_core.spark.session.tasks import RESULT_TYPE, distribute, groups_of, packed, unpacked
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, by_key, needs_old, versions_of
 from table_core.spark.verbs.pairs import MergePairs
-from table_core.spark.writing.frames import compacted_along, prepared_by_share, shared_out, spelled
+from table_core.spark.writing.frames import compacted_along, distributed, prepared_by_share, spelled
 from table_core.spark.writing.shuffle import by_bucket
 from table_core.table.api.table import Table
 from table_core.table.commit_io.committer import commit_parts, find_commit
@@ -124,7 +124,7 @@ def _write_versions(
     rows = pairs.rows(target, with_old=by_old)
     if by_old:
         rows = by_key(rows, target, access, moves=moves)
-    shared, shares, slots = shared_out(access.for_whole_rows(), session)
+    shared, shares, slots = distributed(access.for_whole_rows(), session)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decided: Counter[int] = Counter()
@@ -166,7 +166,7 @@ def _rewrite(
     groups = groups_of(splits, lambda split: split.size, parallelism(session))
     target = distribute(session, groups, partial(_placed, access, head, files), shape)
     rows = pairs.rows(target, (_FILE, POSITION_COLUMN))
-    _, _, slots = shared_out(access, session)
+    _, _, slots = distributed(access, session)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():

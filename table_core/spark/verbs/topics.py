@@ -1,4 +1,4 @@
-"""Records of Kafka topics by Spark's own source: each task decodes one window of a wave.
+"""Records of Kafka topics by Spark's own source: each task decodes one window.
 
 Rows go from the JVM to the task's Python once, and to the driver as columns that are decoded.  The
 source is a jar (``org.apache.spark:spark-sql-kafka-0-10_2.13``) that the session has or has not.
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from table_core.cdc.kafka.parallel_batches import ReadWave, Wave, WindowWork
-    from table_core.cdc.kafka.source import KafkaSource
+    from table_core.cdc.model.parallel_batches import (
+        DecodeWindow,
+        ParallelBatches,
+        ReadParallel,
+        Topics,
+    )
 
 __all__ = ["records_by"]
 
@@ -32,9 +36,9 @@ _RESULT: Final = "window int, result binary"
 
 
 def records_by(
-    spark: SparkSession | Callable[[], SparkSession], source: KafkaSource
-) -> ReadWave | None:
-    """What reads waves of ``source`` by tasks; None without the jar or options for Java's client."""
+    spark: SparkSession | Callable[[], SparkSession], source: Topics
+) -> ReadParallel | None:
+    """What reads many records of ``source`` by tasks; None without the jar or options for Java's client."""
     if source.options and not source.java_options:
         return None
     session = started(spark)
@@ -45,7 +49,7 @@ def records_by(
     return partial(_read, session, source)
 
 
-def _reader(session: SparkSession, source: KafkaSource, assign: str, start: str, end: str) -> Any:
+def _reader(session: SparkSession, source: Topics, assign: str, start: str, end: str) -> Any:
     options = {
         "kafka.bootstrap.servers": source.servers,
         "kafka.isolation.level": "read_committed",
@@ -60,21 +64,21 @@ def _reader(session: SparkSession, source: KafkaSource, assign: str, start: str,
 
 
 def _read(
-    session: SparkSession, source: KafkaSource, wave: Wave, work: WindowWork
+    session: SparkSession, source: Topics, batches: ParallelBatches, work: DecodeWindow
 ) -> Iterator[bytes]:
     assign: dict[str, list[int]] = {}
     starts: dict[str, dict[str, int]] = {}
     ends: dict[str, dict[str, int]] = {}
-    for (topic, partition), (first, end) in wave.ranges.items():
+    for (topic, partition), (first, end) in batches.ranges.items():
         assign.setdefault(topic, []).append(partition)
         starts.setdefault(topic, {})[str(partition)] = first
         ends.setdefault(topic, {})[str(partition)] = end
     documents = (json.dumps(part) for part in (assign, starts, ends))
-    ranges = [(*at, first) for at, (first, _) in wave.ranges.items()]
+    ranges = [(*at, first) for at, (first, _) in batches.ranges.items()]
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            rows = iter(batches)
+            rows = iter(records)
             first = next((batch for batch in rows if batch.num_rows), None)
             if first is None:
                 return
@@ -84,14 +88,14 @@ def _read(
 
     with translated():
         where = broadcast(session.createDataFrame(ranges, _RANGE))
-        window = expr(f"int((offset - first) div {wave.step})")
+        window = expr(f"int((offset - first) div {batches.step})")
         frame = (
             _reader(session, source, *documents)
             .join(where, ["topic", "partition"])
             .select(
                 "topic", "partition", "offset", "headers", "key", "value", window.alias("window")
             )
-            .repartitionById(wave.windows, "window")
+            .repartitionById(batches.windows, "window")
             .mapInArrow(run, _RESULT)
         )
         found = sorted((row[0], bytes(row[1])) for row in frame.collect())

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "compacted_along",
+    "distributed",
     "prepared",
     "prepared_by_share",
-    "shared_out",
     "spelled",
     "table_names",
     "typed",
@@ -126,7 +126,7 @@ def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[Write
     """Write ``df``, shuffled by bucket; what the commit needs."""
     with translated():
         df = df.toDF(*table_names(df.schema, access))
-        shared, shares, slots = shared_out(access, df.sparkSession)
+        shared, shares, slots = distributed(access, df.sparkSession)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield packed(prepared_by_share(shared, batches, shares, replaces=replaces))
@@ -134,7 +134,7 @@ def written(df: DataFrame, access: TableAccess, *, replaces: bool) -> list[Write
         return unpacked(by_bucket(df, access.schema, slots).mapInArrow(run, RESULT_TYPE))
 
 
-def shared_out(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:
+def distributed(access: TableAccess, session: SparkSession) -> tuple[TableAccess, int, int]:
     """The table as a task of a write sees it, how many tasks may share a bucket, and how many write."""
     slots = access.options.get(keys_write.SINK_PARALLELISM) or parallelism(session)
     schema, shares = access.schema, 1

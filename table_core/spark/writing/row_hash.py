@@ -1,7 +1,8 @@
 """The hash of rows as an expression of Spark: no row crosses to Python to learn its bucket.
 
 ``f.hash`` of bytes is the Murmur of ``BinaryRow.hashCode``, with the same seed; so the expression puts
-the bytes of the row together: null bits, a slot for each column, texts that fit no slot (spec 4.4).
+the bytes of the row together: null bits, a slot for each column, texts that fit no slot
+(format 4.4).
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _of(field: Field) -> Column:
 
 
 def _number(field: Field) -> Column:
-    """The slot as a number: never sign-extended (T21), zero where null."""
+    """The slot as a number: never sign-extended (format T21), zero where null."""
     root = _root(field)
     assert root is not None
     column = f.unix_date(_of(field)) if root is Root.DATE else _of(field)

@@ -1,9 +1,10 @@
 """Avro schemas of data files, and Arrow values as Avro stores them.
 
 Timestamps carry the logical types the wrong way round, as Java writes them: TIMESTAMP is
-``timestamp-*``, TIMESTAMP_LTZ is ``local-timestamp-*`` (T34).  Readers go by the Paimon type.
+``timestamp-*``, TIMESTAMP_LTZ is ``local-timestamp-*`` (format T34).  Readers go by the Paimon
+type.
 
-Source: ``org.apache.paimon.format.avro.AvroSchemaConverter``; spec 5.3.
+Source: ``org.apache.paimon.format.avro.AvroSchemaConverter``; format 5.3.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Arrow schemas as files store them: with field ids, nested ones derived.
 
 Source: ``org.apache.paimon.format.parquet.ParquetSchemaConverter``, ``OrcTypeUtil``,
-``SpecialFields``; spec 5.3 and T32.
+``SpecialFields``; format 5.3 and T32.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ORC data files to and from Arrow (spec 5.3).
+"""ORC data files to and from Arrow (format 5.3).
 
 Field ids are the type attribute ``paimon.id``; TIME is an int of milliseconds.  Statistics of
 stripes are not looked at, so ``keep`` is never asked.

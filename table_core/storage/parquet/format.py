@@ -1,8 +1,8 @@
 """Parquet data files to and from Arrow.
 
-Written as Paimon's own writer lays them out (spec 5.3), except that TIMESTAMP(7..9) is INT64
-nanoseconds and not INT96, which has no statistics and is deprecated; Paimon reads both (T35).
-Read leniently: any physical type that holds the values will do (T37).
+Written as Paimon's own writer lays them out (format 5.3), except that TIMESTAMP(7..9) is INT64
+nanoseconds and not INT96, which has no statistics and is deprecated; Paimon reads both
+(format T35).  Read leniently: any physical type that holds the values will do (format T37).
 """
 
 from __future__ import annotations

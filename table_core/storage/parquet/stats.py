@@ -1,8 +1,8 @@
 """Row-group statistics of Parquet, as ranges that never lose a row.
 
 Unknown rather than wrong: INT96 has no order; writers leave NaN out of the bounds of floats, and
-NaN is the greatest, so only the lower bound of a float column counts (T31).  Texts may be cut by
-the writer, which keeps them bounds.
+NaN is the greatest, so only the lower bound of a float column counts (format T31).  Texts may be
+cut by the writer, which keeps them bounds.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A metadata file appears whole or not at all.  ``create`` writes and syncs a draf
 and then links it to the final name: ``link`` fails if the name is taken, ``rename`` would replace
 it, and ``O_EXCL`` on the final name would leave half a snapshot after a kill, which blocks the
 table.  Drafts are named as Java names them (``.<name>.<uuid>.tmp``), so its orphan cleaning finds
-those of killed processes too.  Source: spec 1.1 and 10.2.
+those of killed processes too.  Source: format 1.1 and 10.2.
 """
 
 from __future__ import annotations

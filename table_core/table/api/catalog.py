@@ -1,7 +1,7 @@
 """Databases and tables of one warehouse.
 
-Layout: ``<warehouse>/<database>.db/<table>/`` (spec 1.1).  Which of them exist says the directory:
-the folders themselves, or a database that Paimon's JDBC catalog shares.
+Layout: ``<warehouse>/<database>.db/<table>/`` (format 1.1).  Which of them exist says the
+directory: the folders themselves, or a database that Paimon's JDBC catalog shares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The global system tables, which show a whole warehouse (spec 12)."""
+"""The global system tables, which show a whole warehouse (format 12)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _folder_name(access: TableAccess, partition: bytes) -> str:
 
 
 def _instant(table: Table, local_ms: int) -> int:
-    """Wall clock of the local zone as epoch milliseconds (spec T12)."""
+    """Wall clock of the local zone as epoch milliseconds (format T12)."""
     return local_ms - table.access.clock.local_offset_ms(local_ms)
 
 

@@ -73,10 +73,10 @@ def open_handle(
 
 def _after_commit(access: TableAccess, newest: int, written: frozenset[bytes]) -> None:
     from table_core.table.maintenance.after_commit import (
-        keep_up,  # slower to load than a small commit
+        run_maintenance,  # slower to load than a small commit
     )
 
-    keep_up(access, newest, written)
+    run_maintenance(access, newest, written)
 
 
 class Table(Upkeep):

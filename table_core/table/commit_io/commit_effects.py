@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.commit import effects as fx
 from table_core.commit.basis import Opened
-from table_core.commit.live import Live
+from table_core.commit.live import LiveFiles
 from table_core.commit.readback import digest, search
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from table_core.commit.request import CommitPart
     from table_core.ondisk.data_file import ManifestEntry
-    from table_core.ondisk.properties import Carried
+    from table_core.ondisk.properties import CarriedProperties
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["Performer"]
+__all__ = ["CommitEffects"]
 
 
 @dataclass(slots=True)
-class Performer:
+class CommitEffects:
     """Performs effects for one commit."""
 
     access: TableAccess
@@ -91,11 +91,11 @@ class Performer:
         return self.access.metadata.floor()
 
     @perform.register(fx.LookupProperties)
-    def _lookup_properties(self, effect: fx.LookupProperties) -> Carried:
+    def _lookup_properties(self, effect: fx.LookupProperties) -> CarriedProperties:
         return carried_as_of(self.access, effect.newest)
 
     @perform.register(fx.ReadLive)
-    def _read_live(self, effect: fx.ReadLive) -> Live:
+    def _read_live(self, effect: fx.ReadLive) -> LiveFiles:
         wanted = effect.partitions
 
         def keep(entry: ManifestEntry) -> bool:
@@ -106,7 +106,7 @@ class Performer:
         entries: list[ManifestEntry] = []
         if effect.files:
             entries = self.access.live_entries(effect.snapshot, keep=keep)
-        return Live(entries=tuple(entries), index=self._index(effect.snapshot))
+        return LiveFiles(entries=tuple(entries), index=self._index(effect.snapshot))
 
     def _index(self, snapshot: Snapshot) -> tuple[Any, ...]:
         name = snapshot.index_manifest

@@ -21,7 +21,7 @@ from table_core.ondisk.partition_key import partition_key
 from table_core.ondisk.properties import WRITER_PREFIX, has_landed
 from table_core.ondisk.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_core.options import keys_commit, keys_retention
-from table_core.table.commit_io.commit_effects import Performer
+from table_core.table.commit_io.commit_effects import CommitEffects
 from table_core.table.commit_io.deliveries import tell
 from table_core.table.commit_io.uncommitted import discard, is_certain
 from table_core.table.metadata.carried import carried_as_of, snapshots_backwards
@@ -144,7 +144,7 @@ def commit_parts(
         operation=operation,
         force=force or (append is not None and _keeps_empty(access, commit)),
     )
-    performer = Performer(access)
+    performer = CommitEffects(access)
     try:
         refuse_commits(access)
         outcome = _run(access, request, performer)
@@ -209,7 +209,7 @@ def _keeps_empty(access: TableAccess, commit: CommitAs) -> bool:
 
 
 def _run(
-    access: TableAccess, request: CommitRequest, performer: Performer | None = None
+    access: TableAccess, request: CommitRequest, performer: CommitEffects | None = None
 ) -> Outcome:
     outcome = protocol.drive(
         protocol.commit(
@@ -217,7 +217,7 @@ def _run(
             bounds=access.bounds if access.schema.is_key_table else None,
             seen=access.metadata.seen,
         ),
-        (performer or Performer(access)).perform,
+        (performer or CommitEffects(access)).perform,
     )
     access.metadata.seen = outcome.seen
     for warning in outcome.warnings:

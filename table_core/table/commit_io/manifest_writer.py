@@ -91,7 +91,7 @@ class ManifestWriter:
         )
 
     def base(self, head: fx.Head | None, *, deletes: int = 0) -> list[ManifestMeta]:
-        """The manifests of ``head``, those merged that are due (spec 4.7); see ``plan``."""
+        """The manifests of ``head``, those merged that are due (format 4.7); see ``plan``."""
         if head is None:
             return []
         order = self._order()

@@ -30,7 +30,7 @@ def commit_replacing(
 def _upgraded(access: TableAccess, results: tuple[WriteResult, ...]) -> tuple[WriteResult, ...]:
     """``results`` with new files at the top level, in buckets where no two of them overlap.
 
-    Nothing older is left below an overwrite (spec 10.5, ``overwrite-upgrade``).
+    Nothing older is left below an overwrite (format 10.5, ``overwrite-upgrade``).
     """
     if not access.schema.is_key_table or not access.options.get(keys_commit.OVERWRITE_UPGRADE):
         return results

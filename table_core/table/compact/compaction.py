@@ -201,7 +201,7 @@ def _since_full_ms(access: TableAccess, levels: Levels) -> int | None:
     newest = max((ms for ms in made if ms is not None), default=None)
     if newest is None:
         return None
-    return access.clock.now_ms() - (newest - access.clock.local_offset_ms(newest))  # spec T12
+    return access.clock.now_ms() - (newest - access.clock.local_offset_ms(newest))  # format T12
 
 
 def wants_full(access: TableAccess) -> bool:

@@ -1,6 +1,6 @@
 """Another number of buckets: partitions that still have the old number are written anew.
 
-Source: spec 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
+Source: format 6.1; ``org.apache.paimon.flink.action.RescaleAction``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes that take rows out: overwrite, truncate, drop partitions (spec 10.5)."""
+"""Writes that take rows out: overwrite, truncate, drop partitions (format 10.5)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writes rows to data files, and says of each what a manifest needs to know.
 
 Files roll at ``target-file-size``.  A key table's file holds ``_KEY_`` columns, sequence number,
-kind and values (spec 5.1); its rows come sorted, one a key, so that the first and the last row
+kind and values (format 5.1); its rows come sorted, one a key, so that the first and the last row
 bound it.
 """
 
@@ -47,7 +47,7 @@ _RETRACTS: Final = pa.array([1, 3], pa.int8())
 
 @dataclass(slots=True)
 class FileFactory:
-    """Names, creates and describes the files of one writer: one uuid, one counter (spec 1.3).
+    """Names, creates and describes the files of one writer: one uuid, one counter (format 1.3).
 
     Several threads may use one.
     """
@@ -118,7 +118,7 @@ class FileFactory:
         return replace(own, encodings=self._encodings)
 
     def now_local_ms(self) -> int:
-        """The local wall clock, encoded as if UTC (spec T12)."""
+        """The local wall clock, encoded as if UTC (format T12)."""
         now_ms = self.clock.now_ms()
         return now_ms + self.clock.local_offset_ms(now_ms)
 
@@ -128,7 +128,7 @@ class FileFactory:
         return given or (128 if self.schema.is_key_table else 256) * _MB
 
     def target_rows(self, source: FileSource) -> int:
-        """Rows at which a file rolls: a limit for files that no compaction wrote (spec 5.2)."""
+        """Rows at which a file rolls: a limit for files that no compaction wrote (format 5.2)."""
         most = self.schema.options.get(keys_files.TARGET_FILE_ROW_NUM)
         return most if source is FileSource.APPEND and most > 0 else 2**62
 
@@ -146,7 +146,7 @@ class FileFactory:
         """A writer of files for one bucket.  ``first_sequence`` numbers the rows of append files.
 
         Without ``sync`` the files are durable after ``FileFactory.sync``.
-        Files of the postpone bucket are what they are whatever the options say (spec 6.4).
+        Files of the postpone bucket are what they are whatever the options say (format 6.4).
         """
         return RollingWriter(
             factory=self,
@@ -336,7 +336,7 @@ def _stats_mode(options: TableOptions, roll: RollingWriter) -> str | None:
 
 
 def stored_fields(schema: TableSchema) -> tuple[Field, ...]:
-    """The physical columns of a data file (spec 5.1)."""
+    """The physical columns of a data file (format 5.1)."""
     if not schema.is_key_table:
         return schema.fields
     thin = schema.options.get(keys_files.DATA_FILE_THIN_MODE)

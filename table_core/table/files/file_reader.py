@@ -1,7 +1,8 @@
 """Reads one data file as rows of the schema that the reader wants.
 
-Old files come under their own schema and are projected (spec 2.5); partition columns come from
-the manifest (spec T38); rows that a deletion vector marks are left out before anything else (T49).
+Old files come under their own schema and are projected (format 2.5); partition columns come from
+the manifest (format T38); rows that a deletion vector marks are left out before anything else
+(format T49).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class FileReader:
     prunes: Prunes | None = None
     positions: bool = False
     tracks: bool = False
-    forgives: bool = False
+    ignores_damage: bool = False
     """Whether users see the rows; what rewrites files must not lose any."""
     batch_bytes: int | None = None
     large: bool = False
@@ -110,7 +111,7 @@ class FileReader:
     def read(self, file: DataFile, part: Part = WHOLE) -> Iterator[pa.RecordBatch]:
         """The rows of ``part`` of ``file``, in file order.  What counts rows reads whole files.
 
-        Where the reader ``forgives``, ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files`` make
+        Where the reader ``ignores_damage``, ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files`` make
         warnings of these errors: the rest of such a file has no rows then.
 
         Raises:
@@ -120,11 +121,15 @@ class FileReader:
         try:
             yield from self._read(file, part)
         except FilesExpiredError as error:
-            if not (self.forgives and self.access.options.get(keys_scan.SCAN_IGNORE_LOST_FILES)):
+            if not (
+                self.ignores_damage and self.access.options.get(keys_scan.SCAN_IGNORE_LOST_FILES)
+            ):
                 raise
             _log.warning("left out, as scan.ignore-lost-files says: %s", error)
         except CorruptFileError as error:
-            if not (self.forgives and self.access.options.get(keys_scan.SCAN_IGNORE_CORRUPT_FILES)):
+            if not (
+                self.ignores_damage and self.access.options.get(keys_scan.SCAN_IGNORE_CORRUPT_FILES)
+            ):
                 raise
             _log.warning("left out, as scan.ignore-corrupt-files says: %s", error)
 

@@ -4,7 +4,7 @@ A commit gives them to whole files: ids count on from the first of the file, and
 number of the file.  Files of rows that were written before store both; a number that is missing there
 is that of the file again.
 
-Source: ``org.apache.paimon.io.DataFileRecordReader``; spec 5.1 and 10.6.
+Source: ``org.apache.paimon.io.DataFileRecordReader``; format 5.1 and 10.6.
 """
 
 from __future__ import annotations

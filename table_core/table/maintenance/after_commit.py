@@ -1,4 +1,4 @@
-"""What follows a commit: tags that are due, then what may expire (spec 11).
+"""What follows a commit: tags that are due, then what may expire (format 11).
 
 Only tables that are not ``write-only``, as in Paimon.  A fault is logged and the commit stands: the next
 commit tries again.  With ``snapshot.expire.execution-mode=async`` a thread of its own does it.
@@ -25,7 +25,7 @@ from table_core.ondisk import layout
 from table_core.ondisk.hints import EARLIEST, encode_hint
 from table_core.options import keys_commit, keys_retention, keys_scan
 from table_core.table.maintenance.auto_tags import make_batch_tag, make_due_tags
-from table_core.table.maintenance.expire_effects import Performer
+from table_core.table.maintenance.expire_effects import ExpiryEffects
 from table_core.table.maintenance.expire_tags import expired_tags, next_tag_expiry_ms
 from table_core.table.maintenance.expirer import changelog_retention, snapshot_retention
 from table_core.table.maintenance.mark_done import marked
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["finish_upkeep", "keep_up"]
+__all__ = ["finish_upkeep", "run_maintenance"]
 
 _log = logging.getLogger(__name__)
 _CHECKED: Final[dict[tuple[str, str], int]] = {}
@@ -50,21 +50,23 @@ _RUNNING: Final[set[tuple[str, str]]] = set()
 _LOCK: Final = threading.Lock()
 
 
-def keep_up(access: TableAccess, newest: int, written: frozenset[bytes] = frozenset()) -> None:
+def run_maintenance(
+    access: TableAccess, newest: int, written: frozenset[bytes] = frozenset()
+) -> None:
     """Do what is due after the commit of snapshot ``newest``, with rows in partitions ``written``."""
     if access.options.get(keys_retention.PARTITION_END_INPUT_TO_DONE) and written:
         _try(access, "marking partitions done", lambda of: _mark_done(of, written))
     if access.options.get(keys_commit.WRITE_ONLY):
         return
     if access.options.get(keys_retention.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "sync":
-        _keep_up(access, newest)
+        _run_maintenance(access, newest)
         return
     key = (access.storage.uri, access.branch)
     with _LOCK:
         if key in _RUNNING:
             return  # what this commit left, the next one finds
         _RUNNING.add(key)
-    _ASYNC.submit(_keep_up_later, access, newest, key)
+    _ASYNC.submit(_run_maintenance_later, access, newest, key)
 
 
 def finish_upkeep() -> None:
@@ -72,15 +74,15 @@ def finish_upkeep() -> None:
     _ASYNC.submit(int).result()
 
 
-def _keep_up_later(access: TableAccess, newest: int, key: tuple[str, str]) -> None:
+def _run_maintenance_later(access: TableAccess, newest: int, key: tuple[str, str]) -> None:
     try:
-        _keep_up(access, newest)
+        _run_maintenance(access, newest)
     finally:
         with _LOCK:
             _RUNNING.discard(key)
 
 
-def _keep_up(access: TableAccess, newest: int) -> None:
+def _run_maintenance(access: TableAccess, newest: int) -> None:
     steps: tuple[tuple[str, Callable[[TableAccess], object]], ...] = (
         ("making tags", make_due_tags),
         ("tagging the write", make_batch_tag),
@@ -145,7 +147,7 @@ def _expire_snapshots(access: TableAccess, newest: int) -> None:
         seen = Bounds(earliest=floor, latest=newest, leftovers=(), now_ms=now_ms)
         if _may_expire(access, seen) is False:
             return
-    bounds = Performer(access, by_hints=True).bounds()
+    bounds = ExpiryEffects(access, by_hints=True).bounds()
     if bounds is None:
         return
     if floor is None:  # so that nobody has to list the folder again
@@ -153,7 +155,7 @@ def _expire_snapshots(access: TableAccess, newest: int) -> None:
         metadata.storage.write(hint, encode_hint(bounds.earliest))
     # Not for leftovers alone: Paimon's fast-forward puts the hint above snapshots that are still to be read.
     if _may_expire(access, bounds):
-        drive(steps_of(snapshot_retention(access)), Performer(access, by_hints=True).perform)
+        drive(steps_of(snapshot_retention(access)), ExpiryEffects(access, by_hints=True).perform)
 
 
 def _may_expire(access: TableAccess, bounds: Bounds) -> bool | None:
@@ -167,7 +169,7 @@ def _may_expire(access: TableAccess, bounds: Bounds) -> bool | None:
 
 def _expire_changelogs(access: TableAccess) -> None:
     if snapshot_retention(access).changelog_decoupled:
-        drive(changelog_steps_of(changelog_retention(access)), Performer(access).perform)
+        drive(changelog_steps_of(changelog_retention(access)), ExpiryEffects(access).perform)
 
 
 def _expire_partitions(access: TableAccess) -> None:

@@ -1,4 +1,4 @@
-"""Counts rows and columns for query planners, and commits what it found (spec 3, ANALYZE)."""
+"""Counts rows and columns for query planners, and commits what it found (format 3, ANALYZE)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the tags that a table makes by itself, and lets go of those that are too many (spec 11.6)."""
+"""Makes the tags that a table makes by itself, and lets go of those that are too many (format 11.6)."""
 
 from __future__ import annotations
 

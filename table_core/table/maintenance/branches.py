@@ -1,4 +1,4 @@
-"""The verbs on the branches of a table (spec 11.7)."""
+"""The verbs on the branches of a table (format 11.7)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from table_core.ondisk.manifest_meta import ManifestMeta
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["Performer"]
+__all__ = ["ExpiryEffects"]
 
 _HELD_ENTRIES: Final = 50_000
 """A list with no more entries is read once and held; a longer one is read a manifest at a time."""
@@ -41,7 +41,7 @@ _HELD_STATES: Final = 2
 
 
 @dataclass(slots=True)
-class Performer:
+class ExpiryEffects:
     """Performs effects of one run."""
 
     access: TableAccess
@@ -241,7 +241,8 @@ class Performer:
 def _named(access: TableAccess, snapshot: Snapshot, *, must_read: bool) -> fx.Metadata:
     """The metadata files that ``snapshot`` names, with their sizes.
 
-    What it says of its changelog is never required: of a tag it went with the snapshot (spec T54).
+    What it says of its changelog is never required: of a tag it went with the snapshot
+    (format T54).
     """
     metadata = access.metadata
 

@@ -1,4 +1,4 @@
-"""Drops partitions past their time, a batch a commit (spec 11.4)."""
+"""Drops partitions past their time, a batch a commit (format 11.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletes tags past the time for which they were made (spec 11.6)."""
+"""Deletes tags past the time for which they were made (format 11.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expiry of snapshots and of changelogs that outlive them (spec 11.1, 11.3)."""
+"""Expiry of snapshots and of changelogs that outlive them (format 11.1, 11.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from table_core.expire import plan as fx
 from table_core.expire.changelogs import expire_changelogs as changelog_steps_of
 from table_core.expire.protocol import expire_snapshots as steps_of
 from table_core.options import keys_scan
-from table_core.table.maintenance.expire_effects import Performer
+from table_core.table.maintenance.expire_effects import ExpiryEffects
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.timestamps import PointInTime, epoch_ms
 from table_core.table.metadata.unsupported import refuse_commits
@@ -64,7 +64,7 @@ def _begun_anew(access: TableAccess, expire: Callable[[], ResultDocument]) -> Re
 def _snapshots_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
     access.head()
-    done = drive(steps_of(retention), Performer(access).perform)
+    done = drive(steps_of(retention), ExpiryEffects(access).perform)
     details = {"snapshots_expired": list(done.snapshots), "earliest_snapshot": done.end}
     return _told(access, "expire-snapshots", done, details, retention, started_ms)
 
@@ -92,7 +92,7 @@ def expire_changelogs(
 
 def _changelogs_expired(access: TableAccess, retention: fx.Retention) -> ResultDocument:
     started_ms = access.clock.now_ms()
-    done = drive(changelog_steps_of(retention), Performer(access).perform)
+    done = drive(changelog_steps_of(retention), ExpiryEffects(access).perform)
     details = {"changelogs_expired": list(done.snapshots), "earliest_changelog": done.end or None}
     return _told(access, "expire-changelogs", done, details, retention, started_ms)
 

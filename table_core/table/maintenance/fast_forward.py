@@ -1,4 +1,4 @@
-"""Main goes on as a branch has (spec 11.7).
+"""Main goes on as a branch has (format 11.7).
 
 What both have stays where it is.  What main has done since the branch began goes: of its history
 only what the branch's history follows may stay, because expiry concludes from one snapshot's changes

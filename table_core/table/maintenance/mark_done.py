@@ -1,4 +1,4 @@
-"""Marks partitions as complete (spec 11.5)."""
+"""Marks partitions as complete (format 11.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes files that nothing names: rests of failed writes, rollbacks and dropped branches (spec 11.8).
+"""Removes files that nothing names, of failed writes, rollbacks and dropped branches (format 11.8).
 
 Every document of every branch is read first, then the table's folder is listed as a stream.  Before
 a batch of candidates goes, documents that have come since are read as well; what they brought is
@@ -296,7 +296,7 @@ class _Document:
             return None
         root = Snapshot.from_json(body, path=info.path)
         if info.path.rpartition("/")[2].startswith("tag-"):
-            root = without_changelog(root)  # it went with its snapshot (spec T54)
+            root = without_changelog(root)  # it went with its snapshot (format T54)
         return cls(metadata, info, root)
 
     @property

@@ -1,4 +1,4 @@
-"""Writes the manifests of a table anew: fewer, larger, without entries that cancel out (spec 4.7)."""
+"""Writes the manifests of a table anew: fewer, larger, without entries that cancel out (format 4.7)."""
 
 from __future__ import annotations
 

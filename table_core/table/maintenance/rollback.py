@@ -1,9 +1,9 @@
-"""Rollback: an older snapshot becomes the newest again (spec 11.7).
+"""Rollback: an older snapshot becomes the newest again (format 11.7).
 
-The order matters: the hint goes first, so that no reader follows it to a snapshot that is gone (T8); then
-later snapshots, newest first, so that those that are left are one row at every moment.  Numbers are used
-again by later commits.  Consumers stay where they are: a reader that was ahead is refused, because what
-it has read is no longer so.
+The order matters: the hint goes first, so that no reader follows it to a snapshot that is gone
+(format T8); then later snapshots, newest first, so that those that are left are one row at every
+moment.  Numbers are used again by later commits.  Consumers stay where they are: a reader that was
+ahead is refused, because what it has read is no longer so.
 
 A consumer named ``rollback-`` and a random word holds the state to go back to as long as it takes: written
 before the floor is read, as every consumer is, so expiry either sees it or is seen.  One that a killed

@@ -1,4 +1,4 @@
-"""Deletes tags, and the files that only they kept (spec 11.6)."""
+"""Deletes tags, and the files that only they kept (format 11.6)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from table_core.commit.protocol import drive
 from table_core.expire.plan import Pins
 from table_core.expire.tags import Forgotten, forget_tag
-from table_core.table.maintenance.expire_effects import Performer
+from table_core.table.maintenance.expire_effects import ExpiryEffects
 from table_core.table.maintenance.expirer import snapshot_retention
 from table_core.table.metadata.describing import unchanged
 from table_core.table.metadata.refs.other_branches import tag_documents
@@ -102,4 +102,4 @@ def _forget(
     tags = tuple(sorted(others, key=lambda tag: tag.id))
     # Branches are listed once the tag is gone: one is made before it looks for its tag again.
     pins = Pins(tags, branches=True)
-    drive(forget_tag(done, name, state, retention, pins), Performer(access).perform)
+    drive(forget_tag(done, name, state, retention, pins), ExpiryEffects(access).perform)

@@ -1,4 +1,4 @@
-"""The verbs on the tags of a branch (spec 11.6)."""
+"""The verbs on the tags of a branch (format 11.6)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_core.errors import NotFoundError, OutcomeUnknownError
 from table_core.ondisk import layout
-from table_core.ondisk.properties import Carried, carried
+from table_core.ondisk.properties import CarriedProperties, carried
 from table_core.ondisk.snapshot import Snapshot
 from table_core.position.reader import require_position_name
 
@@ -30,7 +30,7 @@ def snapshots_backwards(access: TableAccess, newest: int, oldest: int) -> Iterat
         yield found
 
 
-def carried_as_of(access: TableAccess, id: int) -> Carried:
+def carried_as_of(access: TableAccess, id: int) -> CarriedProperties:
     """The carried properties as of the snapshot ``id``, the newest."""
     return carried(snapshots_backwards(access, id, 1), access.metadata.floor)
 

@@ -29,7 +29,7 @@ _ONE_DATABASE: Final = "catalog_key = ? AND database_name = ?"
 
 
 def table_folder(database: str, table: str) -> str:
-    """The folder of a table in its warehouse (spec 1.1)."""
+    """The folder of a table in its warehouse (format 1.1)."""
     return f"{database}{_SUFFIX}/{table}"
 
 

@@ -177,8 +177,8 @@ class Metadata:
     def _newest(self) -> tuple[int, bytes] | None:
         """Id and bytes of the newest snapshot.
 
-        The hint says where to begin; who comes after it is read until there is none (spec 1.2).  To
-        read what is not there is one request, to ask for it is two on an object store.
+        The hint says where to begin; who comes after it is read until there is none (format 1.2).
+        To read what is not there is one request, to ask for it is two on an object store.
         """
         hinted = self._hint("LATEST")
         found = None if hinted is None else self._walked_from(hinted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from table_core.ondisk.properties import Carried
+from table_core.ondisk.properties import CarriedProperties
 from table_core.position.decide import Diverged, GoOn, Start, TableNow, what_next
 from table_core.position.place import SnapshotPlace
 from table_core.position.source import TableId
@@ -88,7 +88,7 @@ def place_at(access: TableAccess, id: int) -> SnapshotPlace:
     return SnapshotPlace(id=max(id, 0)) if found is None else SnapshotPlace.of(found)
 
 
-def positions_of(access: TableAccess, needed: str | None = None) -> Carried:
+def positions_of(access: TableAccess, needed: str | None = None) -> CarriedProperties:
     """The properties that hold positions, as of the newest snapshot.
 
     With ``needed``, the name of one that was not found:
@@ -100,7 +100,7 @@ def positions_of(access: TableAccess, needed: str | None = None) -> Carried:
         position(access, needed)
     head = access.head()
     if head is None:
-        return Carried(properties={}, complete=True)
+        return CarriedProperties(properties={}, complete=True)
     return carried_as_of(access, head.id)
 
 

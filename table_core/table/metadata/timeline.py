@@ -52,7 +52,7 @@ class TableTimeline:
         return name in tag_names(self.access)
 
     def delivered(self, id: int) -> Snapshot:
-        """Snapshot ``id``, or what is kept of it for its changes (spec 11.3).
+        """Snapshot ``id``, or what is kept of it for its changes (format 11.3).
 
         Raises:
             NotFoundError: both have expired.

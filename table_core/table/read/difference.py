@@ -4,7 +4,7 @@ The kind is the one stored with the newest version, and ``-D`` for a key that is
 ``-U``.  Append tables give the rows of the files that were added.  Buckets are compared one by one, both
 states streamed side by side in key order.
 
-Source: ``org.apache.paimon.operation.DiffReader``, ``IncrementalDiffSplitRead``; spec 9.4.
+Source: ``org.apache.paimon.table.source.splitread.IncrementalDiffSplitRead``; format 9.4.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class _Following:
                 fields=access.schema.fields,
                 form=form,
                 with_number=self.with_number,
-                forgives=True,
+                ignores_damage=True,
             )
         )
 

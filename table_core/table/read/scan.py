@@ -255,7 +255,7 @@ def state_scan(
         access.require_there()
     bound = bound_where(access.schema, where)
     fields = selected_fields(access.schema, columns)
-    reader = SplitReader(access=access, fields=fields, where=bound, forgives=True)
+    reader = SplitReader(access=access, fields=fields, where=bound, ignores_damage=True)
     planner = StatePlanner(
         access=access,
         where=bound,
@@ -275,7 +275,9 @@ def state_scan(
         lambda: plan_with_fallback(planner, found.snapshot, rest, explicit=found.explicit),
         limit=limit,
         branches={
-            fallback.branch: SplitReader(access=fallback, fields=same, where=theirs, forgives=True)
+            fallback.branch: SplitReader(
+                access=fallback, fields=same, where=theirs, ignores_damage=True
+            )
         },
     )
 

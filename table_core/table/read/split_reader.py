@@ -1,7 +1,7 @@
 """Reads one split as Arrow batches: raw where nothing needs merging, by merge where keys overlap.
 
 A section of one run is read file by file; a section of several is merged by key window, so memory
-is runs times batch.  Rows whose merged kind is a retract are gone (spec 7.6).
+is runs times batch.  Rows whose merged kind is a retract are gone (format 7.6).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class SplitReader:
     """Columns of the result, in order."""
     where: Bound | None = None
     form: RowForm = RowForm.STATE
-    forgives: bool = False
+    ignores_damage: bool = False
     """Whether options may have files left out that fail: not where rows are written again."""
     with_number: bool = False
     """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
@@ -272,7 +272,7 @@ class SplitReader:
             bucket=split.bucket,
             fields=fields,
             system=system,
-            forgives=self.forgives,
+            ignores_damage=self.ignores_damage,
             deletions=self._deletions(split) if split.deletions else None,
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),
@@ -286,7 +286,7 @@ class SplitReader:
     def _forgives_any(self) -> bool:
         """Whether a file may lack rows: then it has none from there to its end."""
         forgiving = (keys_scan.SCAN_IGNORE_CORRUPT_FILES, keys_scan.SCAN_IGNORE_LOST_FILES)
-        return self.forgives and any(self.access.options.get(option) for option in forgiving)
+        return self.ignores_damage and any(self.access.options.get(option) for option in forgiving)
 
     @property
     def _memory(self) -> int:

@@ -116,7 +116,7 @@ class StatePlanner:
             return False
         if self.created_after_ms is None or file.creation_time_ms is None:
             return True
-        offset = self.access.clock.local_offset_ms(file.creation_time_ms)  # spec T12
+        offset = self.access.clock.local_offset_ms(file.creation_time_ms)  # format T12
         return file.creation_time_ms - offset >= self.created_after_ms
 
 

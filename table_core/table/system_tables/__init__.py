@@ -1,1 +1,1 @@
-"""What Paimon shows behind ``$`` (spec 12)."""
+"""What Paimon shows behind ``$`` (format 12)."""

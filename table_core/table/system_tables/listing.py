@@ -1,4 +1,4 @@
-"""System tables: what Paimon shows behind ``$``, with its columns, types and values (spec 12).
+"""System tables: what Paimon shows behind ``$``, with its columns, types and values (format 12).
 
 Those of metadata show the newest state and are small; those of rows are scans like any other.
 """

@@ -1,7 +1,7 @@
 """The deletion vectors of a table without primary key, while a statement changes them.
 
 In a table without buckets an index file holds the vectors of some data files of a partition, in one
-with buckets those of a whole bucket (spec 7.7).  Files that are touched are written anew.
+with buckets those of a whole bucket (format 7.7).  Files that are touched are written anew.
 """
 
 from __future__ import annotations

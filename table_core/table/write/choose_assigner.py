@@ -16,7 +16,7 @@ __all__ = ["assigner_for", "crosses_partitions"]
 
 
 def crosses_partitions(schema: TableSchema) -> bool:
-    """Whether a key may move from one partition to another (spec 6.3)."""
+    """Whether a key may move from one partition to another (format 6.3)."""
     inside = set(schema.partition_keys).issubset(schema.primary_keys)
     return schema.is_key_table and schema.bucket == -1 and not inside
 

@@ -1,7 +1,7 @@
 """Rows as users give them, to rows as the table stores them: lossless, or refused.
 
 Every value that does not fit is an error that names column, row and value; nothing is truncated,
-rounded or wrapped.  Defaults replace NULLs here and nowhere else (spec T41).
+rounded or wrapped.  Defaults replace NULLs here and nowhere else (format T41).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ it here, ``partial-update`` and ``aggregation`` write it there, ``first-row`` dr
 are is in no file: each buffer of rows looks its own keys up in the table, and in what this writer
 wrote before.  Writers at the same time have keys and buckets of their own, by the hash of keys.
 
-Source: ``org.apache.paimon.crosspartition.GlobalIndexAssigner``; spec 6.3.
+Source: ``org.apache.paimon.crosspartition.GlobalIndexAssigner``; format 6.3.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ import datetime as dt
 from typing import Any
 
 __all__ = [
-    "ID", "MILLIS", "MOMENT", "UNSENT", "bytes_of", "news", "of_mariadb", "record", "with_schema",
+    "ID", "MILLIS", "MOMENT", "UNAVAILABLE", "bytes_of", "news", "of_mariadb", "record", "with_schema",
 ]  # fmt: skip
 
-UNSENT = "__debezium_unavailable_value"
+UNAVAILABLE = "__debezium_unavailable_value"
 ABOUT: dict[str, Any] = {"connector": "postgresql", "db": "shop", "schema": "s", "table": "t"}
 
 

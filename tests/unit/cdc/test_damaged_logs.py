@@ -13,10 +13,10 @@ import pytest
 
 import table_core as tc
 from table_core.cdc.model.embedded_schema import Declared
-from table_core.cdc.model.encoding import Meaning, Wire
+from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.position import OffsetsPosition
-from table_core.cdc.model.source_schema import told_from
+from table_core.cdc.model.source_schema import source_schemas_from
 from table_core.cdc.mysql.binlog_rows import BinlogRows
 from table_core.cdc.postgres.pgoutput import PgOutputRows
 from table_core.datatypes.kinds import STRING
@@ -171,7 +171,7 @@ SEVEN = struct.pack(">I", 7)
 def test_a_damaged_message_of_postgres_is_an_error_with_its_place(message: bytes) -> None:
     log = PgOutputRows(
         wants=lambda _: True,
-        described=lambda r: {n: Declared(STRING, Wire(Meaning.RAW), None) for n in r.names},
+        described=lambda r: {n: Declared(STRING, Encoding(LogicalType.RAW), None) for n in r.names},
         slot="s",
         position=LogPosition("postgres", (0, 0)),
     )
@@ -229,7 +229,7 @@ def test_a_position_that_somebody_else_wrote_is_told(text: str) -> None:
         with pytest.raises(EventError, match="was not written by a source"):
             parse(text)
     with pytest.raises(CorruptFileError, match="the table stores no columns"):
-        told_from("5" if text in {"", "[]"} else text)
+        source_schemas_from("5" if text in {"", "[]"} else text)
 
 
 def test_a_document_of_positions_has_members_of_their_types() -> None:

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.model.unavailable_values import without_unsent
+from table_core.cdc.model.unavailable_values import without_unavailable
 from table_core.errors import EventError
 from tests.unit.cdc.lake import Lake
 from tests.unit.cdc.shapes import (
     ID,
     MILLIS,
     MOMENT,
-    UNSENT,
+    UNAVAILABLE,
     bytes_of,
     news,
     of_mariadb,
@@ -64,12 +64,12 @@ def test_2_a_delete_of_postgres_holds_filler_and_an_update_no_old_row(lake: Lake
 def test_3_what_was_not_sent_is_that_of_the_row_before_even_under_another_key(
     lake: Lake, runs: int
 ) -> None:
-    ints = list(UNSENT.encode())
+    ints = list(UNAVAILABLE.encode())
     events = [
         record("c", None, {"id": 1, "v": "large", "n": [1, 2]}),
-        record("u", None, {"id": 1, "v": UNSENT, "n": [3]}),
+        record("u", None, {"id": 1, "v": UNAVAILABLE, "n": [3]}),
         record("d", {"id": 1, "v": "", "n": None}, None),
-        record("c", None, {"id": 2, "v": UNSENT, "n": ints},
+        record("c", None, {"id": 2, "v": UNAVAILABLE, "n": ints},
                headers={"__debezium.oldkey": {"id": 1}}),
     ]  # fmt: skip
     cut = len(events) if runs == 1 else 2
@@ -87,8 +87,8 @@ def test_3_what_was_not_sent_is_that_of_the_row_before_even_under_another_key(
 
 
 def test_3_arrays_of_uuids_hold_one_made_of_the_placeholder() -> None:
-    unsent = str(uuid.UUID(bytes=hashlib.md5(UNSENT.encode()).digest(), version=3))
-    values, lacking = without_unsent(pa.array([["a"], [unsent], None]))
+    unavailable = str(uuid.UUID(bytes=hashlib.md5(UNAVAILABLE.encode()).digest(), version=3))
+    values, lacking = without_unavailable(pa.array([["a"], [unavailable], None]))
     assert values.to_pylist() == [["a"], None, None]
     assert lacking is not None
     assert lacking.tolist() == [False, True, False]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
-from table_core.cdc.debezium.json_fallback import decode_by_line
+from table_core.cdc.debezium.json_fallback import decode_json_fallback
 from table_core.cdc.debezium.source_block import CutSource, cut_source
 from table_core.cdc.model.record import LineBlock, SourceTable
 from table_core.errors import EventError
@@ -141,7 +141,7 @@ def test_events_are_what_they_are_line_by_line(middle: str, windows: int) -> Non
     decoder = DebeziumDecoder(lambda _: None, lambda table: True)
     for _ in range(windows - 1):
         assert told(decoder.decode(block([event(0), event(5)])))
-    assert told(decoder.decode(lines)) == told(decode_by_line(lines, lambda table: True))
+    assert told(decoder.decode(lines)) == told(decode_json_fallback(lines, lambda table: True))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_event_with_a_member_twice_is_refused(middle: str, windows: int) -> N
 def test_inserts_alone_are_what_they_are_line_by_line() -> None:
     lines = block([event(n, "cr"[n % 2], pos=10**n) for n in range(9)])
     decoder = DebeziumDecoder(lambda _: None, lambda table: True)
-    assert told(decoder.decode(lines)) == told(decode_by_line(lines, lambda table: True))
+    assert told(decoder.decode(lines)) == told(decode_json_fallback(lines, lambda table: True))
 
 
 def test_tombstones_that_a_console_shows_are_no_rows() -> None:

@@ -1,4 +1,4 @@
-"""Upgrade or rewrite: spec 7.3, T46."""
+"""Upgrade or rewrite: format 7.3, T46."""
 
 from __future__ import annotations
 

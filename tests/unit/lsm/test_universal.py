@@ -124,7 +124,7 @@ def test_all_level_0_runs_end_at_the_top() -> None:
 
 
 def test_the_trace_of_a_lookup_writer() -> None:
-    """Spec 7.4: level 5, then 4, then 3, one upgraded file each."""
+    """The trace of format 7.4: level 5, then 4, then 3, one upgraded file each."""
     settings = Settings(force_level_zero=True)
     assert picked(universal.pick(levels((0, 900)), settings)) == (5, ["f0"])
     assert picked(universal.pick(levels((0, 800), (5, 900)), settings)) == (4, ["f0"])

@@ -1,4 +1,4 @@
-"""What a commit takes along: expiry, tags, partitions, consumers (spec 11).
+"""What a commit takes along: expiry, tags, partitions, consumers (format 11).
 
 Method: a clock that the test sets, on a memory store.  Mutants: write-only ignored; a fault raised; the
 interval ignored; tags made after their snapshots expired.

@@ -13,7 +13,7 @@ import table_core as tc
 from table_core.commit import effects as fx
 from table_core.commit.basis import Basis
 from table_core.storage.stores.faults import Faults, FaultyStorage
-from table_core.table.commit_io.commit_effects import Performer
+from table_core.table.commit_io.commit_effects import CommitEffects
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 KEEPS_ALL = {"snapshot.num-retained.min": "1000"}
@@ -107,7 +107,7 @@ class Clock:
 def test_who_lost_a_long_attempt_waits_as_long() -> None:
     table, _ = made()
     clock = Clock()
-    performer = Performer(replace(table.access, clock=clock))
+    performer = CommitEffects(replace(table.access, clock=clock))
     clock.at_ms += 1  # a store that answers at once: as the options say
     performer.perform(fx.Wait(attempt=1, minimum_ms=5, maximum_ms=10, ceiling_ms=900))
     clock.at_ms += 300

@@ -138,7 +138,7 @@ def test_overwrites_are_left_out_unless_asked_for(reads: str, batches: Any) -> N
 
 
 def test_the_first_read_leaves_out_what_comes_again_as_changes() -> None:
-    """With a changelog at compaction, rows that wait for it are not read twice (T56)."""
+    """With a changelog at compaction, rows that wait for it are not read twice (format T56)."""
     t = table(**{"changelog-producer": "full-compaction"})
     write(t, ("+I", 1, "a"))
     tc.open_table(t.uri, options={"write-only": "false"}).compact()

@@ -1,4 +1,4 @@
-"""The branches of a table: each has schemas, snapshots and tags of its own (spec 11.7)."""
+"""The branches of a table: each has schemas, snapshots and tags of its own (format 11.7)."""
 
 from __future__ import annotations
 

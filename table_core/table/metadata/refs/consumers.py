@@ -1,4 +1,4 @@
-"""Consumers: readers whose next snapshot expiry must keep (spec 9.3)."""
+"""Consumers: readers whose next snapshot expiry must keep (format 9.3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the other branches of a table still need of the files that all branches share.
 
-Branches have their own snapshots and share data files and manifests (spec 1.1).  Where a branch began
-is written nowhere, and after a fast-forward two branches have the same history; so nothing is
+Branches have their own snapshots and share data files and manifests (format 1.1).  Where a branch
+began is written nowhere, and after a fast-forward two branches have the same history; so nothing is
 concluded from numbers.  A file is needed if the earliest state, a tag or a kept changelog of another
 branch has it, or any later snapshot brought it in.
 """

@@ -1,4 +1,4 @@
-"""The tags of a branch: names for snapshots, which live as long as they do (spec 11.6)."""
+"""The tags of a branch: names for snapshots, which live as long as they do (format 11.6)."""
 
 from __future__ import annotations
 

@@ -1,44 +1,78 @@
-"""Where a run begins: what each table has, what a run over all of them said, and what that asks for."""
+"""How far a run and its tables are: where it begins, and what its last commit says of all tables.
+
+Each table says itself what it has.  What a run over all of them said holds for those that are still
+where they were then.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, Generic, cast
 
+from table_core.cdc.model.batch import P
 from table_core.cdc.model.claims import ANY_ROUTE, Claim, Claims
 from table_core.cdc.model.complete import Complete, Completed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from table_core.cdc.apply.run import Reader, SyncRun
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.cdc.apply.reader import Reader
     from table_core.cdc.apply.table_feed import TableFeed
+    from table_core.cdc.apply.tables import SyncTables
+    from table_core.cdc.model.batch import SourceBatch
     from table_core.cdc.model.claims import Who
 
-__all__ = ["ALL_PROPERTY", "Standing"]
+__all__ = ["ALL_PROPERTY", "Checkpoint"]
 
 ALL_PROPERTY: Final = "tc.source.all"
 """Property of the last commit of a run: the position up to which every table is complete."""
 
 
 @dataclass(slots=True)
-class Standing:
-    """How far the tables of a run are."""
+class Checkpoint(Generic[P]):
+    """How far a run and its tables are."""
 
-    run: SyncRun
-    reader: Reader
+    context: SyncContext
+    tables: SyncTables
+    reader: Reader[P]
     who: Who
-    told: dict[str, Completed] = field(default_factory=dict)
+    reached: P | None = None
+    """What the run has applied, in every table."""
+    source_schemas: dict[str, Completed] = field(default_factory=dict)
     """What tables say of runs over all of them."""
     texts: dict[str, str | None] = field(default_factory=dict)
     """The same as it is stored."""
 
     @property
+    def shown(self) -> str | None:
+        """What the run has applied, as people read it; None before it has anything."""
+        return None if self.reached is None else self.reader.shown(self.reached)
+
+    @property
     def _of_all(self) -> Who:
         """Who speaks for all tables: of a run for one of many, for that one."""
-        return replace(self.who, route=self.run.whole_database or self.who.route)
+        return replace(self.who, route=self.context.whole_database or self.who.route)
 
-    def begin(self, feed: TableFeed) -> None:
+    def feed(self, name: str) -> TableFeed:
+        """What feeds the table ``name``; one that is new to the run says how far it is."""
+        found = self.tables.feeds.get(name)
+        if found is None:
+            found = self.tables.open(name)
+            self._begin(found)
+        return found
+
+    def before(
+        self, batch: SourceBatch[P], number: int, feed: TableFeed
+    ) -> tuple[P | None, Callable[[], str | None]]:
+        """The position before an event of a batch, and what a run that begins there has to know."""
+        remembered = self.reader.remembered
+        if number == 0 or batch.before is None:
+            return self.reached, partial(remembered, feed.sources, 0)
+        return batch.before(number), partial(remembered, feed.sources, number)
+
+    def _begin(self, feed: TableFeed) -> None:
         """Take up what a table says of itself."""
         target = feed.target
         target.who, target.shown = self.who, self.reader.shown
@@ -47,7 +81,7 @@ class Standing:
             return
         target.claims = Claims.parse(target.held, target.stored, self._old)
         target.position = self._own(feed)
-        self.reader.recall(target.told)
+        self.reader.recall(target.source_schemas)
 
     def _old(self, text: str) -> Claim:
         """A claim of a position that an earlier release stored."""
@@ -58,12 +92,12 @@ class Standing:
             address=self.who.address,
         )
 
-    def _own(self, feed: TableFeed) -> Any:
+    def _own(self, feed: TableFeed) -> P | None:
         """Up to where a table has all that is to be read, as it says itself."""
-        target, tables = feed.target, [t for t in feed.sources if self.run.wants(t)]
+        target, tables = feed.target, [t for t in feed.sources if self.tables.wants(t)]
         own = target.claims.own(self.who)
         if own is not None or not self.reader.by_table:
-            return None if own is None else own.at
+            return None if own is None else cast("P", own.at)
         best = []
         for table in tables:  # of tables that are new a server's snapshot is read
             claims = [c.at for c in target.claims.of(self.who) if target.takes(c.route, table)]
@@ -71,46 +105,51 @@ class Standing:
                 best.append(_furthest(claims))
         return _least(best) if best else None
 
-    def start(self) -> tuple[Any, Any | None]:
+    def start(self) -> tuple[P | None, P | None]:
         """Where to begin, and where an earlier attempt of this run ended (None: it did not).
 
         Raises:
             SourceDivergedError: the source is not what was read, or what comes next is gone.
         """
-        for feed in self.run.feeds.values():
-            self.begin(feed)
-        known = self._complete() if self.run.whole_database is not None else None
-        done: Any = None
-        starts = []
-        for feed in self.run.feeds.values():
+        for feed in self.tables.feeds.values():
+            self._begin(feed)
+        known = self._complete() if self.context.whole_database is not None else None
+        done: P | None = None
+        starts: list[P | None] = []
+        for feed in self.tables.feeds.values():
             target = feed.target
             if target.table is None and not (known and target.name in known.tables):
                 continue
             if target.finished and target.position is not None:
-                done = target.position
+                done = self._position(feed)
             if known is not None and self._holds(known, feed):
                 target.position = known.claim.at
             target.claims = Claims(tuple(map(self._settled, target.claims.held)))
-            if target.position is not None:
-                target.position = self.reader.settled(target.position)
-            starts.append(target.position)
+            if (position := self._position(feed)) is not None:
+                target.position = self.reader.settled(position)
+            starts.append(self._position(feed))
         if known is not None:
             known = replace(known, claim=self._settled(known.claim))
         self.reader.check(self._needed(known))
         return self._least_of(starts, known), done
+
+    def _position(self, feed: TableFeed) -> P | None:
+        """Up to where a table has all; of this source, so it is one of the reader's positions."""
+        return cast("P | None", feed.target.position)
 
     def _settled(self, claim: Claim) -> Claim:
         """A claim as it is to be taken now."""
         is_mine = self.who.is_of(claim)
         return replace(claim, at=self.reader.settled(claim.at)) if is_mine else claim
 
-    def _least_of(self, starts: Sequence[Any], known: Complete | None) -> Any:
-        if any(at is None for at in starts) or (known is not None and self._lost(known)):
+    def _least_of(self, starts: Sequence[P | None], known: Complete | None) -> P | None:
+        source_schemas = [at for at in starts if at is not None]
+        if len(source_schemas) < len(starts) or (known is not None and self._lost(known)):
             return self.reader.parse(None)
         if known is not None:
-            return _least([known.claim.at, *starts])
-        if self.run.whole_database is None and len(starts) == 1:
-            return starts[0]
+            return _least([cast("P", known.claim.at), *source_schemas])
+        if self.context.whole_database is None and len(source_schemas) == 1:
+            return source_schemas[0]
         return self.reader.parse(None)
 
     def _holds(self, known: Complete, feed: TableFeed) -> bool:
@@ -126,32 +165,32 @@ class Standing:
 
     def _lost(self, known: Complete) -> bool:
         """Whether a table that was complete is not there any more: it has to be read anew."""
-        feeds = self.run.feeds
+        feeds = self.tables.feeds
         return any(n not in feeds or feeds[n].target.table is None for n in known.tables)
 
     def _complete(self) -> Complete | None:
         """What the run of this source and route said that came furthest."""
         best: Complete | None = None
-        for name, feed in self.run.feeds.items():
+        for name, feed in self.tables.feeds.items():
             table = feed.target.table
             text = table.position(ALL_PROPERTY) if table is not None else None
             self.texts[name] = text
-            self.told[name] = Completed.parse(text, self._old)
-            for one in self.told[name].of(self._of_all):
+            self.source_schemas[name] = Completed.parse(text, self._old)
+            for one in self.source_schemas[name].of(self._of_all):
                 if best is None or one.claim.at.covers(best.claim.at):
                     best = one
         if best is not None:
-            self.reader.recall(best.told)
+            self.reader.recall(best.source_schemas)
         return best
 
     def _needed(self, known: Complete | None) -> list[Claim]:
         """From where on the source has to have all of its events."""
         found: dict[str, Claim] = {}
-        everyone = [c for feed in self.run.feeds.values() for c in feed.target.claims.held]
+        everyone = [c for feed in self.tables.feeds.values() for c in feed.target.claims.held]
         for claim in everyone:
             if not self.who.is_of(claim):
                 found.setdefault(f"{claim.source}", claim)
-        for feed in self.run.feeds.values():
+        for feed in self.tables.feeds.values():
             target = feed.target
             if target.position is not None:
                 source = next((c.source for c in target.claims.of(self.who)), self.who.source)
@@ -170,38 +209,42 @@ class Standing:
         return list(found.values())
 
     # ------------------------------------------------------------------------------ afterwards
-    def forget(self, name: str) -> None:
-        """A table was dropped, and what it said with it."""
-        self.told.pop(name, None)
+    def drop(self, name: str) -> TableFeed:
+        """A table goes, and what it said with it.  What feeds one of its name that may come after it."""
+        self.tables.drop(name)
+        self.source_schemas.pop(name, None)
         self.texts.pop(name, None)
+        return self.feed(name)
 
     def all_text(self, last: TableFeed, ready: Sequence[TableFeed]) -> tuple[str, str | None]:
         """What the last commit of a run says, and what was said there before."""
-        run, name = self.run, last.target.name
-        there = [feed for feed in run.feeds.values() if feed.target.table is not None]
+        name, there = last.target.name, self.tables.there
+        assert self.reached is not None
         tables: dict[str, str | None] = {}
         for feed in there:
             target = feed.target
             claims = target.claims
             if feed in ready:
-                claims = claims.moved(self.who, run.reached, feed.sources, target.takes)
+                claims = claims.moved(self.who, self.reached, feed.sources, target.takes)
             tables[target.name] = claims.digest(self.who)
         fed = [table for feed in there for table in feed.sources]
         claim = Claim(
             source=self.who.source,
             route=self._of_all.route,
-            at=run.reached,
+            at=self.reached,
             address=self.who.address,
         )
-        told = self.reader.remembered(self.reader.unfed(fed))
-        before = self.told.get(name, Completed())
-        after = before.after(self._of_all, Complete(claim=claim, tables=tables, told=told))
+        source_schemas = self.reader.remembered(self.reader.unfed(fed))
+        before = self.source_schemas.get(name, Completed())
+        after = before.after(
+            self._of_all, Complete(claim=claim, tables=tables, source_schemas=source_schemas)
+        )
         old = self.texts.get(name)
-        self.told[name], self.texts[name] = after, after.text
+        self.source_schemas[name], self.texts[name] = after, after.text
         return after.text, old
 
 
-def _least(positions: Sequence[Any]) -> Any:
+def _least(positions: Sequence[P]) -> P:
     """The position that all others cover."""
     least = positions[0]
     for one in positions[1:]:
@@ -210,7 +253,7 @@ def _least(positions: Sequence[Any]) -> Any:
     return least
 
 
-def _furthest(positions: Sequence[Any]) -> Any:
+def _furthest(positions: Sequence[P]) -> P:
     best = positions[0]
     for one in positions[1:]:
         if one.covers(best):

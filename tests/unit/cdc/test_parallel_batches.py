@@ -1,4 +1,4 @@
-"""Waves of records: what goes into one, and what a task makes of a window."""
+"""Parallel batches of records: what goes into one, and what a task makes of a window."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_core.cdc.kafka import parallel_batches as waves
-from table_core.cdc.kafka.parallel_batches import DecodedWindow, Known, WindowWork, next_wave
+from table_core.cdc.kafka import parallel_batches
+from table_core.cdc.kafka.parallel_batches import WindowWork, next_parallel_batches
 from table_core.cdc.kafka.source import JsonRecords
 from table_core.cdc.model.encoding import PlainSettings
+from table_core.cdc.model.parallel_batches import DecodedWindow, Known
 from table_core.cdc.model.record import SourceTable
 from table_core.schema.type_mapping import TypeMapping
 from tests.unit.cdc.shapes import record
@@ -29,7 +30,7 @@ SCHEMA = pa.schema(
 
 def work(**more: Any) -> WindowWork:
     given: dict[str, Any] = {
-        "known": Known(fields={}, skipped=frozenset(), told={}, keys={}),
+        "known": Known(fields={}, skipped=frozenset(), source_schemas={}, keys={}),
         "route": lambda table: f"lake.{table.name}", "form": JsonRecords(),
         "format": "debezium-json", "settings": PlainSettings(), "mapping": TypeMapping(),
         "by_topic": True,
@@ -52,15 +53,15 @@ def event(id: int, lsn: int) -> bytes:
 
 def test_each_partition_gives_as_much_and_a_short_one_comes_first() -> None:
     last = {("a", 0): 1_000_000, ("a", 1): 500, ("news", 0): 9, ("done", 0): 7}
-    wave = next_wave({("a", 0): 200, ("done", 0): 7}, last, 300)
-    assert wave is not None
-    assert (wave.step, wave.windows) == (100, 8)
-    assert wave.ranges == {("a", 0): (200, 1000), ("a", 1): (0, 500), ("news", 0): (0, 9)}
+    batches = next_parallel_batches({("a", 0): 200, ("done", 0): 7}, last, 300)
+    assert batches is not None
+    assert (batches.step, batches.windows) == (100, 8)
+    assert batches.ranges == {("a", 0): (200, 1000), ("a", 1): (0, 500), ("news", 0): (0, 9)}
 
 
-def test_few_records_are_no_wave() -> None:
-    assert next_wave({}, {("a", 0): 99_999}, 10) is None
-    assert next_wave({("a", 0): 1}, {("a", 0): 100_001}, 10) is not None
+def test_few_records_are_read_by_one() -> None:
+    assert next_parallel_batches({}, {("a", 0): 99_999}, 10) is None
+    assert next_parallel_batches({("a", 0): 1}, {("a", 0): 100_001}, 10) is not None
 
 
 def test_a_window_is_put_into_the_order_of_the_source_whatever_order_it_comes_in() -> None:
@@ -82,6 +83,6 @@ def test_what_cannot_be_read_comes_back_as_lines() -> None:
 
 
 def test_a_window_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waves, "_LARGEST_WINDOW", 100)
+    monkeypatch.setattr(parallel_batches, "_LARGEST_WINDOW", 100)
     assert work()(iter([batch((0, 1, event(1, 1)))] * 9)) == b""
     assert work()(iter([])) is None

@@ -1,0 +1,100 @@
+"""The tables that a run feeds: those that are open, left out, or gone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from table_core.cdc.apply.table_feed import SOURCES_PROPERTY, TableFeed
+from table_core.cdc.apply.target import SyncTarget
+from table_core.cdc.model.record import SourceTable
+from table_core.problems import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from table_core.cdc.apply.context import SyncContext
+    from table_core.datatypes.kinds import Field
+    from table_core.table.api.table import Table
+
+__all__ = ["SyncTables"]
+
+_WRITE_BUFFER: Final = {"write-buffer-size": "32 mb"}
+
+
+@dataclass(slots=True)
+class SyncTables:
+    """By their names, as ``database.table``; a reader looks here what they have already."""
+
+    context: SyncContext
+    feeds: dict[str, TableFeed] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    """Tables that are left out, because their keys are not those of their sources."""
+    dropped: set[str] = field(default_factory=set)
+    """Tables that went with their source, since the last commit."""
+
+    # --------------------------------------------------------------------------------- lookups
+    def wants(self, table: SourceTable) -> bool:
+        """Whether events of a source table are applied."""
+        name = self.context.route(table)
+        return name is not None and name not in self.skipped
+
+    def fields_of(self, table: SourceTable) -> Sequence[Field] | None:
+        """The columns of the table that a source table feeds."""
+        name = self.context.route(table)
+        feed = self.feeds.get(name) if name is not None else None
+        there = None if feed is None else feed.target.table
+        return None if there is None else there.definition.fields
+
+    @property
+    def there(self) -> list[TableFeed]:
+        """Those that exist."""
+        return [feed for feed in self.feeds.values() if feed.target.table is not None]
+
+    def is_fed(self, name: str) -> bool:
+        """Whether source tables that go into the table ``name`` have fed it before."""
+        sources = _sources_of(self.context.catalog.table(name))
+        return any(self.context.route(one) == name for one in sources)
+
+    # --------------------------------------------------------------------------------- changes
+    def open(self, name: str) -> TableFeed:
+        """What feeds the table ``name``, whether it exists or not."""
+        found = self.feeds.get(name)
+        if found is not None:
+            return found
+        context, new = self.context, self.context.new_table(name)
+        target = SyncTarget(
+            catalog=context.catalog,
+            name=name,
+            commit=context.commit,
+            handle_options=_WRITE_BUFFER,
+        )
+        target.open()
+        target.require("primary_key", new.primary_key or ())
+        target.require("partition_by", new.partition_by)
+        found = self.feeds[name] = TableFeed(
+            target=target, settings=context.settings, plain=context.plain, new_table=new
+        )
+        if target.table is not None:
+            found.sources = _sources_of(target.table)
+        return found
+
+    def drop(self, name: str) -> None:
+        """The last source table of a table is gone: so is the table."""
+        self.feeds[name].target.abort()
+        self.context.catalog.drop_table(name)
+        del self.feeds[name]
+        self.dropped.add(name)
+
+    def abort(self) -> None:
+        """Take away what was written and not committed."""
+        for feed in self.feeds.values():
+            feed.target.abort()
+
+
+def _sources_of(table: Table) -> set[SourceTable]:
+    text = table.position(SOURCES_PROPERTY)
+    with stored("source tables", text):
+        names = [[str(part) for part in one] for one in json.loads(text or "[]")]
+    return {SourceTable(*one[:2]) for one in names}
