@@ -50,15 +50,6 @@ class TextBlock:
     start: int | None
     """Where ``body`` starts in the file; None in a compressed file."""
 
-    def consumed_before(self, line: int) -> tuple[int, int]:
-        """``lines`` and ``offset`` once only what is before ``line`` is consumed."""
-        if self.start is None:
-            return line - 1, 0
-        end = 0
-        for _ in range(line - self.first_line):
-            end = self.body.index(b"\n", end) + 1
-        return line - 1, self.start + end
-
 
 @dataclass(frozen=True, slots=True)
 class FilesSource:

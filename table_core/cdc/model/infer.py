@@ -38,15 +38,6 @@ def missing_columns(changes: Iterable[Changes], fields: Iterable[Field]) -> tupl
     )
 
 
-def with_columns(fields: Iterable[Field], added: Iterable[AddColumn]) -> tuple[Field, ...]:
-    """``fields`` as they are once ``added`` of ``missing_columns`` is applied; without field ids."""
-    new = []
-    for column in added:
-        assert not isinstance(column.type, str), "missing_columns gives types of the tree"
-        new.append(Field(-1, column.name, column.type))
-    return (*fields, *new)
-
-
 def table_fields(changes: Sequence[Changes], key: Sequence[str]) -> tuple[Field, ...]:
     """The columns of a new table; those of the primary key are NOT NULL.
 

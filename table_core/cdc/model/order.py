@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,7 @@ import pyarrow.compute as pc
 
 from table_core.cdc.model.json_lines import read_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["source_order", "source_position"]
+__all__ = ["source_order"]
 
 _SOURCE: Final = pa.struct(
     [
@@ -90,18 +87,6 @@ def _behind(keys: list[Ints], known: Flags, codes: Ints) -> list[Ints]:
     source = np.empty_like(place)
     source[by_partition] = by_partition[latest]
     return [np.where(known, key, key[source]) for key in keys]
-
-
-def source_position(source: Mapping[str, Any]) -> tuple[int, int, int] | None:
-    """The same key for one event's ``source`` block."""
-    if isinstance(source.get("pos"), int) and isinstance(source.get("file"), str):
-        digits = source["file"].rpartition(".")[2]
-        return (int(digits) if digits.isdigit() else 0, source["pos"], source.get("row") or 0)
-    if isinstance(source.get("lsn"), int):
-        match = _SEQUENCE.fullmatch(str(source.get("sequence") or "").replace(" ", ""))
-        commit = int(match.group(1) or 0) if match else 0
-        return (commit, source["lsn"], 0)
-    return None
 
 
 def _records(lines: pa.LargeBinaryArray) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import Any
 
 from table_core.cdc.debezium.json_blocks import DebeziumDecoder
 from table_core.cdc.model.encoding import PlainSettings
-from table_core.cdc.model.infer import missing_columns, with_columns
+from table_core.cdc.model.infer import missing_columns
 from table_core.cdc.model.record import EventBatch, LineBlock, SourceTable
 from table_core.cdc.model.rows import Target, event_batch
 from table_core.cdc.model.truncates import cuts, within
@@ -82,7 +82,7 @@ class Feed:
         self.added += [(a.name, str(a.type)) for a in added]
         self.fields = tuple(
             Field(f.id, f.name, not_null(f.type) if f.name in self.key else f.type)
-            for f in with_columns(self.fields, added)
+            for f in (*self.fields, *(Field(-1, a.name, a.type) for a in added))
         )
         target = Target(fields=self.fields, key=self.key, keep_before=self.keep_before)
         batch = event_batch(part, target, self.settings, added)

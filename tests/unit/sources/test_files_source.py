@@ -91,13 +91,11 @@ def test_reading_can_stop_and_go_on_at_every_block(
         assert b"".join(b.body for b in rest) == b"".join(b.body for b in found[n + 1 :])
 
 
-def test_a_block_knows_what_lies_before_each_of_its_lines(tmp_path: Path) -> None:
+def test_a_block_that_begins_within_a_file_knows_its_first_line(tmp_path: Path) -> None:
     storage = write(tmp_path, {"a.jsonl": BODY})
     source = FilesSource(f"{tmp_path}/a.jsonl")
     (block, *_) = source.blocks(storage, "a.jsonl", size=len(BODY), lines=1, offset=9)
     assert (block.first_line, block.body[:6]) == (2, b"line 2")
-    lines, offset = block.consumed_before(5)
-    assert (lines, BODY[offset : offset + 6]) == (4, b"line 5")
 
 
 def test_what_is_appended_later_is_left_for_later(tmp_path: Path) -> None:
