@@ -82,7 +82,7 @@ def _no_column(name: str, table: TableDeclaration, columns: Iterable[str]) -> st
 def _of_checks(found: Declaration) -> Iterator[Told]:
     for check in found.checks:
         path = ("checks", check.name)
-        yield from _of_rules(path, check)
+        yield from _of_rules(path, check, audited=check.table in found.audited)
         table = found.tables.get(check.table) or found.external.get(check.table)
         if table is None:
             continue
@@ -103,11 +103,14 @@ def _of_checks(found: Declaration) -> Iterator[Told]:
             yield (*path, "where"), told
 
 
-def _of_rules(path: tuple[str, ...], check: CheckDeclaration) -> Iterator[Told]:
-    """Rules that hold always, or never, or of which a part is not looked at."""
+def _of_rules(path: tuple[str, ...], check: CheckDeclaration, *, audited: bool) -> Iterator[Told]:
+    """Rules that hold always, or never, or of which a part is not looked at.
+
+    The branch of an ``audited`` table is compared with its own main.
+    """
     if check.against is not None and "change" not in check.rules:
         yield (*path, "against"), "against goes with change: write change: [lowest, highest]"
-    if check.against == check.table:
+    if check.against == check.table and not audited:
         yield (*path, "against"), f"{check.table} is compared with itself: name another table"
     share = str(check.rules.get("at_most") or "")
     if share.endswith("%") and Decimal(share.removesuffix("%").strip()) > _WHOLE_PERCENT:

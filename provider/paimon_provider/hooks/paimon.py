@@ -245,7 +245,7 @@ class PaimonHook(BaseHook):
             birth = handle.birth if since is None else ""
         except NotFoundError:
             self._watched.pop(table, None)
-            return TableNews()
+            return TableNews(catalog=self.warehouse.catalog_name)
         self._watched[table] = handle
         found, whole = [] if head is None else [_facts(handle, head)], False
         while found and since is not None and not _reaches(found[-1], since, found[0].id):
@@ -263,6 +263,7 @@ class PaimonHook(BaseHook):
             producer=_producer(handle),
             partitioned=bool(handle.partition_by),
             birth=birth,
+            catalog=self.warehouse.catalog_name,
             whole=whole or bool(found and found[-1].id == 1),
         )
 

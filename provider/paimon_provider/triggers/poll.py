@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import triggerer_stats
@@ -184,8 +184,7 @@ class _Warehouse:
     def news(self, table: str, since: Seen | None) -> TableNews:
         """What is new in ``table``; runs in a thread."""
         try:
-            hook = self._opened()
-            return replace(hook.news(table, since), catalog=hook.warehouse.catalog_name)
+            return self._opened().news(table, since)
         except Exception:
             self._hook = None
             raise
