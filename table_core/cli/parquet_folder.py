@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.datatypes.arrow import arrow_schema
 from table_core.declaration.from_files import FileSchema, by_table, table_of
 from table_core.storage.row_files import parquet_column, parquet_schema
 from table_core.storage.stores.locate import open_storage
@@ -39,10 +40,12 @@ def tables_of_folder(
     files = [FileSchema(path=path, schema=parquet_schema(storage, path)) for path in found]
     tables, told = {}, {}
     for name, of_table in by_table(files, storage.uri.rstrip("/").rpartition("/")[2]).items():
-        key = _key(storage, of_table) if keys else None
         full = f"{database}.{name}"
-        tables[full] = table_of(full, of_table, () if key is None else (key[0],))
+        tables[full] = table_of(full, of_table)
         if keys:
+            key = _key(storage, of_table, arrow_schema(tables[full].fields))
+            if key is not None:
+                tables[full] = table_of(full, of_table, (key[0],))
             told[full] = "no column tells its rows apart" if key is None else key[1]
     return tables, told
 
@@ -52,20 +55,20 @@ def _is_parquet(path: str) -> bool:
     return path.endswith(".parquet") and not hidden
 
 
-def _key(storage: Storage, files: Sequence[FileSchema]) -> tuple[str, str] | None:
+def _key(storage: Storage, files: Sequence[FileSchema], table: pa.Schema) -> tuple[str, str] | None:
     """The first column of which no two rows have the same value, and none has NULL."""
     for column in files[0].schema:
         fits = pa.types.is_integer(column.type) or pa.types.is_string(column.type)
         if not fits or any(column.name not in file.schema.names for file in files):
             continue
-        parts = []
+        parts: list[pa.ChunkedArray] = []
         for file in files:
-            parts.append(parquet_column(storage, file.path, column.name))
             if sum(map(len, parts)) > _ROWS_MAX:
                 break
-        values = pa.concat_tables(
-            [pa.table({"v": part}) for part in parts], promote_options="permissive"
-        )["v"]
+            part = parquet_column(storage, file.path, column.name)
+            parts.append(part.cast(table.field(column.name).type))
+        values = pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+        which = "" if len(parts) == len(files) else "the first "
         if (
             len(values)
             and not values.null_count
@@ -73,6 +76,6 @@ def _key(storage: Storage, files: Sequence[FileSchema]) -> tuple[str, str] | Non
         ):
             return (
                 column.name,
-                f"proposed: no two of {len(values):,} rows have the same {column.name}",
+                f"proposed: no two of {which}{len(values):,} rows have the same {column.name}",
             )
     return None

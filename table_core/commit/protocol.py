@@ -1,9 +1,9 @@
 """Commit protocol: decides every step, performs none.
 
 A commit is a generator that yields *effects* (``effects.py`` says what each one does) and is sent
-their results.  ``table/committing/committer.py`` runs one against real storage; ``tests/simulation`` runs many
-against a fake and chooses who moves next.  It is the same code, so a race found in simulation is a
-race in production.  For each half, APPEND then COMPACT (format 10.1)::
+their results.  ``table/commit_io/committer.py`` runs one against real storage; ``tests/simulation``
+runs many against a fake and chooses who moves next.  It is the same code, so a race found in simulation
+is a race in production.  For each half, APPEND then COMPACT (format 10.1)::
 
     read head ─► bytes seen before unchanged? ─► mine already there? ─► properties as expected?
         ▲                                                                       │

@@ -52,12 +52,24 @@ class FileSchema:
 
 
 def by_table(files: Iterable[FileSchema], folder: str) -> dict[str, list[FileSchema]]:
-    """Files by the names of their tables; those that lie in no folder of their own are of ``folder``."""
+    """Files by the names of their tables; those that lie in no folder of their own are of ``folder``.
+
+    Raises:
+        SchemaError: two folders would be one table; says which.
+    """
     found: dict[str, list[FileSchema]] = {}
+    folders: dict[str, str] = {}
     for file in files:
         parts = [p for p in posixpath.dirname(file.path).split("/") if p and not _HIVE.fullmatch(p)]
-        name = re.sub(r"[^0-9A-Za-z_]+", "_", "_".join(parts) or folder).strip("_") or "rows"
-        found.setdefault(name.lower(), []).append(file)
+        own = "/".join(parts)
+        name = re.sub(r"[^0-9A-Za-z_]+", "_", own or folder).strip("_").lower() or "rows"
+        if (other := folders.setdefault(name, own)) != own:
+            told = (
+                f"the folders {other or '.'!r} and {own or '.'!r} would both be the table {name}: give "
+                "one of them another name, or declare them one by one"
+            )
+            raise SchemaError(told, problems=[told])
+        found.setdefault(name, []).append(file)
     return found
 
 

@@ -106,7 +106,7 @@ def _decimal(type_: Atomic) -> tuple[int, int] | None:
 
 
 def _a_sync_makes(found: Atomic, declared: Atomic) -> bool:
-    """Whether a source of changes could have made ``found`` of ``declared``, see ``cdc.evolution``."""
+    """Whether a source of changes could have made ``found`` of ``declared``, see ``cdc.model.evolution``."""
     if found.root is Root.DOUBLE:
         return declared.root in _NUMBERS
     if found.root is Root.TIMESTAMP:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -135,6 +135,8 @@ def _started(folder: Path, seconds: float) -> Iterator[tuple[Any, threading.Even
             late.set()
             child.kill()
 
+        pipe = child.stdin
+        assert pipe is not None
         timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
         timer.daemon = True
         timer.start()
@@ -143,6 +145,8 @@ def _started(folder: Path, seconds: float) -> Iterator[tuple[Any, threading.Even
         finally:
             timer.cancel()
             child.kill()
+            with suppress(BrokenPipeError):  # it ended before it took what was asked
+                pipe.close()
 
 
 def _failure(sql: str, folder: Path, code: int, limits: SqlLimits, *, late: bool) -> ArgumentError:

@@ -17,6 +17,7 @@ import pytest
 
 import table_core as tc
 from table_core.errors import ArgumentError
+from table_core.jobs import sql_process
 from table_core.jobs.embedded import EmbeddedEngine, SqlLimits
 from table_core.jobs.job_spec import JobSpec
 from table_core.jobs.run import run_embedded
@@ -159,6 +160,18 @@ def test_a_query_that_never_ends_is_ended_and_nothing_stays(sql: str) -> None:
         engine.query_tables(sql, {"orders": ORDERS})
     assert time.monotonic() - begun < 60
     assert not [p for p in psutil.Process().children() if "sql_child" in " ".join(p.cmdline())]
+
+
+@pytest.mark.parametrize("letters", [10, 66_000, 300_000])
+def test_a_process_that_takes_no_query_is_an_error_of_the_query(
+    letters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe holds 64 KiB: of a longer query a part is still to be written when the process ends."""
+    child = tmp_path / "child.py"
+    child.write_text("import os, time\ntime.sleep(0.2)\nos._exit(7)\n")
+    monkeypatch.setattr(sql_process, "_CHILD", child)
+    with pytest.raises(ArgumentError, match="its process ended with 7"):
+        EmbeddedEngine().query_tables(f"SELECT '{'x' * letters}'", {})
 
 
 def test_the_process_of_a_query_ends_with_the_one_that_asked() -> None:

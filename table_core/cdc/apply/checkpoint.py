@@ -40,7 +40,7 @@ class Checkpoint(Generic[P]):
     who: Who
     reached: P | None = None
     """What the run has applied, in every table."""
-    source_schemas: dict[str, Completed] = field(default_factory=dict)
+    completed: dict[str, Completed] = field(default_factory=dict)
     """What tables say of runs over all of them."""
     texts: dict[str, str | None] = field(default_factory=dict)
     """The same as it is stored."""
@@ -143,13 +143,13 @@ class Checkpoint(Generic[P]):
         return replace(claim, at=self.reader.settled(claim.at)) if is_mine else claim
 
     def _least_of(self, starts: Sequence[P | None], known: Complete | None) -> P | None:
-        source_schemas = [at for at in starts if at is not None]
-        if len(source_schemas) < len(starts) or (known is not None and self._lost(known)):
+        positions = [at for at in starts if at is not None]
+        if len(positions) < len(starts) or (known is not None and self._lost(known)):
             return self.reader.parse(None)
         if known is not None:
-            return _least([cast("P", known.claim.at), *source_schemas])
-        if self.context.whole_database is None and len(source_schemas) == 1:
-            return source_schemas[0]
+            return _least([cast("P", known.claim.at), *positions])
+        if self.context.whole_database is None and len(positions) == 1:
+            return positions[0]
         return self.reader.parse(None)
 
     def _holds(self, known: Complete, feed: TableFeed) -> bool:
@@ -175,8 +175,8 @@ class Checkpoint(Generic[P]):
             table = feed.target.table
             text = table.position(ALL_PROPERTY) if table is not None else None
             self.texts[name] = text
-            self.source_schemas[name] = Completed.parse(text, self._old)
-            for one in self.source_schemas[name].of(self._of_all):
+            self.completed[name] = Completed.parse(text, self._old)
+            for one in self.completed[name].of(self._of_all):
                 if best is None or one.claim.at.covers(best.claim.at):
                     best = one
         if best is not None:
@@ -212,7 +212,7 @@ class Checkpoint(Generic[P]):
     def drop(self, name: str) -> TableFeed:
         """A table goes, and what it said with it.  What feeds one of its name that may come after it."""
         self.tables.drop(name)
-        self.source_schemas.pop(name, None)
+        self.completed.pop(name, None)
         self.texts.pop(name, None)
         return self.feed(name)
 
@@ -235,12 +235,12 @@ class Checkpoint(Generic[P]):
             address=self.who.address,
         )
         source_schemas = self.reader.remembered(self.reader.unfed(fed))
-        before = self.source_schemas.get(name, Completed())
+        before = self.completed.get(name, Completed())
         after = before.after(
             self._of_all, Complete(claim=claim, tables=tables, source_schemas=source_schemas)
         )
         old = self.texts.get(name)
-        self.source_schemas[name], self.texts[name] = after, after.text
+        self.completed[name], self.texts[name] = after, after.text
         return after.text, old
 
 

@@ -231,16 +231,16 @@ class SyncTarget:
 
     def _commit_as(self, position: str, held: str, *, complete: bool) -> CommitAs:
         given = self.commit.nth(len(self.commits))
-        source_schemas = {
+        standing = {
             POSITION_PROPERTY: position,
             CLAIMS_PROPERTY: held,
             COMPLETE: str(complete).lower(),
         }
         if (known := self.remembered()) is not None:
-            self.source_schemas = source_schemas[SOURCE_SCHEMA_PROPERTY] = known
+            self.source_schemas = standing[SOURCE_SCHEMA_PROPERTY] = known
         return replace(
             given,
-            properties={**given.properties, **source_schemas, **self.properties},
+            properties={**given.properties, **standing, **self.properties},
             expect={
                 POSITION_PROPERTY: self.stored,
                 CLAIMS_PROPERTY: self.held,

@@ -192,12 +192,10 @@ class LineDecoder:
 
     def _with_source_schema(self, one: Changes) -> Changes:
         """Events without schema get the columns that the schema topic told."""
-        source_schemas = self.source_schemas.get(one.table)
-        if source_schemas is None:
+        columns = self.source_schemas.get(one.table)
+        if columns is None:
             return one
-        declared = (
-            source_schemas if one.declared is None else without_sign(one.declared, source_schemas)
-        )
+        declared = columns if one.declared is None else without_sign(one.declared, columns)
         return replace(one, declared=declared)
 
     def key_of(self, window: Window, table: SourceTable) -> tuple[str, ...] | None:

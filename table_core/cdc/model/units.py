@@ -201,12 +201,12 @@ def _values(
 
 
 def without_sign(
-    declared: Mapping[str, Declared], source_schemas: Mapping[str, Declared]
+    declared: Mapping[str, Declared], columns: Mapping[str, Declared]
 ) -> Mapping[str, Declared]:
     """The columns of an embedded schema, those without sign that it calls int64 as the table has them."""
     known = {
         name: replace(declared[name], type=one.type, encoding=one.encoding)
-        for name, one in source_schemas.items()
+        for name, one in columns.items()
         if one.encoding == _UNSIGNED and name in declared and declared[name].type == _BIGINT
     }
     return {**declared, **known} if known else declared

@@ -1,6 +1,6 @@
 """Upkeep that reads or copies many files: tasks share in it, the driver commits or deletes.
 
-What a verb does is decided by ``table.upkeep``; no session is needed where all is small.
+What a verb does is decided by ``table.maintenance`` and ``table.api``; no session is needed where all is small.
 """
 
 from __future__ import annotations

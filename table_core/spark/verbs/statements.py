@@ -1,6 +1,6 @@
 """DELETE and UPDATE by tasks: each gets splits, finds the rows in them, and writes what becomes of them.
 
-What a statement does to rows is decided by ``table.statements``; no row leaves the task that read it.
+What a statement does to rows is decided by ``table.dml``; no row leaves the task that read it.
 In a key table the new versions go to the bucket that the old ones are in; of a table without key each
 task writes its files anew, or says which rows are to be marked.
 """

@@ -131,7 +131,7 @@ class ResultDocument:
     """What every maintenance call returns; ``to_document`` is its JSON form.
 
     None is what nobody can know: what a commit did whose snapshot is expired, or what a compaction would
-    write.  See ``table.describing``, which makes it from what was done.
+    write.  See ``table.metadata.describing``, which makes it from what was done.
     """
 
     action: str

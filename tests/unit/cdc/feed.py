@@ -1,4 +1,4 @@
-"""Event lines to rows, as ``table.cdc.sync`` does it, without a table."""
+"""Event lines to rows, as ``cdc.sync`` does it, without a table."""
 
 from __future__ import annotations
 

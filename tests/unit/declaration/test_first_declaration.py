@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from table_core.cli import parquet_folder
 from table_core.cli.main import app
 from table_core.datatypes.text import parse_type
 from table_core.declaration.document import faults_of, parse
@@ -112,13 +113,34 @@ def test_a_key_is_proposed_only_where_it_is_asked_for_and_tells_rows_apart(tmp_p
     assert faults_of(text) == []
 
 
-def test_files_that_cannot_be_one_table_are_told(tmp_path: Path) -> None:
+def test_a_key_of_a_part_of_the_rows_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "t" / "a.parquet", {"id": pa.int32()}, (1,), (2,))
+    write(tmp_path / "t" / "b.parquet", {"id": pa.int64()}, (2,))
+    assert "no column tells its rows apart" in init(tmp_path, "--keys")
+    monkeypatch.setattr(parquet_folder, "_ROWS_MAX", 1)
+    assert "no two of the first 2 rows have the same id" in init(tmp_path, "--keys")
+
+
+@pytest.mark.parametrize("other", ["a_b", "A b", "a/b-"])
+def test_folders_of_one_name_are_not_mixed_up(other: str, tmp_path: Path) -> None:
+    write(tmp_path / "a" / "b" / "dt=1" / "x.parquet", {"n": pa.int64()}, (1,))
+    write(tmp_path / "a" / "b" / "dt=2" / "x.parquet", {"n": pa.int64()}, (1,))
+    assert "default.a_b" in init(tmp_path)
+    write(tmp_path / other / "dt=1" / "x.parquet", {"n": pa.int64()}, (1,))
+    with pytest.raises(SchemaError, match=r"would both be the table a_b"):
+        init(tmp_path)
+
+
+@pytest.mark.parametrize("words", [(), ("--keys",)])
+def test_files_that_cannot_be_one_table_are_told(words: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path / "t" / "a.parquet", {"n": pa.int64()}, (1,))
     write(tmp_path / "t" / "b.parquet", {"n": pa.string()}, ("x",))
     with pytest.raises(
         SchemaError, match=r"'n' is BIGINT in t/a.parquet and STRING in t/b.parquet"
     ):
-        init(tmp_path)
+        init(tmp_path, *words)
     write(tmp_path / "t" / "b.parquet", {"n": pa.float64()}, (0.5,))
     with pytest.raises(SchemaError, match="no type holds both"):
         init(tmp_path)
