@@ -32,9 +32,11 @@ UNFORESEEN: Final = (
     LookupError,
     AttributeError,
     ArithmeticError,
+    NotImplementedError,
     RecursionError,
 )
-"""What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``)."""
+"""What a value of another shape than it should have makes Python raise (Arrow's are ``ValueError``
+and, for a type that it does not take, ``NotImplementedError``)."""
 _LONG: Final = range(-(2**63), 2**63)
 """What a number of Java can be: a missing watermark is the least of them."""
 

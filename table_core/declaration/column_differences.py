@@ -156,12 +156,23 @@ def _of_type(
             key = with_nullability(
                 key, nullable=other_key.nullable
             )  # no key is NULL, whatever it says
-            yield from _of_type((*steps, "key"), key, other_key, table, synced=synced)
+            if type_text(key) != type_text(other_key):
+                yield _rekeyed(steps, declared, there)
             yield from _of_type((*steps, "value"), value, other_value, table, synced=synced)
         case _:
             found = _retyped(steps, declared, there, table, synced=synced)
             if found is not None:
                 yield found
+
+
+def _rekeyed(steps: tuple[str, ...], declared: DataType, there: DataType) -> Difference:
+    """Keys of a map keep their type: files of another one are not read by those who read this table."""
+    name = ".".join(steps)
+    return Difference(
+        safety=Safety.REFUSED,
+        told=f"{name}: {type_text(there)} -> {type_text(declared)}: keys of a map keep their type: "
+        "declare a column of another name and fill it",
+    )
 
 
 def _of_nullability(

@@ -206,6 +206,11 @@ def _of_step(step: Step, table: TableDeclaration) -> Iterator[Told]:
             yield (*path, "merge", "on"), told
         for clause in step.arguments["merge"]["when"]:
             values = clause.get("values") or {}
+            if values and clause["action"].endswith("-delete"):
+                yield (
+                    (*path, "merge", "when"),
+                    f"{clause['action']} takes no values: leave them out",
+                )
             if told := _no_column(step.table, table, values):
                 yield (*path, "merge", "when"), told
             for sql in (*values.values(), clause.get("condition")):

@@ -135,6 +135,7 @@ class Number(Shape):
     """A number."""
 
     minimum: float | None = None
+    maximum: float | None = None
     whole: bool = True
 
     @property
@@ -152,6 +153,8 @@ class Number(Shape):
             self._expect(given, "a whole number", file, faults)
         elif self.minimum is not None and value < self.minimum:
             self._expect(given, f"at least {self.minimum:g}", file, faults)
+        elif self.maximum is not None and value > self.maximum:
+            self._expect(given, f"at most {self.maximum:g}", file, faults)
 
     def plain(self, given: Located) -> int | float:
         """The number."""
@@ -159,7 +162,8 @@ class Number(Shape):
         return int(value) if self.whole else value
 
     def _schema(self, defs: Defs) -> dict[str, Any]:  # noqa: ARG002 - it has no parts
-        bound = {} if self.minimum is None else {"minimum": self.minimum}
+        bounds = {"minimum": self.minimum, "maximum": self.maximum}
+        bound = {name: value for name, value in bounds.items() if value is not None}
         return {"type": "integer" if self.whole else "number", **bound}
 
 

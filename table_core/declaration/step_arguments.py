@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from table_core.declaration.lengths import LONG_UNITS, SECONDS_MAX, UNITS, length_of_time
 from table_core.declaration.shape import AnyValue, Flag, ListOf, MapOf, Number, OneOf, Record, Text
 
 if TYPE_CHECKING:
@@ -29,19 +30,18 @@ __all__ = [
     "with_shape",
 ]
 
-_UNITS: Final = "ms|milli|millis|s|sec|second|seconds|m|min|minute|minutes|h|hour|hours|d|day|days"
 _TEMPLATE: Final = r"(.|\n)*\{\{(.|\n)*"
 DURATION: Final = OneOf(
     what="a length of time, e.g. 30 s, 5 min or 2 h",
     shapes=[
-        Number(minimum=0, whole=False),
-        Text(pattern=r"\s*[0-9]+(\.[0-9]+)?\s*(ms|s|min|m|h|d)?\s*", what="a length of time"),
+        Number(minimum=0, maximum=SECONDS_MAX, whole=False),
+        Text(pattern=length_of_time(*UNITS, bare=True, fraction=True), what="a length of time"),
     ],
 )
 """Of Airflow: a number is of seconds."""
 _RETAINED: Final = Text(
     about="e.g. 7 d",
-    pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
+    pattern=rf"{length_of_time(*LONG_UNITS)}|{_TEMPLATE}",
     what="a length of time with its unit, e.g. 7 d",
 )
 TAGS: Final = ListOf(
@@ -229,7 +229,7 @@ SYNC_SETTINGS: Final = Record(
         "commit_rows": _COUNT,
         "max_columns": _COUNT,
         "max_duration": Text(
-            pattern=rf"\s*[0-9]+\s*({_UNITS})\s*|{_TEMPLATE}",
+            pattern=rf"{length_of_time(*LONG_UNITS)}|{_TEMPLATE}",
             what="a length of time with its unit, e.g. 10 min",
         ),
         "max_rows": OneOf(

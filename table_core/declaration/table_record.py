@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from table_core.declaration.difference import WORDS
+from table_core.declaration.lengths import length_of_time
 from table_core.declaration.shape import Flag, ListOf, MapOf, OneOf, Record, Text
 from table_core.declaration.step_arguments import TAGS, TEXTS
 from table_core.options import parse
@@ -72,7 +73,7 @@ _COLUMN_OF_OTHERS: Final = OneOf(
 )
 FRESHNESS: Final = Text(
     about="How long ago the last rows may have come, e.g. 2 h.",
-    pattern=r"\s*[0-9]+\s*(s|sec|min|m|h|d)\s*",
+    pattern=length_of_time("s|sec", "min", "m", "h", "d"),
     what="a length of time with its unit, e.g. 2 h",
 )
 _WORD: Final = Text(one_of=tuple(WORDS))

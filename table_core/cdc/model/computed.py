@@ -143,6 +143,8 @@ def _check_literals(text: str, function: str, literals: Sequence[str]) -> None:
             raise _refused(text, f"{function} takes whole numbers that are not negative")
         if len(literals) == 2 and int(literals[1]) <= int(literals[0]):
             raise _refused(text, "the end has to be behind the beginning")
+        if function == "truncate" and int(literals[0]) == 0:
+            raise _refused(text, "no number is a multiple of 0: give a width of at least 1")
         return
     if function == "date_format":
         pattern_parts(literals[0])

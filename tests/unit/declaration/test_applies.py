@@ -218,6 +218,15 @@ def test_members_of_rows_lists_and_maps_are_added_and_widened(catalog: Catalog) 
     )
 
 
+@pytest.mark.parametrize("around", ["{}", "ARRAY<{}>", "ROW<`m` {}>", "MAP<INT, {}>"])
+def test_keys_of_maps_keep_their_type(catalog: Catalog, around: str) -> None:
+    made(catalog, {"m": around.format("MAP<INT, INT>")})
+    for keys in ("BIGINT", "TINYINT", "STRING"):
+        plan = planned(catalog, declared(f"{{m: '{around.format(f'MAP<{keys}, INT>')}'}}"))
+        assert "keys of a map keep their type" in plan.refused[0]
+    assert planned(catalog, declared(f"{{m: '{around.format('MAP<INT, INT>')}'}}")).told == ()
+
+
 def test_a_wider_column_that_is_hashed_is_refused(catalog: Catalog) -> None:
     made(catalog, {"k": "INT", "v": "INT"}, options={"bucket": "3", "bucket-key": "k"})
     more = "options: {bucket: 3, bucket-key: k}"

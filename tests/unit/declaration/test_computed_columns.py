@@ -176,3 +176,26 @@ def test_rows_that_cannot_have_them_are_refused_and_nothing_is_written(
 ) -> None:
     with pytest.raises(error, match=told):
         write(**args)
+
+
+@pytest.mark.parametrize(
+    "function", ["year(v)", "date_format(v, yyyy)", "upper(v)", "truncate(v, 2)"]
+)
+@pytest.mark.parametrize(
+    "given", ["DECIMAL(9, 2)", "DOUBLE", "BOOLEAN", "TIME(3)", "BYTES", "ARRAY<INT>", "ROW<a INT>"]
+)
+@pytest.mark.parametrize("makes", ["INT", "STRING", "ARRAY<INT>"])
+def test_what_a_function_does_not_take_is_told_by_name(
+    function: str, given: str, makes: str
+) -> None:
+    columns = f"v: '{given}', c: {{type: '{makes}', computed: '{function}'}}"
+    found = told(f"version: 1\nname: shop\ntables:\n  a.t: {{columns: {{{columns}}}}}\n")
+    takes = function == "upper(v)" and makes == "STRING" and "<" not in given
+    assert takes or all("column 'c'" in one for one in found)
+    assert bool(found) is not takes
+
+
+def test_nothing_is_cut_to_a_multiple_of_0() -> None:
+    columns = "v: INT, c: {type: INT, computed: 'truncate(v, 0)'}"
+    (found,) = told(f"version: 1\nname: shop\ntables:\n  a.t: {{columns: {{{columns}}}}}\n")
+    assert "give a width of at least 1" in found
