@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import table_core as tc
+from table_core.datatypes.kinds import Atomic, Root
 from table_core.errors import AlreadyExistsError, NotFoundError, TableError
 from table_core.storage.stores.faults import Crash, Fault, Faults, FaultyStorage
 
@@ -129,3 +130,15 @@ def test_a_database_is_dropped_table_by_table(opened) -> None:
     assert catalog.databases() == []
     catalog.create_database("d")
     assert catalog.tables("d") == []
+
+
+def test_an_alter_that_is_done_asks_the_store_for_nothing_more(opened) -> None:
+    """A store that fails then would say of a change that was made that it was not."""
+    sound = opened(0)
+    filled(sound, "d.t", 1)
+    faults = Faults.at({})
+    watched = replace(sound, storage=FaultyStorage(sound.storage, faults))
+    table = watched.alter_table("d.t", [tc.AddColumn("c", Atomic(Root.INT))])
+    assert [call.name for call in faults.calls].index("create") == len(faults.calls) - 1
+    assert table.arrow_schema.names == ["k", "v", "c"]
+    assert values(sound, "d.t") == [1, 1]

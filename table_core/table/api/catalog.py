@@ -229,8 +229,10 @@ class Catalog(CatalogUpkeep):
             SchemaError: a change is not allowed; all problems at once.
             CommitConflictError: the newest schema is not ``expect``.
         """
-        alter(self.table(name).access, tuple(changes), commit, expect=expect)
-        return self.table(name)
+        access = self.table(name).access
+        schema = alter(access, tuple(changes), commit, expect=expect)
+        # Not opened anew: a store that fails now would say that nothing has changed.
+        return Table(replace(access, schema=schema))
 
     def rename_table(self, name: str, to: str) -> None:
         """Move ``name`` to the absent table ``to``.  Not atomic on object stores.
