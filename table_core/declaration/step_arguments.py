@@ -27,7 +27,6 @@ __all__ = [
     "TAGS",
     "TEXTS",
     "Action",
-    "of_operator",
     "with_shape",
 ]
 
@@ -253,8 +252,3 @@ SYNC_ARGUMENTS: Final = with_shape(
         "settings": SYNC_SETTINGS,
     }
 )
-
-
-def of_operator(action: str) -> set[str]:
-    """The arguments of ``action`` that are its own, not those of every task."""
-    return set(ACTIONS[action].takes)

@@ -234,13 +234,6 @@ class FilesRead:
                 offset = 0 if path.endswith(".gz") else taken.size
                 yield Piece(path, size, taken.lines, offset, taken.mark)
 
-    def forgetting(self, gone: Iterable[str]) -> FilesRead:
-        """This place without files that are no longer there."""
-        left = dict(self.files)
-        for path in gone:
-            left.pop(path, None)
-        return replace(self, files=left)
-
     def to_document(self) -> dict[str, Any]:
         """JSON members: files by folder."""
         folders: dict[str, dict[str, list[Any]]] = {}
@@ -260,12 +253,6 @@ class FilesRead:
                 for name, taken in names.items()
             }
         )
-
-    @classmethod
-    def from_names(cls, folder: str, names: Mapping[str, tuple[int, int]]) -> FilesRead:
-        """What an earlier release stored: lines and bytes by name, below a folder it did not say."""
-        root = folder.rstrip("/")
-        return cls(files={f"{root}/{n}": Taken(lines, size) for n, (lines, size) in names.items()})
 
     def __str__(self) -> str:
         return (

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from table_core.datatypes.domain import Value
 
-__all__ = ["Range", "equal_values", "may_match", "must_match"]
+__all__ = ["Range", "equal_values", "may_match"]
 
 _FLOATS: Final = frozenset({Root.FLOAT, Root.DOUBLE})
 _KEYS_MAX: Final = 1000
@@ -52,11 +52,6 @@ _NO_ROW: Final[Answers] = frozenset()
 def may_match(bound: Bound, ranges: Mapping[str, Range]) -> bool:
     """Whether a row within ``ranges`` may meet ``bound``; columns without a range are unknown."""
     return True in _answers(bound, ranges)
-
-
-def must_match(bound: Bound, ranges: Mapping[str, Range]) -> bool:
-    """Whether every row within ``ranges`` meets ``bound``."""
-    return _answers(bound, ranges) <= {True}
 
 
 def _answers(bound: Bound, ranges: Mapping[str, Range]) -> Answers:

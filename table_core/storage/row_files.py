@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from table_core.ports import FileInfo, Storage
 
 __all__ = [
-    "find_files",
     "list_files",
     "parquet_column",
     "parquet_schema",
@@ -40,13 +39,8 @@ def split_glob(uri: str) -> tuple[str, str]:
     return f"{scheme}{mark}{'/'.join(parts[:fixed])}", "/".join(parts[fixed:])
 
 
-def find_files(storage: Storage, pattern: str) -> list[str]:
-    """Paths that ``pattern`` matches, sorted.  ``*`` and ``?`` stay within a folder."""
-    return [info.path for info in list_files(storage, pattern)]
-
-
 def list_files(storage: Storage, pattern: str) -> list[FileInfo]:
-    """The files that ``pattern`` matches, sorted by path."""
+    """The files that ``pattern`` matches, sorted by path.  ``*`` and ``?`` stay within a folder."""
     wanted = re.compile("".join({"*": "[^/]*", "?": "[^/]"}.get(c, re.escape(c)) for c in pattern))
     found = (info for info in storage.walk("") if wanted.fullmatch(info.path))
     return sorted(found, key=lambda info: info.path)

@@ -88,6 +88,15 @@ def test_sorted_runs_make_compaction_due_and_urgent_until_it_is_done() -> None:
     assert set(found.measures.shape.levels) == {5}
 
 
+def test_a_stop_trigger_below_the_trigger_is_the_trigger_as_for_a_writer() -> None:
+    table = create(num_sorted_run__compaction_trigger="3", num_sorted_run__stop_trigger="2")
+    for key in range(2):
+        put(table, "a", key)
+    assert table.health().of("compact").urgency == "ok"
+    put(table, "a", 2)
+    assert table.health().of("compact").urgency == "urgent"
+
+
 def test_old_snapshots_are_due_when_they_may_go() -> None:
     table = create(snapshot__num_retained__min="2")
     for key in range(4):

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from table_core.errors import ArgumentError, DataError
-from table_core.storage.row_files import find_files, read_rows, split_glob
+from table_core.storage.row_files import list_files, read_rows, split_glob
 from table_core.storage.stores.local import LocalStorage
 
 SCHEMA = pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))])
@@ -31,8 +31,8 @@ def test_stars_stay_within_a_folder(tmp_path: Path) -> None:
     for name in ("b/2.jsonl", "b/10.jsonl", "a/x.jsonl", "a/c/y.jsonl", "z.jsonl", "b/2xjsonl"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = find_files(LocalStorage(tmp_path), "*/*.jsonl")
-    assert found == ["a/x.jsonl", "b/10.jsonl", "b/2.jsonl"]
+    found = list_files(LocalStorage(tmp_path), "*/*.jsonl")
+    assert [info.path for info in found] == ["a/x.jsonl", "b/10.jsonl", "b/2.jsonl"]
 
 
 def test_both_formats_give_their_rows(tmp_path: Path) -> None:

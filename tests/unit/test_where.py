@@ -18,7 +18,7 @@ from table_core.datatypes.text import parse_type
 from table_core.errors import DataError, PredicateError
 from table_core.predicate.bind import bind, bind_term
 from table_core.predicate.bound import conjuncts
-from table_core.predicate.by_stats import Range, equal_values, may_match, must_match
+from table_core.predicate.by_stats import Range, equal_values, may_match
 from table_core.predicate.expression import col, lit
 from table_core.predicate.sql import parse_value, parse_where
 from table_core.predicate.to_arrow import evaluate, mask
@@ -389,12 +389,6 @@ def test_several_key_columns_are_combined() -> None:
 )
 def test_bounds_rule_files_out(where, ranges, may) -> None:
     assert may_match(bind(parse_where(where), FIELDS), ranges) is may
-
-
-def test_bounds_say_when_every_row_meets_a_condition() -> None:
-    bound = bind(parse_where("id >= 1 AND s = 'a'"), FIELDS)
-    assert must_match(bound, {"id": Range(1, 3, 0, 2), "s": Range("a", "a", 0, 2)})
-    assert not must_match(bound, {"id": Range(1, 3, 1, 2), "s": Range("a", "a", 0, 2)})
 
 
 def test_a_negative_literal_keeps_all_its_digits():

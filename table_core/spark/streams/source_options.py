@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
@@ -58,7 +58,8 @@ class SourceOptions:
     nanoseconds: str
     merge_schema: bool
     table: Mapping[str, str]
-    storage: Mapping[str, str]
+    storage: Mapping[str, str] = field(repr=False)
+    """Secrets are among them."""
     overwrite_mode: str
     commit: CommitAs
     changelog: bool

@@ -77,6 +77,9 @@ def finish_upkeep() -> None:
 def _run_maintenance_later(access: TableAccess, newest: int, key: tuple[str, str]) -> None:
     try:
         _run_maintenance(access, newest)
+    except Exception:  # nobody asks the future for it
+        _log.exception("%s: the commit stands, and what follows it has a fault", access.name)
+        raise
     finally:
         with _LOCK:
             _RUNNING.discard(key)

@@ -11,6 +11,7 @@ from table_core.expire.orphans import FLOOR_MS
 from table_core.expire.partitions import PartitionExpiry, plan_partitions
 from table_core.health.buckets import shape_of
 from table_core.health.verdict import Measures, Thresholds, Urgency, Verdict, verdicts, worst
+from table_core.lsm.triggers import stop_trigger
 from table_core.ondisk import layout
 from table_core.ondisk.index_manifest import DELETION_VECTORS, decode_index_manifest
 from table_core.ondisk.partition_text import partition_text
@@ -154,8 +155,8 @@ def _thresholds(access: TableAccess, given: Mapping[str, float]) -> Thresholds:
             value=unknown,
         )
     trigger = access.options.get(keys_write.NUM_SORTED_RUN_COMPACTION_TRIGGER)
-    stop = access.options.get(keys_write.NUM_SORTED_RUN_STOP_TRIGGER) or trigger + 3
-    own: dict[str, Any] = {"sorted_runs_due": trigger, "sorted_runs_urgent": stop}
+    urgent = stop_trigger(access.options)
+    own: dict[str, Any] = {"sorted_runs_due": trigger, "sorted_runs_urgent": urgent}
     return Thresholds(**own | dict(given))
 
 

@@ -124,6 +124,26 @@ def test_async_expiry_ends_the_same() -> None:
     assert ids(table) == [4, 5]
 
 
+def test_a_fault_that_nobody_foresaw_is_logged_where_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table, _ = create(**KEEP_TWO, **{"snapshot.expire.execution-mode": "async"})
+
+    def fails(*_: Any) -> int:
+        raise ZeroDivisionError("a fault of ours")
+
+    monkeypatch.setattr(expire_effects, "delete_files", fails)
+    for key in range(3):
+        put(table, key)
+        finish_upkeep()
+    assert "the commit stands" in caplog.text
+    assert "ZeroDivisionError: a fault of ours" in caplog.text
+    monkeypatch.undo()
+    put(table, 3)
+    finish_upkeep()
+    assert ids(table) == [3, 4]
+
+
 def test_a_fault_is_logged_and_the_commit_stands(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
