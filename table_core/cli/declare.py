@@ -323,6 +323,20 @@ def _body(file: Path) -> bytes:
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a file that the caller named.
+
+    Raises:
+        ArgumentError: there is no such folder, or no right to write there.
+    """
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise ArgumentError(
+            f"{path} cannot be written: {error.strerror}", argument="file", value=str(path)
+        ) from error
+
+
+def _replace(path: Path, text: str) -> None:
     """All or nothing: a Dag may read the file at any moment."""
     handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     try:

@@ -97,6 +97,7 @@ def table_of(
     partitions = _partitions(name, files)
     for column_name, kind in partitions.items():
         fields.setdefault(column_name, kind)
+    _refuse_cases(name, fields)
     keys = (*partitions, *(key for key in primary_key if key not in partitions))
     if primary_key:
         fields |= {key: with_nullability(fields[key], nullable=False) for key in keys}
@@ -108,6 +109,18 @@ def table_of(
         comment=None,
         now_ms=0,
     )
+
+
+def _refuse_cases(table: str, names: Iterable[str]) -> None:
+    """Refuse columns that SQL cannot tell apart, as ``validate`` would."""
+    there: dict[str, str] = {}
+    for name in names:
+        if (other := there.setdefault(name.casefold(), name)) != name:
+            told = (
+                f"{table}: columns {other!r} and {name!r} differ in case alone: rename one of them "
+                "in the files, or declare the table by hand"
+            )
+            raise SchemaError(told, problems=[told])
 
 
 def _type(file: FileSchema, column: pa.Field) -> DataType:

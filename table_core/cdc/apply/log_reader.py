@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +13,7 @@ from table_core.cdc.apply.key_ranges import key_ranges, read_range
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows
 from table_core.cdc.model.record import Place, SourceTable, shortened
+from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import ArgumentError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from table_core.position.source import SourceId
 
 __all__ = ["LogReader"]
+
+_pattern = lru_cache(64)(TablePattern)
+"""A log asks for each of its tables, again and again."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,8 +153,8 @@ class LogReader(ABC):
         return list(self._catalog)
 
     def _wants(self, table: SourceTable) -> bool:
-        meant = re.fullmatch(self.databases, table.database)
-        return meant is not None and self.fed.wants(table)
+        is_meant = _pattern("databases", self.databases).matches(table.database)
+        return is_meant and self.fed.wants(table)
 
     def _read_catalog(self, connection: Any) -> None:
         self._catalog = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.cdc.files.source import EVENT_BYTES_MAX, FORMATS, check_choices
 from table_core.cdc.kafka.registry import SchemaRegistry
+from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -90,6 +91,8 @@ class KafkaSource:
                 value=self.format,
             )
         _ = self.schemas  # refuses what is wrong
+        if isinstance(self.topics, str) and self.topics.startswith("^"):
+            TablePattern("topics", self.topics)
 
     @property
     def schemas(self) -> SchemaRegistry | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
+from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
     ArgumentError,
     EventError,
@@ -75,6 +76,9 @@ class MySqlSource:
     use_gtid: bool = False
     chunk_rows: int = 50_000
     ssl: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        TablePattern("databases", self.databases)
 
     def connect(self) -> MySqlConnection:
         """Open a connection.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
+from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.postgres.lsn import lsn_number
 from table_core.errors import (
     ArgumentError,
@@ -61,6 +62,9 @@ class PostgresSource:
     chunk_rows: int = 50_000
     batch_changes: int = 50_000
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        TablePattern("schemas", self.schemas)
 
     def connect(self, *, replication: bool = False) -> PostgresConnection:
         """Open a connection.

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
+from table_core.cdc.kafka.source import KafkaSource
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.routing import DatabaseRoute, TableFilter, table_route, takes
+from table_core.cdc.mysql.source import MySqlSource
+from table_core.cdc.postgres.source import PostgresSource
 from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -30,6 +37,24 @@ def test_tables_by_expression(including: str, excluding: str, takes: bool) -> No
 def test_a_bad_expression_is_refused() -> None:
     with pytest.raises(ArgumentError, match="excluding='\\('"):
         TableFilter(excluding="(")
+
+
+@pytest.mark.parametrize(
+    ("argument", "source"),
+    [
+        ("databases", lambda text: MySqlSource("h", "u", databases=text)),
+        ("schemas", lambda text: PostgresSource("h", "d", "u", schemas=text)),
+        ("topics", lambda text: KafkaSource("h:9092", f"^{text}")),
+    ],
+)
+def test_what_a_source_chooses_by_expression_is_refused_before_it_is_read(
+    argument: str, source: Callable[[str], object]
+) -> None:
+    for wrong in ("(", "[", r"(a+)+\1"):
+        with pytest.raises(ArgumentError) as caught:
+            source(wrong)
+        assert caught.value.facts["argument"] == argument
+    source(r"(?!tmp_)shop_\d+\..*")
 
 
 NAME = SourceTable("a" * 60, "a" * 60 + "!")

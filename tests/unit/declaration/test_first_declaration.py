@@ -15,7 +15,13 @@ from table_core.cli.main import app
 from table_core.datatypes.text import parse_type
 from table_core.declaration.document import faults_of, parse
 from table_core.declaration.foreign_types import type_hint
-from table_core.errors import DataError, NotFoundError, SchemaError, UnsupportedFeatureError
+from table_core.errors import (
+    ArgumentError,
+    DataError,
+    NotFoundError,
+    SchemaError,
+    UnsupportedFeatureError,
+)
 
 
 def write(path: Path, schema: dict[str, pa.DataType], *rows: tuple[object, ...]) -> None:
@@ -160,6 +166,34 @@ def test_files_that_cannot_be_one_table_are_told(words: tuple[str, ...], tmp_pat
     (tmp_path / "empty").mkdir()
     done = CliRunner().invoke(app, ["init", str(tmp_path / "empty")])
     assert "of Parquet files say --parquet" in str(done.exception)
+
+
+@pytest.mark.parametrize("other", ["t/b.parquet", "t/ID=2/a.parquet"])
+def test_columns_that_differ_in_case_alone_are_told_by_init(other: str, tmp_path: Path) -> None:
+    write(tmp_path / "t" / "a.parquet", {"id": pa.int64()}, (1,))
+    inner = {"Id": pa.int64()} if "=" not in other else {"id": pa.int64()}
+    if "=" in other:
+        (tmp_path / "t" / "a.parquet").unlink()
+    write(tmp_path / other, inner, (1,))
+    with pytest.raises(SchemaError, match="differ in case alone"):
+        init(tmp_path)
+
+
+@pytest.mark.parametrize("out", ["", "nowhere/a.yaml", "a.txt/b.yaml"])
+@pytest.mark.parametrize(
+    "words", [("plan", "--out"), ("validate", "--compile"), ("validate", "--pools")]
+)
+def test_a_file_that_cannot_be_written_is_named(
+    words: tuple[str, str], out: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").touch()
+    file, target = tmp_path / "f.yaml", tmp_path / out
+    file.write_text(
+        "version: 1\nname: a\nwarehouse: ./w\npool: {name: p, slots: 1}\ntables: {s.t: {columns: {id: INT}}}\n"
+    )
+    done = CliRunner().invoke(app, [words[0], str(file), words[1], str(target)])
+    assert isinstance(done.exception, ArgumentError)
+    assert f"{target} cannot be written" in str(done.exception)
 
 
 @pytest.mark.parametrize(
