@@ -21,7 +21,7 @@ from table_core.declaration.cron import spread
 from table_core.declaration.hints import hint
 from table_core.declaration.names import APPLY_TASK, UPKEEP_SUFFIX
 from table_core.declaration.needs import needs_of
-from table_core.declaration.order import audited_in, gated, tables_written
+from table_core.declaration.order import around_gate, audited_in, tables_written
 from table_core.declaration.parameters import has_default
 from table_core.declaration.prefix import reading
 from table_core.declaration.selection import chosen
@@ -246,12 +246,13 @@ def _tasks(declaration: Declaration, path: Path, hooks: Hooks, only: Sequence[st
         if check.table in written:
             continue  # it stands between the branch and main
         task = check_task(declaration, check)
-        writers = [one.end for one in made if check.table in tables_written(one.step)]
-        for writer in writers or [apply]:
-            writer >> task
-        waiting = gated(declaration.steps, check.table) if check.gate else ()
-        for one in made:
-            if one.step.name in waiting:
+        early, readers = around_gate(declaration.steps, check.table)
+        writers = [one for one in made if check.table in tables_written(one.step)]
+        ends = [one.end for one in writers if not check.gate or one.step.name in early]
+        for end in ends or [apply]:
+            end >> task
+        for one in made if check.gate else ():
+            if one.step.name in readers:
                 task >> one.begin
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from table_core.declaration.cron import spread
 from table_core.declaration.names import APPLY_TASK, CHECK_PREFIX, UPKEEP_SUFFIX, audit_group
-from table_core.declaration.order import among, audited_in, gated, tables_written
+from table_core.declaration.order import among, around_gate, audited_in, tables_written
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -142,9 +142,11 @@ def _pipeline(
         if check.name not in checks or check.table in audited:
             continue
         name = f"{CHECK_PREFIX}{check.name}"
-        writers = {made.end[s.name] for s in steps if check.table in tables_written(s)}
-        tasks[name] = sorted(writers) or [APPLY_TASK]
-        for reader in gated(declaration.steps, check.table) if check.gate else ():
+        early, readers = around_gate(declaration.steps, check.table)
+        writers = [s for s in steps if check.table in tables_written(s)]
+        ends = {made.end[s.name] for s in writers if not check.gate or s.name in early}
+        tasks[name] = sorted(ends) or [APPLY_TASK]
+        for reader in readers if check.gate else ():
             if reader in made.begin:
                 begin = made.begin[reader]
                 tasks[begin] = _with(tasks[begin], [name])

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Step
 
-__all__ = ["among", "audited_in", "cycle", "gated", "ordered", "tables_read", "tables_written"]
+__all__ = [
+    "among",
+    "around_gate",
+    "audited_in",
+    "cycle",
+    "ordered",
+    "tables_read",
+    "tables_written",
+]
 
 
 def tables_read(step: Step) -> set[str]:
@@ -161,15 +169,20 @@ def among(steps: Sequence[Step], names: Iterable[str]) -> dict[str, tuple[str, .
     return found
 
 
-def gated(steps: Sequence[Step], table: str) -> list[str]:
-    """The readers of ``table`` that can wait for a check of it: no writer of it waits for them."""
+def around_gate(steps: Sequence[Step], table: str) -> tuple[list[str], list[str]]:
+    """The writers that a gate on ``table`` waits for, and the readers that wait for it.
+
+    It stands before the first reader.  A writer that waits for a reader, a deletion say, comes later::
+
+        load ► gate ► sums ► delete
+    """
     before: dict[str, set[str]] = {}
     for step in steps:  # in an order in which they can run
         direct = [name for name in step.after if name in before]
         before[step.name] = {*direct, *(name for one in direct for name in before[one])}
     writers = [step.name for step in steps if table in tables_written(step)]
-    early = {name for writer in writers for name in before[writer]}
-    return [step.name for step in steps if table in tables_read(step) and step.name not in early]
+    readers = [s.name for s in steps if table in tables_read(s) and s.name not in writers]
+    return [name for name in writers if before[name].isdisjoint(readers)], readers
 
 
 def cycle(steps: Sequence[Step]) -> list[str]:

@@ -196,3 +196,28 @@ def test_flows_wait_for_a_table_of_others_to_be_fresh() -> None:
     assert "its task is called 'check_fresh_ref_x', as is the task of check" in str(fault)
     (fault,) = faults_of(text.replace("2 h", "two hours"))
     assert "expected a length of time with its unit" in str(fault)
+
+
+LATE = """
+version: 1
+name: late
+tables:
+  s.a: {columns: {id: BIGINT}}
+  s.b: {columns: {id: BIGINT}}
+sources:
+  load: {table: s.a, rows_uri: "file:///a/*.parquet"}
+flows:
+  sums: {table: s.b, reads: {a: s.a}, sql: SELECT id FROM a}
+  clean: {table: s.a, run: delete, with: {where: id < 0}, after: [sums]}
+checks:
+  ids: {table: s.a, unique: [id], gate: true}
+  rows: {table: s.a, rows: [1, null]}
+"""
+
+
+def test_a_gate_stands_before_the_first_reader_though_a_writer_comes_after_it() -> None:
+    made = dags_of(parse(LATE))[0]
+    assert made.tasks["check_ids"] == ["load"]
+    assert "check_ids" in made.tasks["sums"]
+    assert made.tasks["clean"] == ["sums"]
+    assert made.tasks["check_rows"] == ["clean", "load"], "without a gate it looks at the end"
