@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from table_core.table.metadata.access import TableAccess
 
-__all__ = ["finish_upkeep", "run_maintenance"]
+__all__ = ["finish_maintenance", "run_maintenance"]
 
 _log = logging.getLogger(__name__)
 _CHECKED: Final[dict[tuple[str, str], int]] = {}
@@ -45,7 +45,7 @@ _CHECKED: Final[dict[tuple[str, str], int]] = {}
 _CHECKED_MAX: Final = 10_000
 _TAGS_DUE: Final[dict[tuple[str, str], tuple[frozenset[tuple[str, int, int]], int | None]]] = {}
 """The tags of a table that were read last, and when the first of them expires, epoch ms."""
-_ASYNC: Final = ThreadPoolExecutor(1, thread_name_prefix="table-upkeep")
+_ASYNC: Final = ThreadPoolExecutor(1, thread_name_prefix="table-maintenance")
 _RUNNING: Final[set[tuple[str, str]]] = set()
 _LOCK: Final = threading.Lock()
 
@@ -69,7 +69,7 @@ def run_maintenance(
     _ASYNC.submit(_run_maintenance_later, access, newest, key)
 
 
-def finish_upkeep() -> None:
+def finish_maintenance() -> None:
     """Wait until what ``async`` tables began is done."""
     _ASYNC.submit(int).result()
 

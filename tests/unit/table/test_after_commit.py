@@ -20,7 +20,7 @@ from table_core.errors import StorageUnavailableError
 from table_core.ondisk import layout
 from table_core.storage.system import SystemClock, SystemIds
 from table_core.table.maintenance import expire_effects, expire_tags
-from table_core.table.maintenance.after_commit import finish_upkeep
+from table_core.table.maintenance.after_commit import finish_maintenance
 from table_core.table.metadata.refs.consumers import consumers, set_consumer
 
 SCHEMA = pa.schema([("k", pa.int64()), ("dt", pa.string())])
@@ -120,7 +120,7 @@ def test_async_expiry_ends_the_same() -> None:
     table, _ = create(**KEEP_TWO, **{"snapshot.expire.execution-mode": "async"})
     for key in range(5):
         put(table, key)
-        finish_upkeep()
+        finish_maintenance()
     assert ids(table) == [4, 5]
 
 
@@ -135,12 +135,12 @@ def test_a_fault_that_nobody_foresaw_is_logged_where_nobody_waits(
     monkeypatch.setattr(expire_effects, "delete_files", fails)
     for key in range(3):
         put(table, key)
-        finish_upkeep()
+        finish_maintenance()
     assert "the commit stands" in caplog.text
     assert "ZeroDivisionError: a fault of ours" in caplog.text
     monkeypatch.undo()
     put(table, 3)
-    finish_upkeep()
+    finish_maintenance()
     assert ids(table) == [3, 4]
 
 
