@@ -116,7 +116,7 @@ test-install: java-build $(STAMP) ## The wheel by a plain pip install, without o
 
 audit: ## Known faults of what constraints.txt pins, by pip-audit and its database
 	@[ -x .cache/audit/bin/pip-audit ] || { python3 -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit; }
-	.cache/audit/bin/pip-audit --no-deps --disable-pip -r constraints.txt
+	.cache/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
