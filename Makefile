@@ -126,7 +126,7 @@ test-install: java-build $(STAMP) ## Both wheels by a plain pip install, without
 
 audit: ## Known faults of what constraints.txt pins, by pip-audit and its database
 	@[ -x .cache/audit/bin/pip-audit ] || { python3 -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit; }
-	.cache/audit/bin/pip-audit --no-deps --disable-pip -r constraints.txt
+	.cache/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 wheel: $(STAMP) ## Build both wheels into dist/: the core and the provider
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist table_core

@@ -181,7 +181,7 @@ def _completed(spec: JobSpec, path: str, tell: _Progress) -> JobSpec:
 def _properties(text: str) -> dict[str, str]:
     """``key=value`` lines, as in ``spark-defaults.conf`` with ``=``."""
     found = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):  # other separators are part of a value, and refused in it
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
