@@ -266,3 +266,39 @@ def test_a_token_does_not_go_along_to_another_host(options: dict[str, str]) -> N
         for server in servers:
             server.shutdown()
             server.server_close()
+
+
+class Answering(BaseHTTPRequestHandler):
+    body = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_whatever_a_registry_answers_is_a_schema_or_an_error_of_ours() -> None:
+    server = HTTPServer(("127.0.0.1", 0), Answering)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        asked = SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
+        for body in (
+            b"",
+            b"x",
+            b"[]",
+            b"{}",
+            b"null",
+            b'{"schema": 5}',
+            b"[" * 100_000,
+            b"\xff",
+            b'{"schema"',
+        ):
+            Answering.body = body
+            with pytest.raises(StorageUnavailableError, match="no schema registry answers"):
+                asked.schema(1)
+    finally:
+        server.shutdown()
+        server.server_close()
