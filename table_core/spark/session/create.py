@@ -134,7 +134,7 @@ def _only(environment: Mapping[str, str] | None) -> Iterator[None]:
         yield
         return
     before = dict(os.environ)
-    told = {name: before[name] for name in _OF_PYSPARK if name in before}
+    told: dict[str, str] = {name: before[name] for name in _OF_PYSPARK if name in before}
     os.environ.clear()
     os.environ.update({**environment, **told})
     try:
