@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider.arguments import documents, values
@@ -129,7 +130,17 @@ class PaimonWriteOperator(PaimonTableOperator):
         return Derivation(views=views, sql=self.sql)
 
     def arguments(self) -> dict[str, Any]:
-        """What the ``write`` job is told."""
+        """What the ``write`` job is told.
+
+        Raises:
+            ArgumentError: ``rows_uri`` leads upwards, as a value in a template can.
+        """
+        if self.rows_uri is not None and ".." in re.split(r"[/\\]", self.rows_uri):
+            raise ArgumentError(
+                f"rows_uri={self.rows_uri!r} leads upwards by '..': name the folder itself",
+                argument="rows_uri",
+                value=self.rows_uri,
+            )
         return {
             "sql": self.sql,
             "parameters": _given(self.parameters),
