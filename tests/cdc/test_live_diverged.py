@@ -71,18 +71,6 @@ def test_two_servers_feed_one_database_under_one_filter(mariadb: MariaDb, tmp_pa
     assert (ids(catalog, "lake.t0"), ids(catalog, "lake.t1")) == ([1, 2], [1, 2])
 
 
-def test_a_column_with_a_percent_sign_is_read_in_chunks(mariadb: MariaDb, tmp_path: Path) -> None:
-    mariadb.sql(
-        "CREATE DATABASE per",
-        "CREATE TABLE per.`t` (id INT, `k%s` INT, `a%` INT, PRIMARY KEY (id, `k%s`))",
-        "INSERT INTO per.t VALUES " + ", ".join(f"({n}, 1, {n})" for n in range(9)),
-    )
-    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
-    tc.sync_database(catalog, "lake", tc.MySqlSource(**of_mariadb(mariadb, "per", chunk_rows=2)))
-    rows = catalog.table("lake.t").read().to_arrow().to_pylist()
-    assert sorted(row["a%"] for row in rows) == list(range(9))
-
-
 def test_a_slot_that_was_made_anew_or_moved_on_is_refused(
     postgres: Postgres, tmp_path: Path
 ) -> None:
