@@ -230,8 +230,9 @@ class KafkaReading:
             names = topics_meant(wanted, known)
             lacking = [n for n in names if n not in known or known[n].error is not None]
             if lacking or not names:
+                whole = "" if lacking else " (a pattern is matched against whole names)"
                 raise NotFoundError(
-                    f"no topic {lacking or wanted} at {self._source.servers}; there are "
+                    f"no topic {lacking or wanted} at {self._source.servers}{whole}; there are "
                     f"{sorted(n for n in known if not n.startswith('__'))}",
                     name=str(lacking or wanted),
                     available=sorted(known),
