@@ -114,7 +114,7 @@ class JobSpec:
         if document.get("version") != VERSION:
             raise UnsupportedFeatureError(
                 f"job spec version {document.get('version')} is not {VERSION}: install the same "
-                "release of airflow-provider-paimon where the job runs",
+                "release of paimon-table-core where the job runs",
                 feature=f"job spec version {document.get('version')}",
             )
         registry.action_of(str(document.get("action")))

@@ -34,7 +34,7 @@ class Kind(StrEnum):
     VALUES = "names to values"
     NUMBERS = "names to numbers"
     RECORDS = "a list of mappings"
-    NAMES_BY_TABLE = "a list of names, or table to names"
+    NAMES_OR_VALUES = "a list of names, or names to values"
     TEXT_OR_VALUES = "text, or names to values"
 
 
@@ -77,7 +77,7 @@ _FITS: Final[Mapping[Kind, Callable[[object], bool]]] = {
         and all(_is_number(one, int, float) for one in value.values())
     ),
     Kind.RECORDS: _is_records,
-    Kind.NAMES_BY_TABLE: lambda value: _is_names(value) or _is_values(value),
+    Kind.NAMES_OR_VALUES: lambda value: _is_names(value) or _is_values(value),
     Kind.TEXT_OR_VALUES: lambda value: isinstance(value, str) or _is_values(value),
 }
 """Only the form: whether 0 is too few, or a text is a condition, the verb itself says better."""

@@ -10,7 +10,7 @@ from table_core.cdc.apply.progress import quiet
 from table_core.spark.reading.frames import view_frame
 from table_core.spark.session.failures import translated
 from table_core.spark.session.tasks import each, share
-from table_core.spark.verbs.sql_text import SUBSTITUTE, query_of
+from table_core.spark.verbs.sql_text import CLOSED, query_of
 from table_core.spark.verbs.topics import records_by
 from table_core.spark.writing.computed_columns import with_computed
 from table_core.spark.writing.frames import write_frame
@@ -74,7 +74,8 @@ class SparkEngine:
             for name, view in views.items():
                 frame = view_frame(session, view)
                 frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
-            session.conf.set(SUBSTITUTE, "false")
+            for key, value in CLOSED.items():
+                session.conf.set(key, value)
             found = session.sql(text, given) if given else session.sql(text)
             _ = found.schema  # over Connect a query is analysed only when its schema is asked for
         return found

@@ -67,6 +67,10 @@ def _list(value: Any, _: str) -> Any:
     return value if isinstance(value, str) else list(value)
 
 
+def _list_or_dict(value: Any, name: str) -> Any:
+    return dict(value) if isinstance(value, Mapping) else _list(value, name)
+
+
 def _dict(value: Any, _: str) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
@@ -85,5 +89,6 @@ _PLAIN: Final[Mapping[Kind, Callable[[Any, str], Any]]] = {
     Kind.VALUES: _dict,
     Kind.NUMBERS: _dict,
     Kind.TEXT_OR_VALUES: _dict,
+    Kind.NAMES_OR_VALUES: _list_or_dict,
 }
 """What is not plain already."""

@@ -71,7 +71,7 @@ _SETTINGS: Final = (
     _setting("max_duration", Kind.LENGTH, "End after so long, e.g. '10 min'."),
     _setting("max_rows", Kind.COUNT, "End after about so many events."),
 )
-_BY_TABLE: Final = Kind.NAMES_BY_TABLE
+_BY_TABLE: Final = Kind.NAMES_OR_VALUES
 
 ACTIONS: Final = (
     Action(

@@ -142,8 +142,8 @@ ACTIONS: Final = (
             SQL_PARAMETERS,
             Parameter(
                 name="on",
-                kind=Kind.NAMES,
-                about="The columns that rows are matched on.",
+                kind=Kind.NAMES_OR_VALUES,
+                about="The columns that rows are matched on; or theirs to those of the source.",
                 required=True,
                 templated=True,
             ),
