@@ -194,11 +194,20 @@ class Step:
         return lambda table: table.merge_into(source, ["t"], [tc.MatchedUpsert()])
 
 
-@pytest.mark.parametrize(("engine", "producer", "vectors"), cases())
-def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors: str) -> None:
+def walk(
+    catalog: tc.Catalog,
+    engine: str,
+    producer: str,
+    vectors: str,
+    *,
+    steps: int,
+    by: Callable[[tc.Table], Any] = lambda table: table,
+) -> Counter[str]:
+    """Take ``steps`` statements on a new table, carried out ``by`` an engine; how they ended.
+
+    After each the table is what the statement says, or it was refused and the table is as it was.
+    """
     chance = random.Random(f"{engine} {producer} {vectors}")
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
     options = {
         "bucket": chance.choice(["1", "2"]),
         "changelog-producer": producer,
@@ -215,13 +224,13 @@ def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors:
             )
             writer.commit()
     outcomes = Counter[str]()
-    for _ in range(8):
+    for _ in range(steps):
         before = state(table)
         model = {(r["p"], r["id"]): r for r in table.read().to_arrow().to_pylist()}
         step = Step(chance, model)
         head = table.latest_snapshot()
         try:
-            step.run(table)
+            step.run(by(table))
         except (errors.UnsupportedFeatureError, errors.DataError) as error:
             outcomes[type(error).__name__] += 1
             assert table.latest_snapshot() == head
@@ -235,4 +244,12 @@ def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors:
         if chance.random() < 0.3:
             table.compact(strategy="full")
             assert state(table) == told(step.model), f"compacted after {step.kind}"
+    return outcomes
+
+
+@pytest.mark.parametrize(("engine", "producer", "vectors"), cases())
+def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors: str) -> None:
+    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
+    catalog.create_database("d")
+    outcomes = walk(catalog, engine, producer, vectors, steps=8)
     assert outcomes["done"] >= (0 if engine == "first-row" else 2), outcomes
