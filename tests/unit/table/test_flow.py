@@ -28,6 +28,7 @@ from table_core.position.document import Positions
 from table_core.storage.stores.faults import Call, Crash, Fault, Faults, FaultyStorage
 from table_core.table.api.catalog import Catalog
 from table_core.table.metadata.results import ResultDocument
+from tests.tables import write_rows
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int64()), ("amount", pa.int64())])
 CUSTOMERS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("country", pa.string())])
@@ -70,9 +71,7 @@ class Shop:
 
     def put(self, name: str, rows: Mapping[str, list[Any]]) -> None:
         table = self.table(name)
-        with table.write() as writer:
-            writer.write(pa.table(dict(rows), schema=table.arrow_schema))
-            writer.commit()
+        write_rows(table, pa.table(dict(rows), schema=table.arrow_schema))
 
     def order(self, *rows: tuple[int, int, int]) -> None:
         self.all_orders += rows
