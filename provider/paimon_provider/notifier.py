@@ -70,7 +70,7 @@ class PaimonNotifier(BaseNotifier):
 
     async def async_notify(self, context: Context) -> None:
         """Append the row from the triggerer, whose event loop does not wait for a store."""
-        from paimon_provider.triggers.asking import Asking
+        from paimon_provider.triggers.blocking_calls import Asking
 
         await Asking(self.table).ask(lambda: self.notify(context))
 

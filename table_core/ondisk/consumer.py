@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import Problems, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

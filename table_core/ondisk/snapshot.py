@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.errors import UnsupportedFeatureError
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import Problems, json_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

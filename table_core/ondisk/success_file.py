@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import Problems, json_object
 
 __all__ = ["SUCCESS_NAME", "SuccessFile"]
 

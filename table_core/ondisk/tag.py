@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.ondisk.snapshot import Snapshot
-from table_core.problems import Problems
+from table_core.validation_errors import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

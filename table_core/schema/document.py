@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import field_from_json, field_to_json
 from table_core.errors import CorruptFileError, SchemaError, UnsupportedFeatureError
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import Problems, json_object
 from table_core.schema.table_schema import TableSchema
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from paimon_provider.triggers import asking, looking, marks, poll
 from paimon_provider.triggers import snapshot as module
 from paimon_provider.triggers.snapshot import PaimonSnapshotTrigger, PaimonSnapshotWaitTrigger
 from paimon_provider.triggers.wait import PaimonPartitionTrigger
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 from paimon_provider.watching.conditions import Seen, SnapshotFacts, TableNews
 from table_core.errors import CorruptFileError, StorageUnavailableError
 

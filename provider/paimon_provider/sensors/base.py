@@ -9,7 +9,7 @@ from paimon_provider._compat import BaseSensorOperator, PokeReturnValue, StartTr
 from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.assets import require_named_so
 from paimon_provider.failures import airflow_failures
-from paimon_provider.waiting import waits
+from paimon_provider.waiting import wait_conditions
 from table_core.errors import ErrorKind, TableError, error_from_document
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import triggerer_stats
-from paimon_provider.triggers.asking import Pause
+from paimon_provider.triggers.blocking_calls import Pause
 from paimon_provider.triggers.looking import Lookers
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
 from paimon_provider.arguments.checks import require_table, seconds
 from paimon_provider.arguments.table_identity import require_named_so
-from paimon_provider.triggers.asking import Asking, Pause
-from paimon_provider.triggers.marks import Marks
+from paimon_provider.triggers.blocking_calls import Asking, Pause
+from paimon_provider.triggers.saved_positions import Marks
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.wait import PaimonSnapshotWaitTrigger
 from paimon_provider.watching.conditions import RESET, NewSnapshots, counts, matching_partitions

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import AirflowRuntimeError, BaseTrigger, TriggerEvent
 from paimon_provider.links import show_link_of, web_address
-from paimon_provider.triggers.asking import Asking, Pause, answer_to
+from paimon_provider.triggers.blocking_calls import Asking, Pause, answer_to
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:

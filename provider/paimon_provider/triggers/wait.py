@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import BaseTrigger, TriggerEvent
 from paimon_provider.arguments.checks import seconds
-from paimon_provider.triggers.asking import Asking, Pause, answer_to
-from paimon_provider.waiting import waits
+from paimon_provider.triggers.blocking_calls import Asking, Pause, answer_to
+from paimon_provider.waiting import wait_conditions
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class PaimonWaitTrigger(BaseTrigger):
 
     :param paimon_conn_id: the connection with the warehouse.
     :param poll_seconds: how often to look; after a failure less often, up to every five minutes.
-    :param condition: the fields of what is waited for, as ``paimon_provider.waiting.waits`` has them.
+    :param condition: the fields of what is waited for, as ``paimon_provider.waiting.wait_conditions`` has them.
     """
 
     wait: ClassVar[type[waits.Wait]]

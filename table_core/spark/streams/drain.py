@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from table_core.errors import ArgumentError
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 from table_core.scan.stream_offset import NO_LIMIT, ReadLimit, StreamOffset
 from table_core.spark.reading.frames import read_splits, shown_fields
 from table_core.spark.session.create import parallelism

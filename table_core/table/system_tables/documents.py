@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from table_core.datatypes.text import field_to_json, type_text
 from table_core.ondisk import layout
-from table_core.problems import Problems, json_object
+from table_core.validation_errors import Problems, json_object
 from table_core.table.metadata.refs.branches import branch_names
 from table_core.table.metadata.refs.consumers import consumers as known_consumers
 from table_core.table.metadata.refs.tags import tag_names, tagged
