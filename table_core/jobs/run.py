@@ -136,7 +136,7 @@ def _merge(catalog: Catalog, spec: JobSpec, commit: CommitAs, engine: Engine) ->
         rows = catalog.table(source["table"])
     when = tuple(_clause(document) for document in args["when"])
     table = catalog.table(spec.table)
-    commit = commit.asking(
+    commit = commit.with_request(
         "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
     )
     return _verb(engine, "merge_into", table)(source=rows, on=args["on"], when=when, commit=commit)

@@ -84,7 +84,7 @@ def unplanted() -> Iterator[None]:
         yield
 
 
-class Places:
+class TakeIndices:
     """What a connection says of each backend; servers start when they are asked for first."""
 
     def __init__(self) -> None:
@@ -113,8 +113,8 @@ class Places:
 
 
 @pytest.fixture(scope="module")
-def places() -> Iterator[Places]:
-    found = Places()
+def places() -> Iterator[TakeIndices]:
+    found = TakeIndices()
     with found.stack:
         yield found
 
@@ -134,7 +134,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metadata: str) -> P
 def hook_on(
     monkeypatch: pytest.MonkeyPatch,
     catalog: tc.Catalog,
-    places: Places,
+    places: TakeIndices,
     backend: str,
 ) -> PaimonHook:
     conf = {"spark.some.password": OWN}
@@ -182,7 +182,7 @@ def attacks(backend: str, file: Path, metadata: str) -> list[str]:
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_sql_of_a_job_prints_no_secret(
-    catalog: tc.Catalog, planted: Path, metadata: str, places: Places,
+    catalog: tc.Catalog, planted: Path, metadata: str, places: TakeIndices,
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, backend: str, number: int,
 ) -> None:  # fmt: skip
     caplog.set_level("INFO")
@@ -210,7 +210,7 @@ def looked_at(stop: threading.Event, found: dict[int, str]) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS[1:])
 def test_no_process_of_a_job_was_given_what_the_worker_has(
-    catalog: tc.Catalog, planted: Path, places: Places,
+    catalog: tc.Catalog, planted: Path, places: TakeIndices,
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, backend: str,
 ) -> None:  # fmt: skip
     assert planted.exists()
@@ -252,7 +252,7 @@ session.stop()
 
 
 def test_a_python_function_on_the_executors_of_a_cluster_finds_nothing_of_the_worker(
-    planted: Path, places: Places
+    planted: Path, places: TakeIndices
 ) -> None:
     """As ``@task.paimon`` with ``spark``: the session is the task's, the executors are the cluster's."""
     assert planted.exists()

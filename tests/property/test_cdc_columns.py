@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_core.cdc.debezium import json_fallback as by_line
+from table_core.cdc.debezium import json_fallback as json_fallback
 from table_core.cdc.model.record import LineBlock
 from tests.unit.cdc.feed import Feed, columns, event, lines
 
@@ -69,7 +69,7 @@ def test_blocks_and_paths_make_no_difference(events: list[Any], cuts: list[int],
     )
     edges = [0, *sorted(c for c in cuts if c < len(events)), len(events)]
     by_columns, slowly = Feed(FIELDS), Feed(FIELDS)
-    slowly.decode = lambda block: by_line.decode_json_fallback(block, slowly.wants)
+    slowly.decode = lambda block: json_fallback.decode_json_fallback(block, slowly.wants)
     for first, end in pairwise(edges):
         by_columns.give(lines(*wrapped[first:end]), first + 1)
     slowly.give(lines(*wrapped))

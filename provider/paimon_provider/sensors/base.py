@@ -34,7 +34,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
 
     template_fields: Sequence[str] = ("table",)
     ui_color = "#e8f1fb"
-    wait: ClassVar[type[waits.Wait]]
+    wait: ClassVar[type[wait_conditions.Wait]]
     trigger: ClassVar[str]
     """The class of ``paimon_provider.triggers.wait`` that waits for the same."""
 
@@ -115,7 +115,7 @@ class PaimonSensor(ChecksArguments, BaseSensorOperator):
             require_named_so(uris, self.table, catalog=warehouse.catalog_name)
 
     def _condition(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in waits.field_names(self.wait)}
+        return {name: getattr(self, name) for name in wait_conditions.field_names(self.wait)}
 
     def _trigger_arguments(self) -> dict[str, Any]:
         return {

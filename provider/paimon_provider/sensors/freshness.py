@@ -26,7 +26,7 @@ class PaimonFreshnessSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "within")
-    wait = waits.FreshnessWait
+    wait = wait_conditions.FreshnessWait
     trigger = "PaimonFreshnessTrigger"
 
     def __init__(self, *, within: str | float, on: str = "changes", **kwargs: Any) -> None:

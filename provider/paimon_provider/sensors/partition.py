@@ -26,7 +26,7 @@ class PaimonPartitionSensor(PaimonSensor):
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "partition")
     template_fields_renderers: ClassVar[dict[str, str]] = {"partition": "json"}
-    wait = waits.PartitionWait
+    wait = wait_conditions.PartitionWait
     trigger = "PaimonPartitionTrigger"
 
     def __init__(

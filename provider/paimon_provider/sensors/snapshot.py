@@ -26,7 +26,7 @@ class PaimonSnapshotSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "after")
-    wait = waits.SnapshotWait
+    wait = wait_conditions.SnapshotWait
     trigger = "PaimonSnapshotWaitTrigger"
 
     def __init__(

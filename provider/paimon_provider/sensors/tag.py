@@ -20,7 +20,7 @@ class PaimonTagSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "tag")
-    wait = waits.TagWait
+    wait = wait_conditions.TagWait
     trigger = "PaimonTagTrigger"
 
     def __init__(self, *, tag: str, **kwargs: Any) -> None:

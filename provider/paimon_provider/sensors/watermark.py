@@ -24,7 +24,7 @@ class PaimonWatermarkSensor(PaimonSensor):
     """
 
     template_fields: Sequence[str] = (*PaimonSensor.template_fields, "at")
-    wait = waits.WatermarkWait
+    wait = wait_conditions.WatermarkWait
     trigger = "PaimonWatermarkTrigger"
 
     def __init__(self, *, at: str | int, **kwargs: Any) -> None:

@@ -13,13 +13,13 @@ from table_core.merge.ordinal import present
 from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Groups
 
 __all__ = ["removed_kept"]
 
 
-def removed_kept(values: pa.Array, result: pa.Array, fold: Fold, groups: Groups) -> pa.Array:
+def removed_kept(values: pa.Array, result: pa.Array, fold: Aggregator, groups: Groups) -> pa.Array:
     """``result``, but the value of a removed row as it was written where nothing came after it.
 
     A null that follows says nothing, except to a ``Pick`` or where distinct elements are collected.

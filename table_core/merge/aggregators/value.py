@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
+    "Aggregator",
     "FirstNonNull",
     "FirstValue",
-    "Fold",
     "IgnoreRetract",
     "KeyColumn",
     "LastNonNull",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-class Fold(Protocol):
+class Aggregator(Protocol):
     """What an aggregate function does to the versions of one column."""
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
@@ -116,7 +116,7 @@ class Pick(Steady):
         """
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
-        """See ``Fold``."""
+        """See ``Aggregator``."""
         return taken(column, self.at(present(column), groups))
 
 
@@ -194,7 +194,7 @@ class FirstNonNull(OfColumn, Pick):
 class IgnoreRetract:
     """``fields.<c>.ignore-retract``: values to take away are not looked at."""
 
-    inner: Fold
+    inner: Aggregator
 
     def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
         """What ``inner`` makes of the added values."""

@@ -17,7 +17,7 @@ from table_core.merge.aggregators.value import FirstNonNull, Pick, picked
 from table_core.merge.engines.deduplicate import passed
 from table_core.merge.engines.inserts import all_inserts, folded_inserts
 from table_core.merge.ordinal import present, single_chunk
-from table_core.merge.runs import Groups, Runs, joined, spans
+from table_core.merge.runs import Groups, Runs, joined, ranges
 from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.sort import KeyOrder
 
 __all__ = ["Aggregation"]
@@ -40,7 +40,7 @@ class Aggregation:
     """
 
     order: KeyOrder
-    folds: Mapping[str, Fold]
+    folds: Mapping[str, Aggregator]
     remove_on_delete: bool = False
     alone: npt.NDArray[np.bool_] | bool = False
     """Fold keys with one version too, all or those marked, where others pass them through."""
@@ -116,7 +116,7 @@ class _Past:
         """Each key's versions from its last ``-D`` on, which then counts as an added row."""
         groups, cut = self.groups, self.last_delete >= 0
         starts = np.where(cut, self.last_delete, groups.starts)
-        kept = spans(starts, groups.stops - starts)
+        kept = ranges(starts, groups.stops - starts)
         retract = ~groups.adds()
         retract[starts[cut]] = False
         initialized = self.gave(np.ones(int(self.versions.max(initial=-1)) + 1, np.bool_))

@@ -22,7 +22,7 @@ from table_core.options import keys_merge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Runs
     from table_core.schema.table_schema import TableSchema
 
@@ -145,11 +145,11 @@ def _order(schema: TableSchema) -> KeyOrder:
     return KeyOrder(schema.trimmed_primary_keys, sequence_fields, descending)
 
 
-def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Fold]:
-    from table_core.merge.aggregators.registry import LAST_NON_NULL, fold_of, function_of
+def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mapping[str, Aggregator]:
+    from table_core.merge.aggregators.registry import LAST_NON_NULL, aggregator_of, function_of
     from table_core.merge.aggregators.value import KeyColumn, LastValue
 
-    folds: dict[str, Fold] = {}
+    folds: dict[str, Aggregator] = {}
     same = {*schema.primary_keys, *schema.partition_keys}  # in all that is merged
     for name in dict.fromkeys((*names, *order.key, *order.sequence_fields)):
         if name in order.sequence_fields:
@@ -158,5 +158,5 @@ def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mappin
             folds[name] = KeyColumn()
         else:
             function = function_of(name, schema.options) or LAST_NON_NULL
-            folds[name] = fold_of(schema.field(name), function, schema.options)
+            folds[name] = aggregator_of(schema.field(name), function, schema.options)
     return folds

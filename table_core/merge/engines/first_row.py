@@ -15,7 +15,7 @@ from table_core.errors import DataError
 from table_core.merge.engines.deduplicate import picked_adds
 from table_core.merge.runs import Runs
 from table_core.merge.sort import KeyOrder, is_retract
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,8 @@ class FirstRow:
         if not self.ignore_delete:
             several = np.flatnonzero(runs.ends > runs.starts)
             _refuse(is_retract(rows)[runs.versions_of(several)])
-            return Places(runs.rows_at(runs.starts)).of_all(rows)
-        return Places(picked_adds(rows, runs, newest=False)).of_all(rows)
+            return TakeIndices(runs.rows_at(runs.starts)).of_all(rows)
+        return TakeIndices(picked_adds(rows, runs, newest=False)).of_all(rows)
 
     def only_adds(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``fold`` where a key's only version does not pass either if it is a retract."""

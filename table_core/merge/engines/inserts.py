@@ -23,17 +23,17 @@ from table_core.merge.aggregators.value import (
     Steady,
 )
 from table_core.merge.arrays import at, empty, numbers
-from table_core.merge.latest_non_null import Newest
+from table_core.merge.latest_non_null import LatestNonNull
 from table_core.merge.ordinal import present, single_chunk, validity
 from table_core.merge.runs import Groups
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Runs
 
 __all__ = ["all_inserts", "folded_inserts"]
@@ -42,7 +42,7 @@ _NEWEST: Final = KeyColumn | LastValue | LastNonNull
 """What picks the newest version of a column without gaps."""
 
 
-def all_inserts(rows: pa.Table, folds: Mapping[str, Fold]) -> bool:
+def all_inserts(rows: pa.Table, folds: Mapping[str, Aggregator]) -> bool:
     """Whether ``folded_inserts`` may be used."""
     if single_chunk(rows[KIND_COLUMN]).to_numpy().any():
         return False
@@ -50,13 +50,13 @@ def all_inserts(rows: pa.Table, folds: Mapping[str, Fold]) -> bool:
     return all(isinstance(fold, Steady) for fold in plain)
 
 
-def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.Table:
+def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Aggregator]) -> pa.Table:
     """One row a key, each column by its fold; number and kind are those of the newest version.
 
     Shape: KV ``rows[n]`` in any order, all ``+I``, to ``result[r]``, same columns.
     """
     groups = Groups(runs.starts, np.add(runs.ends, 1, out=empty(len(runs.ends))))
-    newest = Newest.of(runs, groups) if runs.steady else None
+    newest = LatestNonNull.of(runs, groups) if runs.steady else None
     versions = _Versions(rows.num_rows, runs, groups)
     columns = []
     for name in rows.column_names:
@@ -74,7 +74,7 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Fold]) -> pa.
     return pa.table(columns, schema=rows.schema)
 
 
-def _is_newest(fold: Fold, column: pa.ChunkedArray) -> bool:
+def _is_newest(fold: Aggregator, column: pa.ChunkedArray) -> bool:
     """Whether ``fold`` gives the newest value of ``column`` that is not null."""
     if isinstance(fold, LastValue):
         return not column.null_count
@@ -88,17 +88,17 @@ class _Versions:
     count: int
     runs: Runs
     groups: Groups
-    _chosen: dict[tuple[Pick, bytes], Places] = field(init=False, default_factory=dict)
+    _chosen: dict[tuple[Pick, bytes], TakeIndices] = field(init=False, default_factory=dict)
 
     @cached_property
-    def _in_order(self) -> Places:
+    def _in_order(self) -> TakeIndices:
         order = self.runs.order
-        return Places(numbers(self.count) if order is None else order)
+        return TakeIndices(numbers(self.count) if order is None else order)
 
     @cached_property
-    def _newest(self) -> Places:
+    def _newest(self) -> TakeIndices:
         """The rows that come last of each key."""
-        return Places(at(self._in_order.rows, self.runs.ends))
+        return TakeIndices(at(self._in_order.rows, self.runs.ends))
 
     @cached_property
     def _padded(self) -> npt.NDArray[np.int64]:
@@ -119,5 +119,7 @@ class _Versions:
         same = fold, b"" if valid is None else valid.tobytes()
         if same not in self._chosen:
             here = at(present(column), self._in_order.rows)
-            self._chosen[same] = Places(at(self._padded, fold.at(here, self.groups), mode="wrap"))
+            self._chosen[same] = TakeIndices(
+                at(self._padded, fold.at(here, self.groups), mode="wrap")
+            )
         return self._chosen[same].of(column)

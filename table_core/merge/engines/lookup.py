@@ -22,7 +22,7 @@ from table_core.merge.engines.partial_update import PartialUpdate
 from table_core.merge.ordinal import comparable, single_chunk
 from table_core.merge.runs import Runs
 from table_core.merge.sort import KeyOrder, key_order, runs_of
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ class _Candidates:
         plain = rows.drop_columns([LEVEL_COLUMN])
         kept = plain
         if runs.order is not None or not counts.all():
-            kept = Places(in_order[counts]).of_all(plain)
+            kept = TakeIndices(in_order[counts]).of_all(plain)
         lengths = np.bincount(of_run[counts], minlength=len(runs.starts))
         stops = np.cumsum(lengths)
         fresh = np.bincount(of_run[level == 0], minlength=len(runs.starts)) > 0
@@ -137,7 +137,7 @@ class LookupMerge:
         if not met.fresh.any():
             return self._merged(met, met.rows.slice(0, 0))
         key = list(self.order.key)
-        firsts = Places(met.runs.starts).of_all(met.rows.select(key))
+        firsts = TakeIndices(met.runs.starts).of_all(met.rows.select(key))
         lone = firsts.filter(pa.array(met.fresh & ~met.settled))
         found = self.find(lone) if lone.num_rows else met.rows.slice(0, 0)
         if isinstance(self.engine, FirstRow):
@@ -147,7 +147,7 @@ class LookupMerge:
             fresh = np.repeat(met.fresh, met.runs.lengths)
             old = met.rows.filter(pa.array(met.old & fresh))
             before = pa.concat_tables([old, found.select(old.column_names)])
-            before = Places(key_order(before, key)).of_all(before)
+            before = TakeIndices(key_order(before, key)).of_all(before)
             self.changed(before, rows_of_keys(merged, firsts.filter(pa.array(met.fresh)), key))
         return merged
 

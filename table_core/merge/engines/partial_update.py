@@ -104,10 +104,10 @@ class PartialUpdate:
         from table_core.merge.engines.sequence_group import History, from_removal
 
         retract = ~groups.adds()
-        seed = np.zeros(len(versions), np.bool_)
-        seed[groups.starts] = retract[groups.starts]
-        quiet = seed if self.ignore_delete or not self.groups else np.zeros_like(seed)
-        history = History(rows, versions, groups, retract, seed, quiet)
+        base_row = np.zeros(len(versions), np.bool_)
+        base_row[groups.starts] = retract[groups.starts]
+        quiet = base_row if self.ignore_delete or not self.groups else np.zeros_like(base_row)
+        history = History(rows, versions, groups, retract, base_row, quiet)
         if self.ignore_delete:
             return _without_retracts(history), np.zeros(len(groups.starts), np.bool_)
         if self.groups:

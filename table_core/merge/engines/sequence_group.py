@@ -23,7 +23,7 @@ from table_core.merge.aggregators.value import (
     refuse_retracts,
 )
 from table_core.merge.ordinal import comparable, present, single_chunk
-from table_core.merge.runs import Groups, spans
+from table_core.merge.runs import Groups, ranges
 from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from table_core.merge.aggregators.value import Fold
+    from table_core.merge.aggregators.value import Aggregator
 
 __all__ = ["History", "SequenceGroup", "from_removal"]
 
@@ -47,7 +47,7 @@ class SequenceGroup:
     fields: tuple[str, ...]
     protected: tuple[str, ...]
     removes: bool = False
-    folds: Mapping[str, Fold] = field(default_factory=dict)
+    folds: Mapping[str, Aggregator] = field(default_factory=dict)
 
     def fold(self, history: History) -> dict[str, pa.Array]:
         """The group's columns after every version.  Shape: by name, one value a key."""
@@ -69,7 +69,7 @@ class SequenceGroup:
         self,
         history: History,
         name: str,
-        fold: Fold,
+        fold: Aggregator,
         wins: npt.NDArray[np.bool_],
         silent: npt.NDArray[np.bool_],
     ) -> pa.Array:
@@ -111,7 +111,7 @@ class Events:
     base_row: npt.NDArray[np.bool_]
     initialized: npt.NDArray[np.bool_]
 
-    def result(self, column: pa.Array, fold: Fold, name: str) -> pa.Array:
+    def result(self, column: pa.Array, fold: Aggregator, name: str) -> pa.Array:
         """What ``fold`` makes of ``column``, called ``name``."""
         inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
         if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.base_row).any():
@@ -129,7 +129,7 @@ class Events:
             return fold.fold(taken(column, self.at[order]), groups)
         return self.fold(column, fold)
 
-    def after_seeds(self, column: pa.Array, result: pa.Array, fold: Fold) -> pa.Array:
+    def after_seeds(self, column: pa.Array, result: pa.Array, fold: Aggregator) -> pa.Array:
         """``result``, but the value as it was written where nothing happened to a seed.
 
         A late null is something: the value so far is then folded into nothing.
@@ -170,7 +170,7 @@ class Events:
             settled[active] = done | in_turn | behind
         return state
 
-    def fold(self, column: pa.Array, fold: Fold) -> pa.Array:
+    def fold(self, column: pa.Array, fold: Aggregator) -> pa.Array:
         """Fold every key at once, one event further a time."""
         starts = np.cumsum(self.lengths) - self.lengths
         state = taken(column, np.full(len(starts), -1))
@@ -237,7 +237,7 @@ class History:
 
     def since(self, starts: npt.NDArray[np.int64], cut: npt.NDArray[np.bool_]) -> History:
         """The versions from ``starts`` on; where ``cut``, the first one is a quiet seed."""
-        kept = spans(starts, self.groups.stops - starts)
+        kept = ranges(starts, self.groups.stops - starts)
         base_row, quiet = self.base_row.copy(), self.quiet_base_row.copy()
         base_row[starts[cut]] = quiet[starts[cut]] = True
         groups = Groups.of_lengths(self.groups.stops - starts)
@@ -269,7 +269,7 @@ def from_removal(
     while True:
         starts = np.maximum(removed, whole.starts)
         current = history.since(starts, removed >= 0)
-        kept = spans(starts, whole.stops - starts)
+        kept = ranges(starts, whole.stops - starts)
         hit = np.zeros(len(kept), np.bool_)
         for group in removing:
             wins, _ = current.contest(group.fields)
@@ -282,7 +282,7 @@ def from_removal(
         removed[found] = kept[at[found]]
 
 
-def _of(fold: Fold, kind: type[Fold]) -> bool:
+def _of(fold: Aggregator, kind: type[Aggregator]) -> bool:
     return isinstance(fold.inner if isinstance(fold, IgnoreRetract) else fold, kind)
 
 

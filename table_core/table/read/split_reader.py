@@ -86,7 +86,7 @@ class SplitReader:
     """Whether options may have files left out that fail: not where rows are written again."""
     with_number: bool = False
     """Whether rows of ``AUDIT`` and ``CHANGES`` show their sequence number after the kind."""
-    beside: bool = False
+    concurrent: bool = False
     """Whether enough others read at the same time to keep all cores busy."""
     _needed: tuple[Field, ...] = field(init=False)
 
@@ -121,7 +121,7 @@ class SplitReader:
     def parts(self, split: Split) -> list[PartReader]:
         """Parts of what ``read`` gives, in order, to be read beside one another, and as a whole."""
         if split.deletions or not self._is_plain(split):
-            return [lambda beside: replace(self, beside=beside).read(split)]
+            return [lambda concurrent: replace(self, concurrent=concurrent).read(split)]
         return [
             partial(self._part, split, file, part)
             for file in split.files
@@ -135,8 +135,12 @@ class SplitReader:
         plain = all(self._is_plain(split) and split.branch is None for split in splits)
         return _PARTS_AT_ONCE if plain else _SPLITS_AT_ONCE
 
-    def _part(self, split: Split, file: DataFile, part: Part, beside: bool) -> Iterator[pa.Table]:
-        reader = self._reader(split, self._needed, prunes=self.where, large=True, beside=beside)
+    def _part(
+        self, split: Split, file: DataFile, part: Part, concurrent: bool
+    ) -> Iterator[pa.Table]:
+        reader = self._reader(
+            split, self._needed, prunes=self.where, large=True, concurrent=concurrent
+        )
         return self._shown(_tables(reader.read(file, part)), split)
 
     def _parts_of(self, file: DataFile) -> Sequence[Part]:
@@ -262,7 +266,7 @@ class SplitReader:
         prunes: Bound | None = None,
         runs: int = 1,
         large: bool = False,
-        beside: bool = False,
+        concurrent: bool = False,
     ) -> FileReader:
         """``prunes``: what a row group must possibly fulfil to be read; ``runs``: read together."""
         points = None if prunes is None else self._points(prunes)
@@ -277,7 +281,7 @@ class SplitReader:
             prunes=None if prunes is None else partial(self._row_groups, prunes),
             batch_bytes=self._memory // (2 * runs),
             large=large,
-            beside=beside or self.beside,
+            concurrent=concurrent or self.concurrent,
             probed=() if points is None else self._stored_fields(points),
             matches=None if points is None else partial(mask, points),
         )
