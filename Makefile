@@ -29,7 +29,7 @@ types: $(STAMP)
 layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
-	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
 

@@ -57,7 +57,7 @@ def merge_runs(
         cursors = [cursor for cursor in cursors if cursor.rows is not None]
         table = pa.Table.from_batches(window)
         found = runs_of(table, engine.order)
-        yield engine.fold(table.drop_columns(list(without)), found)
+        yield engine.merge_runs(table.drop_columns(list(without)), found)
 
 
 _Key = tuple[Any, ...]
