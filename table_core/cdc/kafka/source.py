@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.cdc.files.source import EVENT_BYTES_MAX, FORMATS, check_choices
+from table_core.cdc.kafka.client_options import require_client_options
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
@@ -62,7 +63,8 @@ class KafkaSource:
         times: see ``FilesSource``.
         registry: address of the schema registry of ``debezium-avro``.
         registry_options: see ``SchemaRegistry``; never logged.
-        options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
+        options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.  Those
+            that choose a program, a library or a class are refused.
         max_event_bytes: a record with a larger value is not read, but told as one that cannot be.
         java_options: the same in the words of Java's client, for Spark; never logged.  Without
             them Spark reads the topics only if there are no ``options`` either.
@@ -91,6 +93,8 @@ class KafkaSource:
                 value=self.format,
             )
         _ = self.schemas  # refuses what is wrong
+        require_client_options(self.options, "options")
+        require_client_options(self.java_options, "java_options")
         if isinstance(self.topics, str) and self.topics.startswith("^"):
             TablePattern("topics", self.topics)
 
