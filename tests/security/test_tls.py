@@ -194,6 +194,7 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
         for host, options in (
             ("db", {}), ("db", {"sslmode": "disable"}), ("localhost", {}), ("/run/pg", {}),
             ("localhost,db", {}), ("db", {"sslrootcert": "/ca"}), ("localhost", {"hostaddr": "10.0.0.1"}),
+            ("db", {"sslmode": "", "sslrootcert": ""}), ("db", {"sslmode": None, "sslrootcert": "/ca"}),
         ):  # fmt: skip
             tc.PostgresSource(host, "x", "u", options=options).connect()
     finally:
@@ -201,7 +202,15 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
     assert [(a.get("sslmode"), a.get("sslrootcert")) for a in asked] == [
         ("verify-full", "system"), ("disable", None), (None, None), (None, None),
         ("verify-full", "system"), ("verify-full", "/ca"), ("verify-full", "system"),
+        ("verify-full", "system"), ("verify-full", "/ca"),
     ]  # fmt: skip
+    assert of({"mode": ""}) == of({"mode": None}) == of(None)
+
+
+@pytest.mark.parametrize("name", ["host", "user", "options", "service", "conninfo", "row_factory"])
+def test_options_of_a_source_lead_to_no_other_server(name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"options: {name} is said"):
+        tc.PostgresSource("db", "x", "u", options={name: "y"})
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ class World:
         self.seen: set[Path] = set()
         self.spoilt: set[Path] = set()
         self.loud = Counter[str]()
-        self.query, self.asking = Query(), random.Random(f"query {seed}")
+        self.query, self.with_request = Query(), random.Random(f"query {seed}")
         self.steps = 0
 
     # ------------------------------------------------------------------------------- sources
@@ -515,7 +515,7 @@ class World:
 
     def stream(self, name: str = "d.b") -> None:
         if not self.query.step(
-            self.catalog.table(name).access, self.lines[name].versions, self.asking
+            self.catalog.table(name).access, self.lines[name].versions, self.with_request
         ):
             self.loud["query"] += 1
 
@@ -542,7 +542,7 @@ class World:
             [weight for _, weight in (*on_source, *on_flow, *others)],
         )[0]
         chosen()
-        if self.asking.random() < 0.08:
+        if self.with_request.random() < 0.08:
             self.stream()
         if self.steps % 5 == 0:
             self.check()

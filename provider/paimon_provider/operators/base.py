@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -13,10 +12,10 @@ from paimon_provider.arguments.checks import (
     ChecksArguments,
     require_arguments,
     require_early,
-    text,
     with_checks,
 )
 from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
+from paimon_provider.arguments.values import name_of_file
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
@@ -93,8 +92,9 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         **kwargs: Any,
     ) -> None:
         require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
-        if outlets == OWN_ASSET:
+        if outlets is OWN_ASSET:
             outlets = self._default_outlets(table, paimon_conn_id, catalog)
+        require_early(self, outlets=outlets)
         super().__init__(outlets=outlets, retry_policy=retry_policy, **kwargs)
         self.outlets = as_given(self.outlets, outlets)
         self.table = table
@@ -145,9 +145,12 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
                 )
         return dict(conf)
 
-    @abstractmethod
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of the verb, JSON-safe; templates are rendered by now."""
+        """What the job gets: what the parameters of ``action`` name, JSON-safe; templates are rendered by now."""
+        from paimon_provider.arguments.job_values import job_arguments
+        from table_core.jobs.registry import action_of
+
+        return job_arguments(action_of(self.action), self)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
@@ -341,7 +344,7 @@ class PaimonDatabaseOperator(PaimonTableOperator):
     :param database: the database.  (templated)
     """
 
-    checks = with_checks(table=text)
+    checks = with_checks(table=lambda value, _: name_of_file(value, "database"))
     template_fields: Sequence[str] = ("database", "spark_conf")
     announces = False
 

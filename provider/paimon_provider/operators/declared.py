@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.arguments.checks import ChecksArguments
+from paimon_provider.arguments.checks import ChecksArguments, require_arguments
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
@@ -16,7 +16,6 @@ from paimon_provider.pages.reports_folder import clear_reports
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
-from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,14 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
 
-DRIFT: Final = ("apply", "fail", "ignore")
 _THREADS: Final = 8
 _MAPPED_MAX: Final = 1_000
 _WORK: Final = ("due", "urgent")
 _OPTIONS: Final = "thresholds"
 
 
-def _beside_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
+def _next_to_dag(task: PaimonApplyOperator | PaimonDueTablesOperator) -> Path:
     """The declaration: a relative path is from the folder of the Dag file, wherever that is now."""
     file = Path(task.file)
     dag = getattr(task, "dag", None)
@@ -68,7 +66,6 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(retry_policy=retry_policy, **kwargs)
-        require_one_of("drift", drift, DRIFT)
         self.file = file
         self.paimon_conn_id = paimon_conn_id
         self.drift = drift
@@ -79,9 +76,10 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
         from table_core.declaration import applying
 
         with airflow_failures():
+            require_arguments(self)
             hook = PaimonHook(self.paimon_conn_id)
             catalog = hook.catalog()
-            declaration = read_whole(_beside_dag(self))
+            declaration = read_whole(_next_to_dag(self))
             _require_catalog(declaration.catalog, hook.warehouse.catalog_name)
             plans = applying.plan(declaration, catalog)
             others = applying.only_there(declaration, catalog)
@@ -141,7 +139,8 @@ class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
-            policies = read_whole(_beside_dag(self)).policies
+            require_arguments(self)
+            policies = read_whole(_next_to_dag(self)).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
             clear_reports(catalog.clock.now_ms())
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -202,6 +201,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         """Judge the table, then do what is due."""
         results = []
         with airflow_failures():
+            require_arguments(self)
             user = commit_user(context)
             identity = RunIdentity(user)
             self.hook = self._hook_of(identity)

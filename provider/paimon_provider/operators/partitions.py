@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.documents import each_partition
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.watching.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 
@@ -36,6 +38,7 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         "partitions": "json",
     }
     action = "drop-partitions"
+    checks = with_checks(partitions=each_partition)
 
     def __init__(
         self,
@@ -48,11 +51,6 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.partitions = partitions
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.drop_partitions``."""
-        partitions = [dict(partition) for partition in self.partitions]
-        return {"partitions": partitions, "dry_run": self.dry_run_only}
 
 
 class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
@@ -73,6 +71,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         "partitions": "json",
     }
     action = "mark-done"
+    checks = with_checks(partitions=each_partition)
 
     def __init__(
         self,
@@ -85,10 +84,6 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.partitions = partitions
         self.announce_partitions = announce_partitions
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.mark_done``."""
-        return {"partitions": [dict(partition) for partition in self.partitions]}
 
     def _announce(self, context: Any, result: Mapping[str, Any], user: str) -> None:  # noqa: ARG002
         """One event for each partition, or one for all."""

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.arguments.checks import ChecksArguments, require_early
+from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import airflow_failures
@@ -16,8 +16,8 @@ from paimon_provider.pages.reports_folder import clear_reports, report_name, wri
 from paimon_provider.pages.text import cell_text
 from paimon_provider.runs.mapped_tables import as_given, over_tables, own_of
 from paimon_provider.watching.conditions import delivers_changes
-from paimon_provider.watching.places import Seen, since
 from paimon_provider.watching.run_positions import RunPosition
+from paimon_provider.watching.seen import Seen, since
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +98,7 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         position = RunPosition(state, f"{self.position_key}.{reader}", ti)
         start = Seen.stored(position.start or 0)
         with airflow_failures():
+            require_arguments(self)
             report, to = self._read(start)
             name = report_name(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
             path = write_report(name, ti.dag_id, render(report))

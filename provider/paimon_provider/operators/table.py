@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments.checks import mapping, with_checks
+from paimon_provider.arguments import documents
+from paimon_provider.arguments.checks import with_checks
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class PaimonCreateTableOperator(PaimonTableOperator):
     }
     action = "create-table"
 
-    checks = with_checks(columns=mapping)
+    checks = with_checks(columns=documents.columns)
 
     def __init__(
         self,
@@ -57,17 +58,6 @@ class PaimonCreateTableOperator(PaimonTableOperator):
         self.options = options
         self.comment = comment
         self.if_not_exists = if_not_exists
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.create_table``."""
-        return {
-            "columns": dict(self.columns),
-            "primary_key": list(self.primary_key),
-            "partition_by": list(self.partition_by),
-            "options": dict(self.options or {}),
-            "comment": self.comment,
-            "if_not_exists": self.if_not_exists,
-        }
 
 
 class PaimonAlterTableOperator(PaimonTableOperator):
@@ -90,7 +80,3 @@ class PaimonAlterTableOperator(PaimonTableOperator):
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.changes = changes
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.alter_table``."""
-        return {"changes": [dict(change) for change in self.changes]}

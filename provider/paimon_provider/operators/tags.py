@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
+from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.values import name_of_file
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         *("tag", "snapshot", "timestamp", "time_retained"),
     )
     action = "create-tag"
+    checks = with_checks(tag=name_of_file)
 
     def __init__(
         self,
@@ -50,16 +52,6 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         self.time_retained = time_retained
         self.if_not_exists = if_not_exists
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.tags.create``."""
-        return {
-            "name": self.tag,
-            "snapshot": snapshot_id(self.snapshot, "snapshot"),
-            "timestamp": epoch_ms(self.timestamp, "timestamp"),
-            "time_retained": self.time_retained,
-            "if_not_exists": self.if_not_exists,
-        }
-
 
 class PaimonDeleteTagOperator(PaimonTableOperator):
     """Forget a tag.  Files that only it kept go with the next ``PaimonRemoveOrphanFilesOperator``.
@@ -71,6 +63,7 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "tag")
     action = "delete-tag"
+    checks = with_checks(tag=name_of_file)
 
     def __init__(
         self,
@@ -85,7 +78,3 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
         self.tag = tag
         self.if_exists = if_exists
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.tags.delete``."""
-        return {"name": self.tag, "if_exists": self.if_exists, "dry_run": self.dry_run_only}

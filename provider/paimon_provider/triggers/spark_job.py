@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import AirflowRuntimeError, BaseTrigger, TriggerEvent
+from paimon_provider.arguments.checks import require_values
+from paimon_provider.arguments.documents import of_members
+from paimon_provider.arguments.values import text
 from paimon_provider.links import show_link_of, web_address
-from paimon_provider.triggers.asking import Asking, Pause, answer_to
+from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ class PaimonSparkJobTrigger(BaseTrigger):
         self, *, paimon_conn_id: str, submission: Mapping[str, str], poll_seconds: float = 5.0
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
+        require_values({"paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds})
+        of_members(("id", "folder"), id=text, folder=text)(submission, "submission")
         self.paimon_conn_id = paimon_conn_id
         self.submission = dict(submission)
         self.poll_seconds = poll_seconds
@@ -54,9 +59,9 @@ class PaimonSparkJobTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the driver has ended."""
-        asking, pause = Asking(self.submission["id"]), Pause(self.poll_seconds)
+        calls, pause = BlockingCalls(self.submission["id"]), Pause(self.poll_seconds)
         try:
-            state = await answer_to(self._state, asking, pause, self.log)
+            state = await poll_until(self._state, calls, pause, self.log)
         except TableError as error:
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
         else:
@@ -65,7 +70,7 @@ class PaimonSparkJobTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """End the driver: a user has marked or cleared the task."""
-        await Asking(self.submission["id"], seconds=20).ask(
+        await BlockingCalls(self.submission["id"], seconds=20).ask(
             lambda: self._cluster().end(self._handle())
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -22,7 +21,7 @@ from table_core.errors import (
 )
 from table_core.position.decide import TopicsNow
 from table_core.position.source import TopicsId
-from table_core.problems import too_large, too_many_values, unreadable
+from table_core.validation_errors import too_large, too_many_values, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ __all__ = [
     "RecordForm",
     "json_text",
     "record_line",
+    "topics_meant",
 ]
 
 AVRO: Final = "debezium-avro"
@@ -46,6 +46,11 @@ _TIMEOUT_S: Final = 10.0
 _MESSAGES: Final = 100
 """Held at once beside those that the client holds: each may be as large as an event may be."""
 _END_OF_PARTITION: Final = -191
+_NO_IDS: Final = (
+    *("UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"),
+    *("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"),
+)
+"""Errors of brokers that do not tell the ids of topics, today or tomorrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class KafkaSource:
 
     Args:
         servers: ``host:port``, several with commas.
-        topics: names, or one regular expression that begins with ``^``.
+        topics: names, or one regular expression that begins with ``^``: see ``topics_meant``.
         format: ``debezium-avro``, or see ``FilesSource``.
         tables: regular expression for the source tables that are meant, for ``sync_table``.
         decimals: see ``FilesSource``.
@@ -125,6 +130,21 @@ class KafkaSource:
             **self.options,
         }
         return KafkaReading(self, driver, driver.Consumer(given, logger=_Silent()))
+
+
+def topics_meant(wanted: str | Sequence[str], known: Iterable[str]) -> list[str]:
+    """The topics that ``topics`` of a source names, of those that are known.
+
+    A regular expression, which begins with ``^``, is matched against whole names, as those of tables and
+    databases are: a topic of a longer name may be anything.  It takes no topic whose name begins with
+    ``__``, where Kafka and Debezium keep their own, unless it begins so itself.
+    """
+    if not isinstance(wanted, str):
+        return list(wanted)
+    if not wanted.startswith("^"):
+        return [wanted]
+    pattern, takes_own = TablePattern("topics", wanted), wanted.startswith("^__")
+    return [n for n in known if pattern.matches(n) and (takes_own or not n.startswith("__"))]
 
 
 class _Silent:
@@ -212,14 +232,12 @@ class KafkaReading:
         try:
             known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
             wanted = self._source.topics
-            if isinstance(wanted, str) and wanted.startswith("^"):
-                names = [name for name in known if re.match(wanted, name)]
-            else:
-                names = [wanted] if isinstance(wanted, str) else list(wanted)
+            names = topics_meant(wanted, known)
             lacking = [n for n in names if n not in known or known[n].error is not None]
             if lacking or not names:
+                whole = "" if lacking else " (a pattern is matched against whole names)"
                 raise NotFoundError(
-                    f"no topic {lacking or wanted} at {self._source.servers}; there are "
+                    f"no topic {lacking or wanted} at {self._source.servers}{whole}; there are "
                     f"{sorted(n for n in known if not n.startswith('__'))}",
                     name=str(lacking or wanted),
                     available=sorted(known),
@@ -242,7 +260,12 @@ class KafkaReading:
         return TopicsNow(source=TopicsId(cluster=cluster, topics=ids), ends=ends)
 
     def _topic_ids(self, names: Sequence[str]) -> dict[str, str]:
-        """Ids of topics; none of brokers that have none, or do not show them to this user."""
+        """Ids of topics; none of brokers that have none, or do not show them to this user.
+
+        Raises:
+            StorageUnavailableError: nobody answered: a topic whose id is not known is not told from one
+                that was made anew, so that is no answer.
+        """
         admin = importlib.import_module("confluent_kafka.admin")
         given = {"bootstrap.servers": self._source.servers, **self._source.options}
         client = admin.AdminClient(given, logger=_Silent())
@@ -251,8 +274,10 @@ class KafkaReading:
         for name, described in client.describe_topics(wanted, request_timeout=_TIMEOUT_S).items():
             try:
                 found[name] = str(described.result().topic_id)
-            except self._driver.KafkaException:
-                continue
+            except self._driver.KafkaException as error:
+                code = error.args[0].code() if error.args else None
+                if code not in {getattr(self._driver.KafkaError, name) for name in _NO_IDS}:
+                    raise self._unavailable(error) from None
         return found
 
     def lines(
