@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit
+    from table_core.table.metadata.sharing import Share
 
 __all__ = ["Engine", "View", "computed_rows", "run_flow", "views_of"]
 
@@ -68,6 +69,14 @@ class Engine(Protocol):
 
         ``parameters`` are the values of its ``$name``.
         """
+        ...
+
+    def sharing(self, action: str, target: str) -> Share:
+        """What has groups of many pieces of ``action`` done: tasks, or this process."""
+        ...
+
+    def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
+        """The method ``name`` of ``handle``, or what does the same by tasks."""
         ...
 
     def with_computed(self, table: Table, rows: Any, computed: ComputedRows) -> Any:
@@ -125,7 +134,7 @@ def run_flow(
     computed = computed_rows(table, args)
     if computed is not None:
         asked["computed_columns"] = args["computed_columns"]
-    commit = commit.asking("write", table.access.branch, **asked)
+    commit = commit.with_request("write", table.access.branch, **asked)
     landed = find_commit(table.access, commit)
     details: dict[str, Any] = {}
     done = landed
