@@ -53,9 +53,9 @@ class Filling:
                 known = np.array([b for b in sorted(self.counts) if b in own], np.int16)
                 found[start:] = known[np.arange(count - start) % len(known)]
                 break
-            room = self.target_rows - self.counts.get(bucket, 0)
-            if room > 0:
-                taken = min(room, count - start)
+            free_rows = self.target_rows - self.counts.get(bucket, 0)
+            if free_rows > 0:
+                taken = min(free_rows, count - start)
                 found[start : start + taken] = bucket
                 self.counts[bucket] = self.counts.get(bucket, 0) + taken
                 start += taken

@@ -46,7 +46,7 @@ def net_changes(
         return _with_kinds(new, np.full(new.num_rows, RowKind.INSERT, np.int8))
     old = before.select(after.column_names).filter(pa.array(~is_retract(before)))
     both = pa.concat_tables([old, new])
-    place, stays = _places(both, old.num_rows, key)
+    place, stays = _indices(both, old.num_rows, key)
     kept = np.zeros(new.num_rows, np.bool_)
     kept[place[stays]] = True
     old_wanted, new_wanted = np.ones(len(place), np.bool_), np.ones(len(kept), np.bool_)
@@ -80,7 +80,7 @@ def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.T
         return after
     old = before.select(after.column_names)
     both = pa.concat_tables([old, after])
-    place, stays = _places(both, old.num_rows, key)
+    place, stays = _indices(both, old.num_rows, key)
     wanted = np.ones(after.num_rows, np.bool_)
     skipped = (*key, SEQUENCE_COLUMN, KIND_COLUMN)
     same = _same_values(old, after, np.flatnonzero(stays), place[stays], skipped, stored=True)
@@ -97,7 +97,7 @@ def state_changes(before: pa.Table, after: pa.Table, key: Sequence[str]) -> pa.T
     )
 
 
-def _places(
+def _indices(
     both: pa.Table, olds: int, key: Sequence[str]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Of each of the first ``olds`` rows where its key is or would be among the others, and whether."""

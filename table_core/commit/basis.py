@@ -69,7 +69,7 @@ class Merged:
     above: frozenset[str] | None
     """Files of higher levels that could hold keys it merges.  None: it does not matter what is there,
     because nothing was looked up and no delete was dropped."""
-    marks: bool
+    writes_vectors: bool
     """Whether it read the deletion vectors of the bucket."""
     vectors: str | None
     """The index file that they were in; None: there was none."""

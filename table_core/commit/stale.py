@@ -45,7 +45,7 @@ def stale_merges(live: LiveFiles, merged: Sequence[Merged], bounds: Bounds) -> I
         ranges = [bounds(file) for file in each.files]
         yield from _left_behind(each, others, ranges, bounds)
         yield from _above(each, others, ranges, bounds)
-        if each.marks:
+        if each.writes_vectors:
             yield from _masks(each, live.index)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from table_core.merge.arrays import at, empty, numbers
 from table_core.merge.ordinal import slots, validity
-from table_core.merge.take_indices import Places, set_bits, slot_type
+from table_core.merge.take_indices import TakeIndices, set_bits, slot_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from table_core.merge.runs import Groups, Runs
 
-__all__ = ["Newest"]
+__all__ = ["LatestNonNull"]
 
 
 @dataclass(frozen=True, eq=False)
-class Newest:
+class LatestNonNull:
     """Finds newest values in rows whose versions come oldest first."""
 
     groups: npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ class Newest:
     """Of keys: each has a row."""
 
     @classmethod
-    def of(cls, runs: Runs, groups: Groups) -> Newest:
+    def of(cls, runs: Runs, groups: Groups) -> LatestNonNull:
         """Where ``runs`` are ``steady``; ``groups``: the same, as spans."""
         if runs.order is None:
             return cls(groups.ids, len(runs.starts))
@@ -71,7 +71,7 @@ class Newest:
             first += len(chunk)
         if not chunks:
             return pa.nulls(self.count, column.type)
-        return Places(chosen).of(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
+        return TakeIndices(chosen).of(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
 
     def _parts(
         self, column: pa.ChunkedArray

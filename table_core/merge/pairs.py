@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_core.merge.ordinal import ordinals, single_chunk
-from table_core.merge.take_indices import Places
+from table_core.merge.take_indices import TakeIndices
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,7 +49,7 @@ def pairs_of(
 
 def side_of(rows: pa.Table, at: npt.NDArray[np.int64]) -> pa.Table:
     """The rows ``at`` of one side, NULLs where there is no partner."""
-    return Places(at).of_all(rows)
+    return TakeIndices(at).of_all(rows)
 
 
 def _comparable(rows: pa.Table, *, stored: bool) -> pa.Table:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Groups", "Runs", "joined", "spans"]
+__all__ = ["Groups", "Runs", "joined", "ranges"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +81,10 @@ class Runs:
 
     def versions_of(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Row numbers of every version of the runs ``which``, run by run."""
-        return self.rows_at(spans(self.starts[which], self.lengths[which]))
+        return self.rows_at(ranges(self.starts[which], self.lengths[which]))
 
 
-def spans(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def ranges(starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """``starts[i] … starts[i] + lengths[i] - 1`` one span after the other."""
     total = int(lengths.sum())
     begins = np.cumsum(lengths) - lengths
@@ -232,17 +232,17 @@ def joined(
     """
     alone = runs.rows_at(runs.ends)
 
-    def places(chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def indices_of(chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         at = alone.copy()
         at[several] = chosen if instead is None else np.where(instead >= 0, instead, chosen)
         return at
 
-    of_results = places(np.arange(len(several)) + rows.num_rows)
+    of_results = indices_of(np.arange(len(several)) + rows.num_rows)
     columns = []
     for name in rows.column_names:
         column, result = single_chunk(rows[name]), folded[name]
         if isinstance(result, np.ndarray):
-            columns.append(taken(column, places(result)))
+            columns.append(taken(column, indices_of(result)))
         else:
             columns.append(taken(pa.concat_arrays([column, result]), of_results))
     return pa.table(columns, schema=rows.schema)

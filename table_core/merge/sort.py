@@ -13,7 +13,7 @@ import numpy as np
 from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN
 from table_core.merge.arrays import at
 from table_core.merge.ordinal import comparable, in_order, ordinals, packed, single_chunk, validity
-from table_core.merge.runs import Runs, spans
+from table_core.merge.runs import Runs, ranges
 from table_core.merge.take_indices import taken
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     """Put the versions inside each run in order; only keys with several are touched."""
     several = np.flatnonzero(runs.ends > runs.starts)
     lengths = runs.lengths[several]
-    places = spans(runs.starts[several], lengths)
-    versions = runs.rows_at(places)
+    indices = ranges(runs.starts[several], lengths)
+    versions = runs.rows_at(indices)
     run = np.repeat(np.arange(len(several)), lengths)
     arrival = [single_chunk(rows[SEQUENCE_COLUMN]).to_numpy()[versions]]
     if not _in_order([run, *arrival], strict=True):
@@ -99,7 +99,7 @@ def _ordered_inside(rows: pa.Table, runs: Runs, by: KeyOrder) -> Runs:
     one = packed(sort_keys)
     turn = np.lexsort(sort_keys[::-1]) if one is None else in_order(one)[0]
     order = np.arange(rows.num_rows) if runs.order is None else runs.order.copy()
-    order[places] = versions[turn]
+    order[indices] = versions[turn]
     return Runs(order, runs.starts, runs.ends)
 
 

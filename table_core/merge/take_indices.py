@@ -19,14 +19,14 @@ from table_core.merge.ordinal import single_chunk, slots, validity
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Places", "set_bits", "slot_type", "taken"]
+__all__ = ["TakeIndices", "set_bits", "slot_type", "taken"]
 
 _BY_WIDTH: Final = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
 """What numpy takes for values of so many bits, whatever they mean."""
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class TakeIndices:
     """Rows to take from columns of a table; a negative one takes null."""
 
     rows: npt.NDArray[np.int64]
@@ -109,4 +109,4 @@ def set_bits(mask: npt.NDArray[np.bool_]) -> pa.Buffer | None:
 
 def taken(column: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
     """``column`` at ``positions``; null where a position is negative."""
-    return Places(positions).of(column)
+    return TakeIndices(positions).of(column)

@@ -231,19 +231,24 @@ def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:
     Of several with that very watermark it is the one that Paimon's search meets first.
     """
     ids = timeline.ids()
-    marks = [timeline.snapshot(id).watermark for id in ids]
-    low, high = next((at for at, mark in enumerate(marks) if mark is not None), len(ids)), len(ids)
-    if low < high and _known(marks[low]) >= watermark:
+    watermarks = [timeline.snapshot(id).watermark for id in ids]
+    low, high = (
+        next(
+            (at for at, watermark_of in enumerate(watermarks) if watermark_of is not None), len(ids)
+        ),
+        len(ids),
+    )
+    if low < high and _known(watermarks[low]) >= watermark:
         return timeline.snapshot(ids[low])
     low, last, found = 0, high - 1, None
     while low <= last:
         middle = low + (last - low) // 2
-        mark = next((m for m in marks[middle::-1] if m is not None), None)
-        if mark is None or mark < watermark:
+        watermark_of = next((m for m in watermarks[middle::-1] if m is not None), None)
+        if watermark_of is None or watermark_of < watermark:
             low = middle + 1
         else:
             last, found = middle - 1, middle
-            if mark == watermark:
+            if watermark_of == watermark:
                 break
     if found is None:
         raise NotFoundError(
@@ -252,8 +257,8 @@ def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:
     return timeline.snapshot(ids[found])
 
 
-def _known(mark: int | None) -> int:
-    return -(2**63) if mark is None else mark
+def _known(watermark_of: int | None) -> int:
+    return -(2**63) if watermark_of is None else watermark_of
 
 
 def _at_version(timeline: Timeline, version: str) -> Snapshot:

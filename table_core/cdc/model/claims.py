@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from table_core import problems
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.position import FilesPosition, OffsetsPosition
 from table_core.position.document import Position as Held
 from table_core.position.document import Positions
 from table_core.position.reader import Reader, ReaderKind, digest_of
 from table_core.position.source import TopicsId
+from table_core.validation_errors import stored as stored_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -105,7 +105,7 @@ class Claims:
             was_reset = stored is None or Positions.parse(stored) == Positions()
             return cls() if stored is None or was_reset else cls((old(stored),))
         ahead: Mapping[str, Any] = document.extra.get(_AHEAD, {})
-        with problems.stored("positions", text):
+        with stored_text("positions", text):
             return cls(
                 tuple(
                     Claim(

@@ -23,7 +23,7 @@ from table_core.cdc.mysql.ddl import added_defaults
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError, TableError
 from table_core.position.gtids import gtids_after
-from table_core.problems import UNFORESEEN
+from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -48,48 +48,50 @@ def merge_runs(
 
     Shape: KV rows to KV rows, one a key; retracts are kept.
     """
-    hands = [hand for run in runs if (hand := _Hand.of(run, engine.order.key)) is not None]
-    while hands:
-        bound = _bound(hands, _window_rows(hands, window_bytes))
-        window = [part for hand in hands for part in hand.take_to(bound)]
-        hands = [hand for hand in hands if hand.rows is not None]
+    cursors = [
+        cursor for run in runs if (cursor := _RunCursor.of(run, engine.order.key)) is not None
+    ]
+    while cursors:
+        bound = _bound(cursors, _window_rows(cursors, window_bytes))
+        window = [part for cursor in cursors for part in cursor.take_to(bound)]
+        cursors = [cursor for cursor in cursors if cursor.rows is not None]
         table = pa.Table.from_batches(window)
         found = runs_of(table, engine.order)
-        yield engine.fold(table.drop_columns(list(without)), found)
+        yield engine.merge_runs(table.drop_columns(list(without)), found)
 
 
 _Key = tuple[Any, ...]
 
 
-def _window_rows(hands: Sequence[_Hand], window_bytes: int | None) -> int:
+def _window_rows(cursors: Sequence[_RunCursor], window_bytes: int | None) -> int:
     """How many rows a window should have."""
     if window_bytes is None:
         return _WINDOW_ROWS
-    size = sum(hand.nbytes for hand in hands)
-    rows: int = sum(hand.rows.num_rows for hand in hands if hand.rows is not None)
+    size = sum(cursor.nbytes for cursor in cursors)
+    rows: int = sum(cursor.rows.num_rows for cursor in cursors if cursor.rows is not None)
     return max(1, min(_WINDOW_ROWS, window_bytes * rows // max(size, 1)))
 
 
-def _bound(hands: Sequence[_Hand], window_rows: int) -> _Key:
-    """A key up to which there is something to take from all ``hands`` at once.
+def _bound(cursors: Sequence[_RunCursor], window_rows: int) -> _Key:
+    """A key up to which there is something to take from all ``cursors`` at once.
 
     A run that has ended bounds nothing: else the ends of the runs would make a window each.
     """
     bound: _Key = ()
-    for hand in sorted(hands, key=lambda hand: hand.last):
-        bound = hand.last
-        counts = [hand.rows_to(bound) for hand in hands]
+    for cursor in sorted(cursors, key=lambda cursor: cursor.last):
+        bound = cursor.last
+        counts = [cursor.rows_to(bound) for cursor in cursors]
         total = sum(counts)
         if total > 2 * window_rows:
-            most = max(range(len(hands)), key=counts.__getitem__)
-            return hands[most].key_at(counts[most] * window_rows // total)
-        if hand.goes_on():
+            most = max(range(len(cursors)), key=counts.__getitem__)
+            return cursors[most].key_at(counts[most] * window_rows // total)
+        if cursor.goes_on():
             break
     return bound
 
 
 @dataclass(slots=True)
-class _Hand:
+class _RunCursor:
     """What is left of a run's batch in hand, and where to get more."""
 
     source: Iterator[pa.RecordBatch]
@@ -105,10 +107,10 @@ class _Hand:
     """The next batch, if it was asked for."""
 
     @classmethod
-    def of(cls, source: Iterator[pa.RecordBatch], key: Sequence[str]) -> _Hand | None:
-        hand = cls(source, key, None, 0, 0, [], ())
-        hand._refill()
-        return hand if hand.rows is not None else None
+    def of(cls, source: Iterator[pa.RecordBatch], key: Sequence[str]) -> _RunCursor | None:
+        cursor = cls(source, key, None, 0, 0, [], ())
+        cursor._refill()
+        return cursor if cursor.rows is not None else None
 
     def goes_on(self) -> bool:
         """Whether the run has rows after ``rows``."""

@@ -17,7 +17,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.errors import DataError
 from table_core.merge.aggregators.value import LastNonNull, picked
 from table_core.merge.engines.deduplicate import passed
-from table_core.merge.engines.inserts import all_inserts, folded_inserts
+from table_core.merge.engines.inserts import aggregated_inserts, all_inserts
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined
 
@@ -61,16 +61,16 @@ class PartialUpdate:
         Raises:
             DataError: a ``-U`` or ``-D`` that no option says what to do with.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
-        folds = dict.fromkeys(rows.column_names, LastNonNull())
-        if not self.groups and all_inserts(rows, folds):
-            return folded_inserts(rows, runs, folds)
+        aggregators = dict.fromkeys(rows.column_names, LastNonNull())
+        if not self.groups and all_inserts(rows, aggregators):
+            return aggregated_inserts(rows, runs, aggregators)
         from table_core.merge.engines.sequence_group import History
 
         rows = rows.combine_chunks()
@@ -104,10 +104,10 @@ class PartialUpdate:
         from table_core.merge.engines.sequence_group import History, from_removal
 
         retract = ~groups.adds()
-        seed = np.zeros(len(versions), np.bool_)
-        seed[groups.starts] = retract[groups.starts]
-        quiet = seed if self.ignore_delete or not self.groups else np.zeros_like(seed)
-        history = History(rows, versions, groups, retract, seed, quiet)
+        base_row = np.zeros(len(versions), np.bool_)
+        base_row[groups.starts] = retract[groups.starts]
+        quiet = base_row if self.ignore_delete or not self.groups else np.zeros_like(base_row)
+        history = History(rows, versions, groups, retract, base_row, quiet)
         if self.ignore_delete:
             return _without_retracts(history), np.zeros(len(groups.starts), np.bool_)
         if self.groups:
@@ -132,7 +132,7 @@ class PartialUpdate:
         for group in self.groups:
             if here.issuperset(group.fields):
                 present = tuple(name for name in group.protected if name in here)
-                result |= replace(group, protected=present).fold(history)
+                result |= replace(group, protected=present).aggregate(history)
         free = _without_retracts(history) if history.retract.any() else history
         versions = Groups(free.groups.starts, free.groups.stops)
         for name in here - result.keys() - {KIND_COLUMN, SEQUENCE_COLUMN}:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NativeScan", "native_scan"]
 
-_Alike: TypeAlias = "tuple[str, int]"
+_FileKind: TypeAlias = "tuple[str, int]"
 """Format and schema of files that one scan reads."""
 _FORMATS: Final = frozenset({"parquet", "orc"})
 _NOT_IN_ORC: Final = frozenset({*TIMESTAMPS, Root.CHAR})
@@ -73,8 +73,10 @@ class NativeScan:
     """The files of one read that Spark scans itself."""
 
     reader: SplitReader
-    _paths: dict[_Alike, list[str]] = field(init=False, default_factory=lambda: defaultdict(list))
-    _projections: dict[_Alike, Projection | None] = field(init=False, default_factory=dict)
+    _paths: dict[_FileKind, list[str]] = field(
+        init=False, default_factory=lambda: defaultdict(list)
+    )
+    _projections: dict[_FileKind, Projection | None] = field(init=False, default_factory=dict)
     """How files of a schema give the columns; None if their types differ."""
     _partitions: dict[bytes, bool] = field(init=False, default_factory=dict)
 
@@ -114,7 +116,7 @@ class NativeScan:
 
     def frame(self, session: SparkSession) -> DataFrame:
         """The rows of all files that were taken."""
-        frames = [self._scanned(session, alike, paths) for alike, paths in self._paths.items()]
+        frames = [self._scanned(session, kind, paths) for kind, paths in self._paths.items()]
         found = frames[0]
         for other in frames[1:]:
             found = found.unionAll(other)
@@ -150,7 +152,7 @@ class NativeScan:
             yield together, False
 
     def _takes(self, split: Split, file: DataFile) -> bool:
-        alike = (file.format, file.schema_id)
+        kind = (file.format, file.schema_id)
         if (
             file.format not in _FORMATS
             or file.external_path is not None
@@ -158,26 +160,26 @@ class NativeScan:
             or _is_hidden(file.file_name)
             or file.file_name in split.deletions
             or not self._folder_tells(split.partition)
-            or self._projection(alike) is None
+            or self._projection(kind) is None
         ):
             return False
         access = self.reader.access
         path = layout.data_file_path(access.schema, split.partition, split.bucket, file)
-        self._paths[alike].append(f"{access.storage.uri}/{path}")
+        self._paths[kind].append(f"{access.storage.uri}/{path}")
         return True
 
-    def _projection(self, alike: _Alike) -> Projection | None:
-        if alike not in self._projections:
-            written = self.reader.access.metadata.schema(alike[1])
+    def _projection(self, kind: _FileKind) -> Projection | None:
+        if kind not in self._projections:
+            written = self.reader.access.metadata.schema(kind[1])
             found = project(written, self._stored, None)
             names = {each.name.lower() for each in found.file_fields}
             keys = {name.lower() for name in self.reader.access.schema.partition_keys}
             fits = found.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
             fits = fits and not any(map(_is_finer, self._stored)) and holds(self._stored)
-            if alike[0] == "orc":
+            if kind[0] == "orc":
                 fits = fits and not any(_within(each.type, _NOT_IN_ORC) for each in self._stored)
-            self._projections[alike] = found if fits else None
-        return self._projections[alike]
+            self._projections[kind] = found if fits else None
+        return self._projections[kind]
 
     @property
     def _stored(self) -> tuple[Field, ...]:
@@ -198,10 +200,10 @@ class NativeScan:
         return known
 
     # ------------------------------------------------------------------------------- scanning
-    def _scanned(self, session: SparkSession, alike: _Alike, paths: Sequence[str]) -> DataFrame:
+    def _scanned(self, session: SparkSession, kind: _FileKind, paths: Sequence[str]) -> DataFrame:
         """The files of one schema, with the columns that are read now."""
         schema = self.reader.access.schema
-        written = self.reader.access.metadata.schema(alike[1])
+        written = self.reader.access.metadata.schema(kind[1])
         projection = project(written, self._stored, None)
         stored = [
             spark.StructField(each.name, spark_type(each.type, each.name))
@@ -210,7 +212,7 @@ class NativeScan:
         folders = [spark.StructField(name, spark.StringType()) for name in schema.partition_keys]
         rows = session.read.options(**_PARQUET, basePath=self.reader.access.storage.uri)
         shape = spark.StructType([*stored, *folders])
-        found = rows.format(alike[0]).schema(shape).load(list(paths))
+        found = rows.format(kind[0]).schema(shape).load(list(paths))
         names = projection.stored_names
         legacy = schema.options.get(keys_files.PARTITION_LEGACY_NAME)
         columns = []

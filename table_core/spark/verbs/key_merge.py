@@ -42,7 +42,7 @@ OLD_COLUMN: Final = "__old"
 """The target row of a pair."""
 _OCCUPIED: Final = "__occupied"
 _EACH: Final = "__each"
-_BESIDE: Final = -1
+_ELSEWHERE: Final = -1
 """In place of a clause: the row was counted already."""
 
 
@@ -104,7 +104,7 @@ def by_key(rows: DataFrame, target: DataFrame, access: TableAccess, *, moves: bo
     take = f.struct(
         f.lit("-D").alias(ROW_KIND_COLUMN),
         *(old.getField(name).alias(name) for name in names),
-        f.when(deleted, named(CLAUSE_COLUMN)).otherwise(f.lit(_BESIDE)).alias(CLAUSE_COLUMN),
+        f.when(deleted, named(CLAUSE_COLUMN)).otherwise(f.lit(_ELSEWHERE)).alias(CLAUSE_COLUMN),
         nothing.alias(OLD_COLUMN),
     )
     each = f.filter(f.array(f.when(~deleted, put), f.when(gone, take)), lambda one: one.isNotNull())
@@ -137,7 +137,7 @@ def _versions(
         return
     rows = pa.concat_tables(given).combine_chunks()
     for pair in rows[CLAUSE_COLUMN].value_counts():
-        if (number := pair["values"].as_py()) != _BESIDE:
+        if (number := pair["values"].as_py()) != _ELSEWHERE:
             decided[number] += pair["counts"].as_py()
     names = [field.name for field in access.schema.fields]
     kinds = rows[ROW_KIND_COLUMN]

@@ -20,7 +20,7 @@ from table_core.spark.session.schema_bridge import spark_type
 from table_core.spark.verbs.key_cast import with_keys_of
 from table_core.spark.verbs.key_merge import CLAUSE_COLUMN, OLD_COLUMN, keys_move
 from table_core.spark.verbs.sql_text import expression_of
-from table_core.spark.writing.frames import spelled
+from table_core.spark.writing.frames import table_spelling
 from table_core.table.dml import merge_into as clauses
 
 if TYPE_CHECKING:
@@ -49,17 +49,17 @@ class MergePairs:
         when: tuple[MergeClause, ...],
     ) -> None:
         if source.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
-            source = source.toDF(*spelled(source.columns, access))
+            source = source.toDF(*table_spelling(source.columns, access))
             lower = {name.lower(): name for name in source.columns}
-            given = zip(on, spelled(on.values(), access), strict=True)
+            given = zip(on, table_spelling(on.values(), access), strict=True)
             on = {mine: lower.get(theirs.lower(), theirs) for mine, theirs in given}
         clauses.refuse_absent(on, source.columns)
         self.access, self.on, self.when = access, on, when
         self._source_columns = source.columns
         fields = {theirs: access.schema.field(mine) for mine, theirs in on.items()}
         source = with_keys_of(source, fields)
-        alike = Window.partitionBy(*(named(name) for name in on.values()))
-        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(alike))
+        same_key = Window.partitionBy(*(named(name) for name in on.values()))
+        self._source = source.withColumn(_COUNT, f.count(f.lit(1)).over(same_key))
 
     @property
     def moves(self) -> bool:
@@ -75,11 +75,11 @@ class MergePairs:
         """
         left = target.withColumn(_TARGET, f.lit(True)).alias("target")
         right = self._source.withColumn(_SOURCE, f.lit(True)).alias("source")
-        alike = [
+        same_key = [
             f.col(f"target.`{mine}`") == f.col(f"source.`{theirs}`")
             for mine, theirs in self.on.items()
         ]
-        joined = left.join(right, alike, self._how()).withColumn(CLAUSE_COLUMN, self._decided())
+        joined = left.join(right, same_key, self._how()).withColumn(CLAUSE_COLUMN, self._decided())
         kinds = [
             "-D" if clauses.deletes(one) else "+U" if clauses.needs_target(one) else "+I"
             for one in self.when

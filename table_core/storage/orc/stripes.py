@@ -150,7 +150,7 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
     footer = stripe_footer(file, tail, stripe)
     wanted = {number for name in names for number in tail.subtree(tail.column(name)[0])}
     streams = list(_streams(footer, tail, stripe))
-    room = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
+    stream_at = {(owner, kind): (offset, length) for kind, owner, offset, length in streams}
     for kind, owner, offset, length in streams:
         if kind != _LENGTH or owner not in wanted:
             continue
@@ -158,12 +158,12 @@ def check_lengths(file: Any, tail: OrcTail, stripe: int, names: Sequence[str]) -
             continue  # a version 1 of integers, which only very old writers use
         body = unpacked(read_part(file, offset, length), tail.codec, tail.block_size)
         lengths = decode_integers(body, None, signed=False)
-        texts = room.get((owner, _DICTIONARY_DATA)) or room.get((owner, _DATA))
+        texts = stream_at.get((owner, _DICTIONARY_DATA)) or stream_at.get((owner, _DATA))
         most = _LONGEST if texts is None else _unpacked_most(file, tail, *texts)
         if len(lengths) and (lengths.min() < 0 or float(lengths.sum(dtype=float)) > most):
             raise ValueError(f"column {owner} holds more than its stripe")
         held = tail.types[owner]
-        present = room.get((held.children[0], _PRESENT)) if held.kind == _MAP else None
+        present = stream_at.get((held.children[0], _PRESENT)) if held.kind == _MAP else None
         if present is not None:
             keys = unpacked(read_part(file, *present), tail.codec, tail.block_size)
             if not decode_booleans(keys, int(lengths.sum())).all():
@@ -243,8 +243,8 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
 
         if codec == "snappy":
             return bytes(cramjam.snappy.decompress_raw(block))
-        room = bytearray(block_size)  # a block does not say how long it becomes
-        return bytes(room[: cramjam.lz4.decompress_block_into(block, room)])
+        stream_at = bytearray(block_size)  # a block does not say how long it becomes
+        return bytes(stream_at[: cramjam.lz4.decompress_block_into(block, stream_at)])
     with pa.CompressedInputStream(pa.BufferReader(block), codec) as stream:
         return bytes(stream.read(block_size))
 
