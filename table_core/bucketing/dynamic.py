@@ -1,6 +1,12 @@
 """Dynamic buckets: which bucket each key of a partition is in, remembered by its hash.
 
-A bucket takes keys until it has its target number of them; then a new one begins.
+A bucket takes keys until it has its target number of them; then a new one begins.  A known key goes where
+it was put: in another bucket it would have two rows, since no merge sees both.
+
+Target 2, hashes 7 9 7 4 in that order: 7 and 9 fill bucket 0, 4 begins bucket 1.
+
+>>> HashIndex(2).assign(np.array([7, 9, 7, 4], np.int32)).tolist()
+[0, 0, 0, 1]
 
 Source: ``org.apache.paimon.index.PartitionIndex``; format 6.2.
 """

@@ -4,6 +4,11 @@ A writer numbers its rows on from the newest number of their bucket.  While it w
 may give out the same numbers.  Then the one that comes second numbers its rows anew.  Postponed rows
 have no numbers; for them the creation time of their file says the order.  A commit on the
 head that its writer saw asks for nothing.
+
+The newest number of a bucket is 9.  Writers A and B both number their rows 10 to 12.  A commits.  B meets
+12 as the newest, and its first is 10: its rows grow by 12 + ``GAP`` - 10, to 12 + ``GAP`` and on, which is
+after all of A's.  Left as they were, a key of both would have two versions of one number, and readers
+could disagree about the newer one.
 """
 
 from __future__ import annotations

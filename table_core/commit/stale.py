@@ -8,6 +8,11 @@ head if and only if (docs/adr/0009):
    has a row as old as the newest that was merged;
 3. if it looked values up or dropped deletes: above ``level``, where its keys could be, lie exactly the
    files that it saw, with the rows deleted from them that it saw.
+
+Without 2: a key of a partial update has a=1 in file x (number 1), a=2 in y (2) and b=3 in z (3).  Who merges
+x and z and leaves y behind gets (1, 3) with the number of z, so the 1 wins over the newer 2.
+Without 3: a lookup table sums.  A 5 of level 0 met the 10 of level 5, so 15 goes to level 4, where it stands
+for all below it.  If the 10 became 12 meanwhile, the 2 is lost.
 """
 
 from __future__ import annotations

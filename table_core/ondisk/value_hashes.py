@@ -40,6 +40,9 @@ _P1, _P2, _P3, _P4, _P5 = (
 def hashes_of(column: pa.Array, type_: DataType) -> Words | None:
     """The hashes of the distinct values of ``column`` but NULL; None for types that have none.
 
+    >>> hashes_of(pa.array([1, 1, None], pa.int32()), Atomic(Root.INT)).tolist()
+    [6614235796240398542]
+
     Shape: ``column[n]`` to ``uint64[d]``.
     """
     if not isinstance(type_, Atomic):
@@ -88,22 +91,29 @@ def _number_hashes(values: npt.NDArray[np.int64]) -> Words:
 
 
 def _text_hashes(values: pa.Array) -> Words:
-    """XXH64 of each value: all values of one length at once."""
+    """XXH64 of each value: all values of one length at once.
+
+    The steps of the hash depend on the length alone, so "ab" and "cd" are two rows of one matrix, and
+    "xyz" is a matrix of its own.
+    """
     data = values.cast(pa.large_binary())
     offsets = np.frombuffer(data.buffers()[1], np.int64)[data.offset :][: len(data) + 1]
     body = data.buffers()[2]
     raw = np.frombuffer(body, np.uint8) if body is not None else np.zeros(0, np.uint8)
     lengths = np.diff(offsets)
-    found = np.empty(len(lengths), np.uint64)
+    hashes = np.empty(len(lengths), np.uint64)
     with np.errstate(over="ignore"):
         for length in np.unique(lengths).tolist():
             which = np.flatnonzero(lengths == length)
-            found[which] = _xx_hash(raw[offsets[which][:, None] + np.arange(length)])
-    return found
+            hashes[which] = _xx_hash(raw[offsets[which][:, None] + np.arange(length)])
+    return hashes
 
 
 def _xx_hash(rows: npt.NDArray[np.uint8]) -> Words:
-    """Shape: ``bytes[n, length]`` to ``uint64[n]``."""
+    """XXH64, seed 0: blocks of 32 bytes in four lanes, then 8, then 4 bytes, then one at a time.
+
+    Shape: ``bytes[n, length]`` to ``uint64[n]``.
+    """
     count, length = rows.shape
     at = length - length % 32
     if at:

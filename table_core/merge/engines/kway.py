@@ -187,7 +187,7 @@ class _Column:
         """The rows of ``value`` among the sorted ``low`` to ``high``, or where it would stand.
 
         ``searchsorted`` for numbers; texts and columns with nulls, which would have to be ranked or decoded
-        as a whole, are looked at in some twenty rows by halving.
+        as a whole, are looked at in about as many rows as the logarithm of their number, by halving.
         """
         if self.numbers is not None and not self.array.null_count and value:
             part = self.numbers[low:high]
