@@ -3,6 +3,9 @@
 Additions and deletions are counted by hash: what was added more often than it was taken out is there.
 Two files of one hash that are both whole or gone leave the count right; where one is there and the
 other is gone, both count as there.  So a file more is kept, never one less.
+
+Entries come in any order: -a, +a, +b, +a.  Of a there are two ADDs (it was upgraded, which is a DELETE and an
+ADD of one file) and one DELETE: it is there.  A set would have to know which came last.
 """
 
 from __future__ import annotations

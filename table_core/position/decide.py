@@ -3,6 +3,15 @@
 Pure.  The caller shows the position that is stored and what the source is *now*; who raises is
 ``Diverged.error``.  Nothing is guessed: where a source is not what was read, or nobody can tell, the
 answer is ``Diverged``, with the facts and the ways out.
+
+A reader of a table stands at snapshot 7, whose delta list is L7::
+
+    what is there now           answer
+    7 with L7, head 9           go on: 8 and 9 are new
+    8 to 9                      go on: 7 expired, and was this table's
+    7 with M7, head 9           rolled-back: another 7; the number alone would have said "go on"
+    head 5                      rolled-back: what it has read is no longer in the table
+    another table's birth       made-anew: its 7 is nobody's 7
 """
 
 from __future__ import annotations

@@ -8,7 +8,13 @@ __all__ = ["gtids_contain"]
 def gtids_contain(outer: str, inner: str) -> bool:
     """Whether every transaction of ``inner`` is in ``outer``.
 
-    MySQL: ``uuid:1-5:7,uuid:2``; MariaDB: ``domain-server-sequence``, of each domain the newest.
+    MySQL: ``uuid:1-5:7,uuid:2``; MariaDB: ``domain-server-sequence``, of each domain the newest.  The server
+    in the middle does not matter: after a failover the domain goes on with another one.
+
+    >>> gtids_contain("a:1-5:7", "a:2-3"), gtids_contain("a:1-5:7", "a:6")
+    (True, False)
+    >>> gtids_contain("0-1-100", "0-2-90")
+    True
     """
     there, asked = _ranges(outer), _ranges(inner)
     return all(

@@ -6,6 +6,12 @@
 
 Rows come by snapshot, then as written within the bucket; nothing is merged across snapshots.
 
+Snapshots 1 APPEND (key 1, a), 2 COMPACT, 3 APPEND (1, b), 4 COMPACT with changelog -U (1, a), +U (1, b)::
+
+    (1, 4]  changelog  -U (1, a)  +U (1, b)     of 4
+            delta      +I (1, b)                the file of 3, as it was written
+            diff       -U (1, a)  +U (1, b)     state 4 against state 1
+
 Source: ``org.apache.paimon.table.source.snapshot.Incremental*StartingScanner``; format 9.4.
 """
 

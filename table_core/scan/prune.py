@@ -9,6 +9,9 @@ files overlap, the file ruled out might hold the newest version of a row, and an
 reappear.  So a section goes as a whole or not at all; with engines that build a row from several files
 not even that.
 
+Key 4 has v = 5 in file x (v from 1 to 9) and, newer, v = 50 in file y (v from 40 to 60).  Where v = 5, the
+statistics of y say that it has no match.  Read without y, key 4 matches with a value that it no longer has.
+
 Source: ``org.apache.paimon.operation.KeyValueFileStoreScan``; format 4.2, 4.5, 6.1, 7.6.
 """
 
@@ -148,7 +151,11 @@ class Pruner:
         return [reason is None for reason in reasons]
 
     def foresee(self, partitions: Iterable[bytes]) -> None:
-        """Decide about many partitions at once, which costs less than one by one."""
+        """Decide about many partitions at once, which costs less than one by one.
+
+        A partition row is a row of a table of partition columns, so the condition is computed as a filter.
+        Parts of it on other columns are left to the files: then only a "no" is final.
+        """
         if self._where is None or self._keeps is not None or not self._types:
             return
         fresh = list(set(partitions).difference(self._partitions))

@@ -184,7 +184,11 @@ def _created_after(timeline: Timeline, time_ms: int) -> SnapshotRef:
 
 
 def first_from(timeline: Timeline, time_ms: int) -> int | None:
-    """The snapshot after the newest one before ``time_ms``, None if one of the two is not there."""
+    """The snapshot after the newest one before ``time_ms``, None if one of the two is not there.
+
+    Made at 10, 20 and 30: 15 gives the second; 5 gives None, since what was before the first may have
+    expired; 35 gives None, since nothing came after.
+    """
     ids = timeline.ids()
     at = bisect_left(ids, time_ms, key=lambda each: timeline.snapshot(each).time_millis)
     return ids[at] if 0 < at < len(ids) else None
@@ -228,7 +232,9 @@ def _at_time(timeline: Timeline, time_ms: int) -> Snapshot:
 def _at_watermark(timeline: Timeline, watermark: int) -> Snapshot:
     """A snapshot with ``watermark``, else the first whose watermark is beyond.
 
-    Of several with that very watermark it is the one that Paimon's search meets first.
+    Of several with that very watermark it is the one that Paimon's search meets first.  A snapshot without
+    one counts as having that of the newest before it.  Watermarks NULL 3 NULL 7: 3 gives the second
+    snapshot, 5 the fourth, 9 is refused.
     """
     ids = timeline.ids()
     watermarks = [timeline.snapshot(id).watermark for id in ids]

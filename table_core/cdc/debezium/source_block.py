@@ -3,6 +3,13 @@
 It is half of an event, and one after the other differs in few digits; of its dozen members only the
 table and one time are wanted.  So the block of one line becomes a pattern, with the names of its table
 as they stand there, and the lines that match it need no parser to tell whose they are.
+
+The first line has ``,"source":{"db":"shop","ts_ms":1700000000123,"table":"orders","pos":81}``.  Its pattern::
+
+    ,"source":{"db":"shop","ts_ms":  a time of 13 digits  ,"table":"orders","pos":  any value  }
+
+The next line with ``…124,"table":"orders","pos":97`` matches: it is cut, and 1700000000124 kept beside it.
+One of another table, or with a member more, does not, and is parsed as a whole.
 """
 
 from __future__ import annotations
@@ -98,7 +105,11 @@ def _pieces(
     starts: npt.NDArray[np.int64],
     stops: npt.NDArray[np.int64],
 ) -> pa.LargeBinaryArray:
-    """By turns what lies before a start, and what lies from there to its stop; last the rest."""
+    """By turns what lies before a start, and what lies from there to its stop; last the rest.
+
+    ``ab[SRC]cd`` and ``ef[SRC]gh`` are the pieces ab, [SRC], cdef, [SRC], gh, of the same bytes: every
+    second one is a block, and the others joined are the lines without them.
+    """
     places = np.empty(2 * len(starts) + 2, np.int64)
     places[0], places[-1] = offsets[0], offsets[-1]
     places[1:-1:2], places[2:-1:2] = starts, stops

@@ -5,6 +5,9 @@ retracts; without deletion vectors, with columns of the type that is asked for. 
 read by the names that they were written under, one scan for each schema; old names become new ones,
 columns that came later are NULL.  All others stay with the merging reader.
 
+Of a bucket with files a (keys 1-5), b (3-8), c (9-12) and d (13-14, with a delete) Spark scans c.  Keys 3 to 5
+may be in a and in b, and only a merge knows which version counts; Spark would show the deleted row of d.
+
 Partition columns come from the names of folders, where those tell the value (format T38).
 """
 

@@ -3,7 +3,14 @@
     pairs ─ each row as it shall be, and as it was ─ shuffle by key ─ ``KeyChanges`` in each task ─ files
 
 All rows of a key meet in one task, which decides about them as ``Table.merge_into`` does.  Merges that only
-write the newest versions of rows whose keys stay do without: see ``merging``.
+write the newest versions of rows whose keys stay do without: see ``merge_into``.
+
+An update sets the key of (1, a) to 2, and a delete takes (3, c); rows of ``by_key``::
+
+    key  _ROW_KIND  row    __clause  __old
+    2    +U         2, a   0         NULL    under its new key, where another row may be
+    1    -D         1, a   -1        NULL    under the one that it loses; it was counted above
+    3    -D         3, c   1         NULL
 """
 
 from __future__ import annotations

@@ -1,6 +1,15 @@
 """The join of a merge: source and target rows side by side, and what the clauses make of each pair.
 
 All of it is an expression for Spark; nothing runs here.
+
+Target (1, a), (2, b); source (2, B), (3, C); matched: update, not matched: insert.  A right join, and then::
+
+    target  source  __clause  _ROW_KIND  row
+    2, b    2, B    0         +U         2, B
+    none    3, C    1         +I         3, C
+
+A pair that no clause takes has no number and is left out.  Of a source with two rows of key 2 the count over
+the key is 2, and the expression raises: which of them wins would be chance.
 """
 
 from __future__ import annotations

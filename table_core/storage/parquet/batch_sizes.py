@@ -2,6 +2,10 @@
 
 Source: parquet-format ``Encodings.md``: which of them may write a long value many times over; and
 ``parquet.thrift`` ``SizeStatistics``.
+
+A column of 1,000,000 rows takes 290 kB: a dictionary of four texts of 10 kB each, and two bits a row.  A
+batch of 65,536 rows of it is 655 MB once each row has its text.  So stored bytes bound a batch only where each
+text is written out; elsewhere the reader begins with few rows and goes by what they took.
 """
 
 from __future__ import annotations
@@ -82,7 +86,11 @@ def batch_budget(
 
 
 def _most_bytes(chunk: ChunkStats, rows: int) -> int:
-    """Bytes that so many texts of ``chunk`` may have at most."""
+    """Bytes that so many texts of ``chunk`` may have at most.
+
+    All of them written out: what is stored.  Counted by the writer: that.  Else each row might be the one
+    long text of a dictionary, which is no longer than all that is stored.
+    """
     if _SPELLED_OUT.issuperset(chunk.encodings):
         return chunk.stored_bytes
     if chunk.text_bytes is not None and _COUNTED.issuperset(chunk.encodings):
