@@ -12,7 +12,7 @@ WORKDIR /opt/project
 COPY pyproject.toml README.md constraints.txt ./
 COPY table_core table_core
 COPY provider provider
-RUN pip install --no-cache-dir -c constraints.txt ".[postgres]" duckdb psutil \
+RUN pip install --no-cache-dir -c constraints.txt ./table_core ".[postgres]" psutil \
     && python -c "from importlib.metadata import version as v; assert v('pyspark') == v('pyspark-client')"
 COPY dags dags
 COPY demo demo

@@ -3,10 +3,11 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 STAMP := .venv/.installed
+CORE_STAMP := .venv-core/.installed
 PYSPARK_NEXT := 4.2.0
 export PYTHONPATH :=
 
-.PHONY: fuzz help venv check lint types layers tidy docs test java java-build demo demo-down bench \
+.PHONY: fuzz help venv venv-core test-core check lint types layers tidy docs test java java-build demo demo-down bench \
 	simulate bench-spark bench-watch wheel clean test-live random-user test-spark-cluster test-spark-next \
 	audit test-install servers test-cdc test-spark test-upkeep test-memory torture minio shared-commits \
 	lost-updates
@@ -16,9 +17,18 @@ help: ## Show the targets
 
 venv: $(STAMP) ## Make .venv from the constraints file
 
-$(STAMP): constraints.txt pyproject.toml demo/venv.sh
-	@demo/venv.sh .venv "$(CURDIR)[test,s3,mysql,postgres,kafka]"
+$(STAMP): constraints.txt pyproject.toml table_core/pyproject.toml demo/venv.sh
+	@demo/venv.sh .venv "$(CURDIR)/table_core" "$(CURDIR)[test,s3,mysql,postgres,kafka]"
 	@touch $(STAMP)
+
+venv-core: $(CORE_STAMP) ## Make .venv-core: the core and its tests, no Airflow, no Spark, no Java
+
+$(CORE_STAMP): constraints.txt table_core/pyproject.toml demo/venv.sh
+	@demo/venv.sh .venv-core "$(CURDIR)/table_core[test]"
+	@touch $(CORE_STAMP)
+
+test-core: $(CORE_STAMP) ## Unit, property, golden and simulation tests of the core, on .venv-core
+	.venv-core/bin/python tests/suites.py core
 
 check: lint types layers tidy docs ## Lint, types, layers, tidy, docs
 
@@ -29,7 +39,7 @@ types: $(STAMP)
 layers: $(STAMP)
 	PYTHONPATH=.:provider $(BIN)/lint-imports
 tidy: $(STAMP)
-	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py
+	$(BIN)/pytest -q tests/test_tidy.py tests/test_circles.py tests/test_words.py tests/test_core_alone.py
 docs: $(STAMP)
 	$(BIN)/pytest -q tests/docs
 
@@ -111,15 +121,16 @@ shared-commits: java-build $(STAMP) ## Paimon and ours commit to one table, 100 
 minio: ## Build the S3 server that judges races, once
 	@tests/minio.sh
 
-test-install: java-build $(STAMP) ## The wheel by a plain pip install, without our constraints: local SQL, Spark, a wrong pair
+test-install: java-build $(STAMP) ## Both wheels by a plain pip install, without our constraints: the core alone in 15 s, local SQL, Spark, a wrong pair
 	PLAIN_INSTALL=1 $(BIN)/pytest -q --timeout=0 tests/wheel
 
 audit: ## Known faults of what constraints.txt pins, by pip-audit and its database
 	@[ -x .cache/audit/bin/pip-audit ] || { python3 -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit; }
-	.cache/audit/bin/pip-audit --no-deps --disable-pip -r constraints.txt
+	.cache/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
-wheel: $(STAMP) ## Build the wheel into dist/
+wheel: $(STAMP) ## Build both wheels into dist/: the core and the provider
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist table_core
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
 clean: demo-down ## Remove everything that can be made again
-	rm -rf .venv .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-core .demo .cache dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

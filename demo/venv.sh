@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Make a virtual environment with exactly the versions of constraints.txt.
 #
-#   demo/venv.sh VENV SPEC    VENV: folder to make;  SPEC: a wheel, or the project folder, with extras
+#   demo/venv.sh VENV SPEC...    VENV: folder to make;  SPEC: a wheel, or the folder of a project, with extras
 #
 # Uses uv where it is installed, else `python -m venv` and pip.  PYTHON=... chooses the interpreter.
 set -euo pipefail
 
 fail() { echo "venv: $*" >&2; exit 1; }
-[ $# -eq 2 ] || fail "usage: demo/venv.sh VENV SPEC"
-venv=$1 spec=$2
+[ $# -ge 2 ] || fail "usage: demo/venv.sh VENV SPEC..."
+venv=$1
+shift
 constraints="$(cd "$(dirname "$0")/.." && pwd)/constraints.txt"
 
 python=
@@ -21,21 +22,27 @@ done
 [ -n "$python" ] || fail "Python 3.11 or newer is needed (set PYTHON=/path/to/python3.11)"
 
 install=(-c "$constraints")
-[ -d "${spec%%\[*}" ] && install+=(-e)   # a folder: its code is used where it lies
+for spec in "$@"; do
+  [ -d "${spec%%\[*}" ] && install+=(-e)   # a folder: its code is used where it lies
+  install+=("$spec")
+done
 if command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; then
   [ -x "$venv/bin/python" ] || uv venv -q --python "$python" "$venv" || fail "uv could not make $venv"
-  uv pip install -q --python "$venv/bin/python" "${install[@]}" "$spec" \
-    || fail "uv could not install $spec into $venv; its reason stands above"
+  uv pip install -q --python "$venv/bin/python" "${install[@]}" \
+    || fail "uv could not install $* into $venv; its reason stands above"
 else
   [ -x "$venv/bin/python" ] || "$python" -m venv "$venv" \
     || fail "$python -m venv failed; on Debian: apt-get install python3-venv"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check "${install[@]}" "$spec" \
-    || fail "pip could not install $spec into $venv; its reason stands above"
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check "${install[@]}" \
+    || fail "pip could not install $* into $venv; its reason stands above"
 fi
 "$venv/bin/python" - <<'PY' || fail "$venv is not usable; delete it and try again"
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 import sys
-spark, client = version("pyspark"), version("pyspark-client")
+try:
+    spark, client = version("pyspark"), version("pyspark-client")
+except PackageNotFoundError:  # the core alone has neither
+    sys.exit()
 if spark != client:
     sys.exit(f"venv: pyspark {spark} and pyspark-client {client} overlay one folder and must be equal")
 PY

@@ -176,10 +176,10 @@ class MissingPackageError(TableError):
 
     @classmethod
     def of(cls, what: str, extra: str, reason: ImportError) -> Self:
-        """The error of ``what``, which the extra ``extra`` of this distribution brings."""
+        """The error of ``what``, which the extra ``extra`` of ``paimon-table-core`` brings."""
         return cls(
             f"{what} needs a package that is not installed ({reason}): "
-            f"pip install 'airflow-provider-paimon[{extra}]'",
+            f'pip install "paimon-table-core[{extra}]"',
             extra=extra,
         )
 

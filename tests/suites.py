@@ -1,6 +1,6 @@
 """Run every test folder: the light ones together on two processes, then the heavy ones in two lanes.
 
-    python tests/suites.py [FOLDER ...]
+    python tests/suites.py [FOLDER ... | core]
 
 Ends with one line of totals.  A folder that is new here runs with the light ones, so none is forgotten.
 """
@@ -20,6 +20,8 @@ REPORTS = ROOT / ".cache" / "reports"
 LANES = (("interop", "spark", "cluster"), ("provider", "live", "cdc", "demo", "wheel"))
 """Folders that start a JVM, an Airflow or a build: those of a lane one at a time, in this order."""
 HEAVY = tuple(name for lane in LANES for name in lane)
+CORE = ("unit", "property", "golden", "simulation")
+"""What needs the core and nothing else: ``make test-core`` runs these without Airflow, Spark and Java."""
 SHORT_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Java that lives for seconds: compiling deeply would take most of its time."""
 ELSEWHERE = ("docs", "live", "cluster")
@@ -72,7 +74,7 @@ def run_lane(names: list[str]) -> list[dict[str, int]]:
 
 def main(wanted: list[str]) -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
-    chosen = wanted or folders()
+    chosen = list(CORE) if wanted == ["core"] else wanted or folders()
     light = [name for name in chosen if name not in HEAVY]
     totals = []
     if light:

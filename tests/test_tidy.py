@@ -59,7 +59,7 @@ def test_no_dead_modules() -> None:
     entry_points = {
         "paimon_provider.get_provider_info",
         "paimon_provider.plugin",
-        "table_core.cli.main",
+        "table_core.cli.start",
         "table_core.spark.entrypoint",
     }
     dead = [

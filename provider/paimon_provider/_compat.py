@@ -9,6 +9,7 @@ from airflow.observability import stats as triggerer_stats
 from airflow.sdk import (
     DAG,
     Asset,
+    AssetAlias,
     AssetWatcher,
     BaseHook,
     BaseNotifier,
@@ -28,6 +29,8 @@ from airflow.sdk import (
 from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
 from airflow.sdk.bases.sensor import PokeReturnValue
 from airflow.sdk.bases.xcom import BaseXCom
+from airflow.sdk.definitions._internal.mixins import ResolveMixin
+from airflow.sdk.definitions.asset import BaseAsset
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, DeadlineAlert
 from airflow.sdk.definitions.mappedoperator import OperatorPartial
 from airflow.sdk.exceptions import (
@@ -55,7 +58,9 @@ __all__ = [
     "AirflowNotFoundException",
     "AirflowRuntimeError",
     "Asset",
+    "AssetAlias",
     "AssetWatcher",
+    "BaseAsset",
     "BaseDeadlineReference",
     "BaseEventTrigger",
     "BaseHook",
@@ -74,6 +79,7 @@ __all__ = [
     "OperatorPartial",
     "Param",
     "PokeReturnValue",
+    "ResolveMixin",
     "RetryDecision",
     "RetryPolicy",
     "StartTriggerArgs",

@@ -126,11 +126,19 @@ def _injected(function: Callable[..., Any], tables: Mapping[str, str]) -> list[s
 
 
 def _session(hook: PaimonHook) -> Any:
+    from paimon_provider.launchers.environment import cloud_of, job_environment
     from table_core.spark import register  # the one place: the session lives in this process
     from table_core.spark.session.create import open_session
 
-    settings = hook.warehouse.spark
-    session = open_session({"spark.master": settings.master, **settings.conf})
+    settings, home = hook.warehouse.spark, hook.warehouse
+    if settings.backend == "connect":
+        session = open_session(settings.conf, settings.master)
+    else:
+        # SQL and Python functions run in processes that Spark starts: they get what a job gets.
+        session = open_session(
+            {"spark.master": settings.master, **settings.conf},
+            environment=job_environment(settings.env, cloud_of(home.uri, home.job_options())),
+        )
     register(session)
     return session
 

@@ -9,7 +9,7 @@ from table_core.datatypes.text import parse_type, type_text
 from table_core.declaration.hints import hint
 from table_core.errors import TableError
 
-__all__ = ["type_hint"]
+__all__ = ["known_type", "type_hint"]
 
 _OURS: Final[dict[str, str]] = {
     **dict.fromkeys(("TEXT", "VARCHAR2", "NVARCHAR", "CLOB", "STR", "CHARACTER VARYING"), "STRING"),
@@ -119,11 +119,12 @@ def _listed(text: str, depth: int) -> str | None:
     inner = (match[1] or match[2] or match[3]).strip()
     while (around := _AROUND.fullmatch(inner)) is not None:
         inner = around[1].strip()
-    within = _listed(inner, depth + 1) or _type(inner) or _of_another(inner)
+    within = _listed(inner, depth + 1) or known_type(inner) or _of_another(inner)
     return None if within is None else f"ARRAY<{within}>"
 
 
-def _type(text: str) -> str | None:
+def known_type(text: str) -> str | None:
+    """The type that ``text`` says, as it is stored; None if it says none."""
     try:
         return type_text(parse_type(text))
     except TableError:
@@ -133,5 +134,5 @@ def _type(text: str) -> str | None:
 def _of_another(text: str) -> str | None:
     for pattern, ours in _SIZED:
         if (sized := pattern.fullmatch(text)) is not None:
-            return _type(ours.format(*sized.groups()))
+            return known_type(ours.format(*sized.groups()))
     return _OURS.get(text)

@@ -40,6 +40,7 @@ __all__ = [
     "GROUPS",
     "RUN_ACTIONS",
     "TABLE",
+    "THRESHOLDS",
     "UPKEEP_ACTIONS",
     "VERSION",
     "json_schema",
@@ -136,11 +137,11 @@ _POLICY_MEMBERS: Final = {
     name: OneOf(what="settings, true or false", shapes=[Flag(), shape])
     for name, shape in UPKEEP_ACTIONS.items()
 }
-_THRESHOLDS: Final = Record(
+THRESHOLDS: Final = Record(
     about="From where on an action is due or urgent.",
     members={field.name: Number(minimum=0, whole=False) for field in fields(Thresholds)},
 )
-_RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": _THRESHOLDS}, named="rules")
+_RULES: Final = Record(members={**_POLICY_MEMBERS, "thresholds": THRESHOLDS}, named="rules")
 _UPKEEP: Final = Record(
     members={
         "schedule": Text(about="A cron expression; H: a minute or hour by the name."),

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from table_core.cdc.apply.progress import quiet
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, MissingPackageError
 from table_core.jobs.sql_child import CLOSED
 from table_core.jobs.sql_parameters import named
 from table_core.jobs.sql_process import SqlLimits, rows_of
@@ -52,6 +52,7 @@ class EmbeddedEngine:
 
         Raises:
             ArgumentError: DuckDB refuses the SQL; its message says where.
+            MissingPackageError: DuckDB is not installed.
         """
         tables = {name: view_rows(view) for name, view in views.items()}
         return self.query_tables(sql, tables, parameters)
@@ -83,8 +84,10 @@ class EmbeddedEngine:
 
 def _one_select(sql: str) -> tuple[str, set[str]]:
     """The text of the only statement of ``sql``, and the parameters that it names."""
-    import duckdb
-
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingPackageError.of("SQL in this process", "duckdb", error) from error
     try:
         with duckdb.connect(config=dict(CLOSED)) as connection:
             statements = connection.extract_statements(sql)

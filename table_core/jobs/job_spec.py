@@ -144,7 +144,7 @@ class JobSpec:
         if document.get("version") != VERSION:
             raise UnsupportedFeatureError(
                 f"job spec version {document.get('version')} is not {VERSION}: install the same "
-                "release of airflow-provider-paimon where the job runs",
+                "release of paimon-table-core where the job runs",
                 feature=f"job spec version {document.get('version')}",
             )
         if str(document.get("action")) not in ACTIONS:

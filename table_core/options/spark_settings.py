@@ -32,6 +32,8 @@ _CODE: Final = re.compile(
     | spark\.(driver|executor)\.(extra|default|userClass|resource|log|host|bindAddress)
     | spark\.sql\.(catalog|extensions|hive|warehouse|variable|paimon\.warehouse)
     | spark\.(kerberos|security|rpc)\b | spark\.sql\.(artifact|defaultCatalog)\b
+    | spark\.sql\.(redaction|sources\.default|runSQLOnFiles|ansi\.doubleQuoted) | spark\.storage\.replication
+    | spark\.(network\.crypto|app\.(id|attempt)|unsafe|launcher|resources|barrier)\b
     | spark\.(io|shuffle\.(manager|sort\.io)|kryo|checkpoint|connect|api)\b
     | (?!spark\.)
     | .*(class|classes|classpath|javaoptions|librarypath|listeners?|plugins?|impl|script|command

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.position.source import FilesId, SourceId, TableId
 
 __all__ = [
+    "SYNC_WAYS",
     "Diverged",
     "FilesNow",
     "GoOn",
@@ -58,6 +59,10 @@ _WAYS: Final = (
 _CONSUMERS: Final = (
     "'table-core consumer reset' to go on at a snapshot that you name",
     "'table-core consumer delete' to begin as a new reader does",
+)
+SYNC_WAYS: Final = (
+    "'table-core position reset TABLE tc.source.positions', for each of them, to read it again from the start",
+    "'table-core position set TABLE tc.source.position --text …' to go on from a place that you name",
 )
 _STREAMS: Final = (
     "a new checkpoint (a drain: another name) to begin again, with 'scan.mode' and 'scan.snapshot-id' "
@@ -175,7 +180,11 @@ def what_next(stored: Position | None, now: Now) -> Next:
                 why=f"its position is of {stored.source}, and it is to read {now.source}",
             )
     if isinstance(found, Diverged):
-        ways = {ReaderKind.CONSUMER: _CONSUMERS, ReaderKind.STREAM: _STREAMS}
+        ways = {
+            ReaderKind.CONSUMER: _CONSUMERS,
+            ReaderKind.STREAM: _STREAMS,
+            ReaderKind.SYNC: SYNC_WAYS,
+        }
         return replace(
             found,
             ways_out=ways.get(stored.reader.kind, found.ways_out),
@@ -324,8 +333,7 @@ def _in_log(stored: SourceId, place: LogPlace, now: LogNow) -> Next:
     if not stored.is_same(source) and not (isinstance(source, MySqlId) and follows):
         return Diverged(
             reason="made-anew",
-            why=f"it read {stored}, and this is {source}: another server, or a slot or timeline "
-            "made anew",
+            why=f"it read {stored}, and this is {source}: {_another_log(stored, source)}",
             found=str(source),
         )
     if place.gtid and now.gtids and not follows:
@@ -350,6 +358,20 @@ def _in_log(stored: SourceId, place: LogPlace, now: LogNow) -> Next:
             found=str(now.first),
         )
     return GoOn(place)
+
+
+def _another_log(stored: SourceId, source: SourceId) -> str:
+    """What happened to a server whose identity is another one."""
+    if not isinstance(stored, PostgresId) or not isinstance(source, PostgresId):
+        return "another server"
+    if stored.system and source.system and stored.system != source.system:
+        return "another server, or one that was made anew"
+    if stored.slot and source.slot and stored.slot != source.slot:
+        return "another replication slot, which does not know what was read"
+    return (
+        "its timeline is another one, so a standby was promoted or the server was restored from a "
+        "backup, and what was read may not have happened there"
+    )
 
 
 def _some(names: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["gtids_contain"]
+__all__ = ["gtids_after", "gtids_contain"]
 
 
 def gtids_contain(outer: str, inner: str) -> bool:
@@ -24,9 +24,30 @@ def gtids_contain(outer: str, inner: str) -> bool:
     )
 
 
+def gtids_after(known: str, one: str) -> str:
+    """The set ``known`` once the transaction ``one`` is done too.
+
+    MariaDB keeps the newest of each domain, and a reader that names one domain alone is sent all of
+    the others from their start.  MySQL: ``a:1-4`` and ``a:5`` are ``a:1-5``.
+    """
+    name, colon, _ = one.partition(":")
+    if not colon:
+        domain = one.partition("-")[0]
+        others = [g for g in _entries(known) if g.partition("-")[0] != domain]
+        return ",".join(sorted([*others, one], key=lambda g: int(g.partition("-")[0])))
+    spans = _ranges(f"{known},{one}")[name.lower()]
+    mine = ":".join(f"{low}-{high}" if low < high else f"{low}" for low, high in spans)
+    others = [g for g in _entries(known) if g.partition(":")[0].lower() != name.lower()]
+    return ",".join(sorted([*others, f"{name}:{mine}"]))
+
+
+def _entries(text: str) -> list[str]:
+    return [part for part in (p.strip() for p in text.replace("\n", "").split(",")) if part]
+
+
 def _ranges(text: str) -> dict[str, list[tuple[int, int]]]:
     found: dict[str, list[tuple[int, int]]] = {}
-    for entry in filter(None, (part.strip() for part in text.replace("\n", "").split(","))):
+    for entry in _entries(text):
         name, colon, rest = entry.partition(":")
         if not colon:  # MariaDB: all up to the number
             domain, _, number = entry.split("-")

@@ -188,8 +188,18 @@ class PostgresId:
         found = {"system": self.system, "slot": self.slot, "timeline": self.timeline}
         return {"kind": self.kind, **found}
 
+    def follows(self, other: SourceId) -> bool:
+        """Whether it is of the system and database of ``other``: e.g. a standby that was promoted."""
+        return (
+            isinstance(other, PostgresId)
+            and bool(self.system)
+            and self.system == other.system
+            and self.slot.partition("/")[0] == other.slot.partition("/")[0]
+        )
+
     def __str__(self) -> str:
-        return f"slot {self.slot!r} of PostgreSQL system {self.system or '(unknown)'}"
+        timeline = f", timeline {self.timeline}" if self.timeline else ""
+        return f"slot {self.slot!r} of PostgreSQL system {self.system or '(unknown)'}{timeline}"
 
 
 SourceId: TypeAlias = TableId | FilesId | TopicsId | MySqlId | PostgresId

@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from table_core.spark._compat import without_pyspark
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -84,7 +86,12 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"table_core.{home}"), name)
+    try:
+        return getattr(import_module(f"table_core.{home}"), name)
+    except ImportError as error:
+        if (missing := without_pyspark(error)) is None:
+            raise
+        raise missing from error
 
 
 def __dir__() -> list[str]:

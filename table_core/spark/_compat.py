@@ -11,13 +11,22 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Final
 
-from table_core.errors import ArgumentError
+from table_core.errors import ArgumentError, MissingPackageError
 
-__all__ = ["STREAM_ADMISSION", "require_equal_versions"]
+__all__ = ["STREAM_ADMISSION", "require_equal_versions", "without_pyspark"]
 
-STREAM_ADMISSION: Final = find_spec("pyspark.sql.streaming.datasource") is not None
+STREAM_ADMISSION: Final = (
+    find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is not None
+)
 """Whether Spark lets a Python source limit what a micro-batch reads (4.2), and tells it of
 ``Trigger.AvailableNow``."""
+
+
+def without_pyspark(error: ImportError) -> MissingPackageError | None:
+    """What to install where ``error`` says that PySpark is missing; ``None`` where it says another thing."""
+    if (error.name or "").partition(".")[0] not in {"pyspark", "py4j"}:
+        return None
+    return MissingPackageError.of("work on Spark", "spark", error)
 
 
 def require_equal_versions() -> None:

@@ -11,7 +11,7 @@ from table_core.spark.session.tasks import each
 from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
 from table_core.spark.verbs.merge_into import merge_into
 from table_core.spark.verbs.rescale import rescale
-from table_core.spark.verbs.sql_text import SUBSTITUTE, query_of
+from table_core.spark.verbs.sql_text import CLOSED, query_of
 from table_core.spark.verbs.statements import delete, update
 from table_core.spark.verbs.topics import records_by
 from table_core.spark.writing.compaction import compact, compact_database
@@ -76,7 +76,8 @@ class SparkEngine:
             for name, view in views.items():
                 frame = view_frame(session, view)
                 frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
-            session.conf.set(SUBSTITUTE, "false")
+            for key, value in CLOSED.items():
+                session.conf.set(key, value)
             found = session.sql(text, given) if given else session.sql(text)
             _ = found.schema  # over Connect a query is analysed only when its schema is asked for
         return found

@@ -20,6 +20,7 @@ if __name__ == "__main__" and not __package__:  # as a script its folder comes f
 from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
 from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.jobs.last_line import done_facts, failed_facts
+from table_core.spark._compat import without_pyspark
 from table_core.spark.session.lifetime import end_when_told, end_with_runner
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _explained(error: Exception) -> TableError:
         found: TableError = failures.explained(error)
         return found
     if isinstance(error, ImportError):  # what a job misses today it will miss tomorrow
-        return ArgumentError(
+        return without_pyspark(error) or ArgumentError(
             f"the job misses a module: {error}; install it where the job runs",
             argument="environment",
             value=error.name,
@@ -180,7 +181,7 @@ def _completed(spec: JobSpec, path: str, tell: _Progress) -> JobSpec:
 def _properties(text: str) -> dict[str, str]:
     """``key=value`` lines, as in ``spark-defaults.conf`` with ``=``."""
     found = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):  # other separators are part of a value, and refused in it
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue

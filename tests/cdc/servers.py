@@ -38,9 +38,9 @@ def wait_until(ready: Any, process: subprocess.Popen[bytes] | None, log: Path) -
 class MariaDb:
     """One MariaDB with row-based binary log; ``root`` has no password."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, port: int = 0) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="mdb"))
-        self.port = free_port()
+        self.port = port or free_port()
         self.options = options
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -93,7 +93,7 @@ class MariaDb:
         finally:
             connection.close()
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -101,15 +101,18 @@ class MariaDb:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Postgres:
     """One PostgreSQL with logical decoding; everybody is trusted, ``postgres`` is the superuser."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, port: int = 0) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="pgs"))
-        self.port = free_port()
+        self.port = port or free_port()
         self.options = options
 
     @staticmethod
@@ -137,13 +140,36 @@ class Postgres:
         self.folder.chmod(0o755)
         self._run("initdb", "-D", f"{self.folder}/data", "-U", "postgres", "-A", "trust",
                   "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")  # fmt: skip
+        self.start()
+        return self
+
+    def start(self) -> None:
         options = (
             f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c wal_level=logical "
             f"-c max_replication_slots=20 -c max_wal_senders=20 -c fsync=off {' '.join(self.options)}"
         )
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-t", "30", "-l",
                   f"{self.folder}/log", "-o", options, "start")  # fmt: skip
-        return self
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "fast", "stop")
+
+    def back_up(self) -> None:
+        """Keep a copy of all that the server has."""
+        self.stop()
+        self._run("cp", "-a", f"{self.folder}/data", f"{self.folder}/backup")
+        self.start()
+
+    def restore(self, *, as_standby: bool = False) -> None:
+        """Put the copy back; as a standby that is promoted, so on another timeline."""
+        self.stop()
+        self._run("rm", "-rf", f"{self.folder}/data")
+        self._run("cp", "-a", f"{self.folder}/backup", f"{self.folder}/data")
+        if as_standby:
+            self._run("touch", f"{self.folder}/data/standby.signal")
+        self.start()
+        if as_standby:
+            self._run("pg_ctl", "-D", f"{self.folder}/data", "-w", "-t", "30", "promote")
 
     def sql(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         import psycopg
@@ -156,7 +182,7 @@ class Postgres:
             return list(cursor.fetchall()) if cursor.description else []
 
     def __exit__(self, *_: object) -> None:
-        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "fast", "stop")
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

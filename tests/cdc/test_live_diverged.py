@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,13 @@ from tests.cdc.test_live_postgres import source as of_postgres
 
 def ids(catalog: tc.Catalog, table: str) -> list[int]:
     return sorted(catalog.table(table).read().to_arrow()["id"].to_pylist())
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.1)
 
 
 def refused(catalog: tc.Catalog, server: Any, match: str) -> None:
@@ -60,18 +69,6 @@ def test_two_servers_feed_one_database_under_one_filter(mariadb: MariaDb, tmp_pa
             server.sql(f"INSERT INTO two.t{n} VALUES (2)")
             tc.sync_database(catalog, "lake", tc.MySqlSource(**of_mariadb(server, "two")))
     assert (ids(catalog, "lake.t0"), ids(catalog, "lake.t1")) == ([1, 2], [1, 2])
-
-
-def test_a_column_with_a_percent_sign_is_read_in_chunks(mariadb: MariaDb, tmp_path: Path) -> None:
-    mariadb.sql(
-        "CREATE DATABASE per",
-        "CREATE TABLE per.`t` (id INT, `k%s` INT, `a%` INT, PRIMARY KEY (id, `k%s`))",
-        "INSERT INTO per.t VALUES " + ", ".join(f"({n}, 1, {n})" for n in range(9)),
-    )
-    catalog = tc.open_catalog(f"file://{tmp_path}/wh")
-    tc.sync_database(catalog, "lake", tc.MySqlSource(**of_mariadb(mariadb, "per", chunk_rows=2)))
-    rows = catalog.table("lake.t").read().to_arrow().to_pylist()
-    assert sorted(row["a%"] for row in rows) == list(range(9))
 
 
 def test_a_slot_that_was_made_anew_or_moved_on_is_refused(
@@ -131,6 +128,27 @@ def test_a_topic_that_was_made_anew_is_refused(tmp_path: Path) -> None:
         refused(catalog, source, "made anew|ends at")
         put(*range(8, 20))
         refused(catalog, source, "made anew")
+        positions = catalog.table("lake.t").positions
+        positions.set("tc.source.position", text='{"v":1,"topics":{"p.s.t":{"0":2}}}')
+        tc.sync_database(
+            catalog, "lake", source
+        )  # what was there stays, and 6 and 7 are passed over
+        assert ids(catalog, "lake.t") == [*range(1, 6), *range(8, 20)]
         catalog.drop_table("lake.t")
         tc.sync_database(catalog, "lake", source)
         assert ids(catalog, "lake.t") == list(range(6, 20))
+        # the same while a run waits for more
+        run = ThreadPoolExecutor(1).submit(
+            tc.sync_database, catalog, "lake", source, until="forever"
+        )
+        put(20)
+        until(lambda: 20 in ids(catalog, "lake.t"))
+        admin.delete_topics(["p.s.t"])["p.s.t"].result()
+        topic()
+        put(*range(30, 60))
+        with pytest.raises(TableError, match=r"made anew|no topic"):
+            run.result(30)
+        assert ids(catalog, "lake.t") == list(range(6, 21))
+        catalog.table("lake.t").positions.reset("tc.source.positions")
+        tc.sync_database(catalog, "lake", source)
+        assert ids(catalog, "lake.t") == [*range(6, 21), *range(30, 60)]

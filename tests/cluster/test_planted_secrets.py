@@ -25,6 +25,9 @@ import pytest
 
 import table_core as tc
 from paimon_provider.hooks.paimon import PaimonHook
+from paimon_provider.operators.report import PaimonChangeReportOperator
+from paimon_provider.pages.report import render
+from paimon_provider.watching.conditions import Seen
 from table_core.errors import TableError
 from tests.servers import ROOT
 from tests.spark_servers import SMALL, Connect, Standalone, connect, standalone
@@ -84,7 +87,7 @@ def unplanted() -> Iterator[None]:
         yield
 
 
-class TakeIndices:
+class Places:
     """What a connection says of each backend; servers start when they are asked for first."""
 
     def __init__(self) -> None:
@@ -113,8 +116,8 @@ class TakeIndices:
 
 
 @pytest.fixture(scope="module")
-def places() -> Iterator[TakeIndices]:
-    found = TakeIndices()
+def places() -> Iterator[Places]:
+    found = Places()
     with found.stack:
         yield found
 
@@ -134,7 +137,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metadata: str) -> P
 def hook_on(
     monkeypatch: pytest.MonkeyPatch,
     catalog: tc.Catalog,
-    places: TakeIndices,
+    places: Places,
     backend: str,
 ) -> PaimonHook:
     conf = {"spark.some.password": OWN}
@@ -182,7 +185,7 @@ def attacks(backend: str, file: Path, metadata: str) -> list[str]:
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_sql_of_a_job_prints_no_secret(
-    catalog: tc.Catalog, planted: Path, metadata: str, places: TakeIndices,
+    catalog: tc.Catalog, planted: Path, metadata: str, places: Places,
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, backend: str, number: int,
 ) -> None:  # fmt: skip
     caplog.set_level("INFO")
@@ -210,7 +213,7 @@ def looked_at(stop: threading.Event, found: dict[int, str]) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS[1:])
 def test_no_process_of_a_job_was_given_what_the_worker_has(
-    catalog: tc.Catalog, planted: Path, places: TakeIndices,
+    catalog: tc.Catalog, planted: Path, places: Places,
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, backend: str,
 ) -> None:  # fmt: skip
     assert planted.exists()
@@ -234,33 +237,106 @@ def test_no_process_of_a_job_was_given_what_the_worker_has(
     assert told == []
     assert SECRET not in shown
     assert OWN not in shown
+    page = reported(hook)
+    assert "60" in page
+    assert SECRET not in page
+    assert OWN not in page
+
+
+def reported(hook: PaimonHook) -> str:
+    """The page that a change report of the table shows after the job."""
+    task = PaimonChangeReportOperator(
+        task_id="r", table="d.t", label_column="id", value_column="id", catalog="c"
+    )
+    report, _ = task._read(Seen.stored(0))
+    assert report.head == hook.table("d.t").latest_snapshot().id
+    return render(report)
 
 
 TASK = """
-import os, sys
-from pyspark.sql import SparkSession
-from table_core.spark.session.create import open_session
-session = open_session({"spark.master": sys.argv[1], "spark.executor.memory": "600m", "spark.ui.enabled": "false",
-                        "spark.driver.host": "127.0.0.1"})
+import contextlib, json, os, sys, traceback
+import pyarrow as pa
+from paimon_provider.decorators import _session
+from paimon_provider.hooks.paimon import PaimonHook
+
+file, metadata, table, planted = sys.argv[1:]
+os.environ.update(json.loads(planted))  # Airflow itself would use some of it when it is imported
+session = _session(PaimonHook())
+
+
 def look(batches):
-    import pyarrow as pa
     for batch in batches:
-        yield pa.RecordBatch.from_pydict({"env": [str(dict(os.environ))] * len(batch)})
-print([row[0] for row in session.range(0, 4, 1, 4).mapInArrow(look, "env string").collect()])
+        found = str(dict(os.environ))
+        with contextlib.suppress(OSError):
+            found += open("/proc/self/environ").read()
+        yield pa.RecordBatch.from_pydict({"seen": [found] * len(batch)})
+
+
+def shown(act):
+    try:
+        print(act())
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+
+
+paimon = lambda path, **more: session.read.format("paimon").options(**more).option("path", path).load()
+SQL = [
+    "SELECT java_method('java.lang.System', 'getenv', 'DB_PASSWORD')",
+    "SELECT java_method('java.lang.System', 'getenv', 'DB_PASSWORD') FROM range(0, 4, 1, 4)",
+    "SELECT java_method('java.lang.System', 'getProperty', 'DB_PASSWORD')",
+    "SELECT '${env:DB_PASSWORD}'",
+]
+for sql in SQL:
+    shown(lambda: session.sql(sql).collect())
+shown(lambda: session.range(0, 4, 1, 4).mapInArrow(look, "seen string").collect())
+rows = paimon(table)
+shown(lambda: ("rows", rows.count()))
+shown(lambda: rows.mapInArrow(look, "seen string").collect())
+for options in ({"storage.secret": "of-this-source-51b2"}, {"where": "id = 1"}, {"where": "id = 'x"}, {"nope.password": "of-this-source-51b2"},
+                {"snapshot-id": "77", "storage.secret": "of-this-source-51b2"}):
+    shown(lambda: paimon(table, **options).collect())
+    shown(lambda: paimon(table, **options).explain(True))
+for path in (file, "file://" + file, metadata, os.path.dirname(file), "file:///proc/self/environ", table + "/../../../.."):
+    shown(lambda: paimon(path).collect())
+    shown(lambda: rows.write.format("paimon").mode("append").option("path", path).save())
+    shown(lambda: paimon(table, tag=path).collect())
+print("ended")
 session.stop()
 """
 
 
-def test_a_python_function_on_the_executors_of_a_cluster_finds_nothing_of_the_worker(
-    planted: Path, places: TakeIndices
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_sql_functions_and_the_data_source_in_the_session_of_a_task_find_nothing_of_the_worker(
+    catalog: tc.Catalog,
+    planted: Path,
+    metadata: str,
+    places: Places,
+    monkeypatch: pytest.MonkeyPatch,
+    backend: str,
 ) -> None:
-    """As ``@task.paimon`` with ``spark``: the session is the task's, the executors are the cluster's."""
-    assert planted.exists()
+    """As ``@task.paimon`` with ``spark``: the session is the task's, the executors are where the master has them."""
+    table = catalog.create_table("d.t", pa.schema([("id", pa.int64())]), options={"bucket": "-1"})
+    with table.write() as writer:
+        writer.write(pa.table({"id": [1, 2, 3]}))
+        writer.commit()
+    hook_on(monkeypatch, catalog, places, backend)
+    before = {path: path.read_bytes() for path in planted.parent.rglob("secret*")}
     done = subprocess.run(
-        [sys.executable, "-c", TASK, places.cluster.master],
-        capture_output=True, text=True, check=False, timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "provider")])},
+        [sys.executable, "-c", TASK, str(planted), metadata, f"{catalog.storage.uri}/d.db/t", json.dumps(PLANTED)],
+        capture_output=True, text=True, check=False, timeout=600,
+        env={
+            **{name: value for name, value in os.environ.items() if name not in PLANTED},
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "provider")]),
+            "AIRFLOW_HOME": str(planted.parent / "airflow"),
+        },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "SPARK_HOME" in done.stdout or "PYTHONPATH" in done.stdout
-    assert SECRET not in done.stdout
+    assert "ended" in done.stdout
+    assert "('rows', 3)" in done.stdout, done.stdout[-3000:]
+    assert "PYSPARK_PYTHON" in done.stdout, "a function has shown its environment"
+    for secret in (SECRET, OWN, "of-this-source-51b2"):
+        told = done.stdout + done.stderr
+        assert secret not in told, told[max(0, told.find(secret) - 1500) :][:2000]
+    assert Metadata.asked == []
+    assert {path: path.read_bytes() for path in planted.parent.rglob("secret*")} == before
+    assert catalog.table("d.t").read().to_arrow().num_rows == 3

@@ -135,6 +135,9 @@ def test_a_report_needs_the_right_to_read_its_dag(
     assert "rows" not in other.text
     (airflow_home / "reports" / "unknown.html").write_text("rows of nobody")
     assert client.get("/paimon/reports/unknown.html", headers=bearer).status_code == 403
-    assert asked == [("GET", "mine"), ("GET", "other"), ("GET", None)]
+    for query in ("?dag_id=mine", "?dag_id=~", "?dag_id="):
+        answer = client.get(f"/paimon/reports/unknown.html{query}", headers=bearer)
+        assert answer.status_code == 403, "who asks does not say whose report it is"
+    assert asked == [("GET", "mine"), ("GET", "other"), *[("GET", "~")] * 4]
     for name in ("mine-1.json", "..%2F..%2Fx.html", "none.html"):
         assert client.get(f"/paimon/reports/{name}", headers=bearer).status_code in (403, 404)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -13,14 +15,17 @@ from hypothesis import strategies as st
 
 from paimon_provider.connections.warehouse import SparkSettings, looking_secret
 from paimon_provider.launchers.environment import cloud_of, job_environment
-from paimon_provider.launchers.job_log import Listener, ProgressLine, log_text
+from paimon_provider.launchers.job_log import Listener, ProgressLine, Redaction, log_text
 from paimon_provider.launchers.local_process import LocalProcessLauncher
 from paimon_provider.launchers.process import write_properties
 from paimon_provider.links import web_address
 from paimon_provider.operators.compact import PaimonCompactOperator
+from paimon_provider.operators.write import PaimonWriteOperator
+from table_core.cdc.kafka.source import KafkaSource
 from table_core.errors import ArgumentError
 from table_core.jobs.job_spec import JobSpec
 from table_core.options.spark_settings import chooses_code, properties_text, require_settings
+from table_core.spark import entrypoint
 
 CONTROL = [*map(chr, range(32)), "\x7f", "\x85", "\x9b", "\u2028", "\u2029", "\ud800"]
 PROPERTY = "spark.pyspark.driver.python=/tmp/evil.sh"
@@ -117,6 +122,9 @@ CODE = [
     *("spark.kerberos.keytab", "spark.security.credentials.x.enabled", "spark.sql.cache.serializer"),
     *("spark.sql.streaming.checkpointLocation", "spark.sql.defaultCatalog"),
     "spark.sql.artifact.copyFromLocalToFs.allowDestLocal",
+    *("spark.sql.redaction.options.regex", "spark.sql.sources.default", "spark.sql.runSQLOnFiles"),
+    *("spark.storage.replication.policy", "spark.storage.replication.topologyMapper"),
+    *("spark.network.crypto.enabled", "spark.app.id", "spark.resources.discoveryPlugin"),
     *("spark.metrics.conf.x", "spark.sql.streaming.stateStore.providerClass", "hive.metastore.uris"),
 ]  # fmt: skip
 
@@ -145,6 +153,8 @@ def test_what_tunes_may_be_templated() -> None:
         "spark.sql.shuffle.partitions": "8",
         "spark.dynamicAllocation.maxExecutors": "3",
         "spark.app.name": "x",
+        "spark.sql.sources.partitionOverwriteMode": "static",
+        "spark.network.timeout": "60s",
     }
     operator = PaimonCompactOperator(task_id="t", table="a.b", spark_conf={"k": "{{ x }}"})
     operator.spark_conf = tuned
@@ -152,6 +162,71 @@ def test_what_tunes_may_be_templated() -> None:
     operator.spark_conf = {"spark.app.name": "${env:SECRET}"}
     with pytest.raises(ArgumentError, match="chooses code"):
         operator.task_conf()
+
+
+@pytest.mark.parametrize(
+    "uri", ["/in/../../etc/x.json", "file:///in/../x/*.json", "..", "../x", "s3://b/in/..", "/in\\..\\x"]
+)  # fmt: skip
+def test_a_value_in_the_place_of_rows_leads_no_way_up(uri: str) -> None:
+    operator = PaimonWriteOperator(task_id="t", table="a.b", rows_uri="/in/{{ params.day }}/x.json")
+    operator.rows_uri = uri  # as Airflow leaves it when it has rendered
+    with pytest.raises(ArgumentError, match="upwards"):
+        operator.arguments()
+    operator.rows_uri = "/in/2026..11/..x/y../*.json"
+    assert operator.arguments()["rows_uri"] == operator.rows_uri
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c", "\u2029", "\r"])
+def test_a_file_of_settings_has_one_on_a_line_whatever_else_parts_lines(separator: str) -> None:
+    found = entrypoint._properties(f"spark.executor.memory=1g{separator}{PROPERTY}\n")
+    assert set(found) == {"spark.executor.memory"}
+    with pytest.raises(ArgumentError, match="control character"):
+        require_settings(found)
+
+
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required "
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("plugin.library.paths", "/tmp/evil.so"),
+        ("ssl.engine.location", "/tmp/evil.so"),
+        ("sasl.kerberos.kinit.cmd", "sh /tmp/evil.sh"),
+        ("SASL.Kerberos.Kinit.Cmd", "sh /tmp/evil.sh"),
+        ("sasl.kerberos.principal", "x; sh /tmp/evil.sh"),
+        ("sasl.kerberos.principal", "-x"),
+        ("sasl.kerberos.keytab", "/k$(sh /tmp/evil.sh)"),
+        ("interceptor.classes", "a.B"),
+        ("metric.reporters", "a.B"),
+        ("security.providers", "a.B"),
+        ("config.providers", "file"),
+        ("value.deserializer", "a.B"),
+        ("ssl.engine.factory.class", "a.B"),
+        ("sasl.jaas.config", "com.sun.security.auth.module.JndiLoginModule required a=\"ldap://x\";"),
+        ("sasl.jaas.config", f"{JAAS}username=\"a\";com.sun.security.auth.module.JndiLoginModule required;"),
+        ("listener.name.x.sasl.jaas.config", "a.B required;"),
+        ("sasl.jaas.config", ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("member", ["options", "java_options"])
+def test_a_source_chooses_no_code_of_the_client(member: str, name: str, value: str) -> None:
+    with pytest.raises(ArgumentError, match="what program runs"):
+        KafkaSource("h:9092", "t", **{member: {name: value}})  # type: ignore[arg-type]
+
+
+def test_a_source_says_how_to_log_in() -> None:
+    login = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f"{JAAS}username=\"a;b JndiLoginModule\" password='x;y';",
+        "sasl.kerberos.principal": "kafka/host.example.com@EXAMPLE.COM",
+        "sasl.kerberos.keytab": "/etc/security/kafka.keytab",
+        "sasl.kerberos.service.name": "kafka",
+        "ssl.ca.location": "/etc/ca.pem",
+        "sasl.login.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+    }
+    assert KafkaSource("h:9092", "t", options=login, java_options=login).options == login
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../b", "/etc", "a\\b"])
@@ -278,6 +353,22 @@ def test_a_setting_that_looks_like_a_secret_is_masked(name: str) -> None:
         assert looking_secret(settings) == [hidden]
     assert looking_secret({"registry": f"https://user:{hidden}@host/x"}) == [hidden]
     assert looking_secret({"servers": "a:9092,b:9092", "uri": "s3://bucket/a@b"}) == []
+
+
+def test_a_secret_is_hidden_however_it_is_written() -> None:
+    odd = "p@ss w'r\"d\\x"
+    key = "-----BEGIN KEY-----\nMIIEabcdefgh\r\nijklmnopqrs\nshort\n-----END KEY-----\n"
+    hide = Redaction([odd, key, "p\u00e4ss w\u00f6rd"]).text
+    for text in (
+        odd, json.dumps({"a": odd}), json.dumps(json.dumps({"a": odd})), repr({"a": odd}), quote(odd, safe=""),
+        quote_plus(odd), f"postgresql://u:{quote(odd, safe='')}@h/d", json.dumps("p\u00e4ss w\u00f6rd"),
+        json.dumps({"a": "p\u00e4ss w\u00f6rd"}, ensure_ascii=False), key, "  MIIEabcdefgh", repr(key), json.dumps(key),
+        *key.splitlines()[1:3],
+    ):  # fmt: skip
+        shown = hide(text)
+        assert "***" in shown
+        assert not any(part in shown for part in ("ss w", "ss%20w", "ss+w", "MIIE", "ijkl")), text
+    assert hide("-----BEGIN KEY----- short") == "-----BEGIN KEY----- short"
 
 
 def test_a_secret_of_a_source_is_hidden_when_its_job_was_begun_before() -> None:

@@ -194,6 +194,7 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
         for host, options in (
             ("db", {}), ("db", {"sslmode": "disable"}), ("localhost", {}), ("/run/pg", {}),
             ("localhost,db", {}), ("db", {"sslrootcert": "/ca"}), ("localhost", {"hostaddr": "10.0.0.1"}),
+            ("db", {"sslmode": "", "sslrootcert": ""}), ("db", {"sslmode": None, "sslrootcert": "/ca"}),
         ):  # fmt: skip
             tc.PostgresSource(host, "x", "u", options=options).connect()
     finally:
@@ -201,7 +202,15 @@ def test_what_a_source_says_of_tls_wins_over_the_default() -> None:
     assert [(a.get("sslmode"), a.get("sslrootcert")) for a in asked] == [
         ("verify-full", "system"), ("disable", None), (None, None), (None, None),
         ("verify-full", "system"), ("verify-full", "/ca"), ("verify-full", "system"),
+        ("verify-full", "system"), ("verify-full", "/ca"),
     ]  # fmt: skip
+    assert of({"mode": ""}) == of({"mode": None}) == of(None)
+
+
+@pytest.mark.parametrize("name", ["host", "user", "options", "service", "conninfo", "row_factory"])
+def test_options_of_a_source_lead_to_no_other_server(name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"options: {name} is said"):
+        tc.PostgresSource("db", "x", "u", options={name: "y"})
 
 
 @pytest.mark.parametrize(
@@ -266,3 +275,39 @@ def test_a_token_does_not_go_along_to_another_host(options: dict[str, str]) -> N
         for server in servers:
             server.shutdown()
             server.server_close()
+
+
+class Answering(BaseHTTPRequestHandler):
+    body = b""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_whatever_a_registry_answers_is_a_schema_or_an_error_of_ours() -> None:
+    server = HTTPServer(("127.0.0.1", 0), Answering)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        asked = SchemaRegistry(f"http://127.0.0.1:{server.server_port}")
+        for body in (
+            b"",
+            b"x",
+            b"[]",
+            b"{}",
+            b"null",
+            b'{"schema": 5}',
+            b"[" * 100_000,
+            b"\xff",
+            b'{"schema"',
+        ):
+            Answering.body = body
+            with pytest.raises(StorageUnavailableError, match="no schema registry answers"):
+                asked.schema(1)
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -106,6 +106,60 @@ def test_an_external_path_in_a_manifest_is_refused_by_name(
     assert before.items() <= everything(tmp_path).items()
 
 
+def in_snapshots(tmp_path: Path, member: str, name: str) -> None:
+    document: dict[str, object] = {}
+    for path in (tmp_path / "wh/d.db/t/snapshot").glob("snapshot-*"):
+        document = json.loads(path.read_text())
+        document = {k: v for k, v in document.items() if not k.endswith("Size")} | {member: name}
+        path.write_text(json.dumps(document))
+    tags = tmp_path / "wh/d.db/t/tag"
+    tags.mkdir(exist_ok=True)
+    (tags / "tag-evil").write_text(json.dumps(document))
+
+
+def in_options(tmp_path: Path, option: str, name: str) -> None:
+    for path in (tmp_path / "wh/d.db/t/schema").glob("schema-*"):
+        document = json.loads(path.read_text())
+        document["options"][option] = name
+        path.write_text(json.dumps(document))
+
+
+def in_companions(tmp_path: Path, _: str, name: str) -> None:
+    folder = tmp_path / "wh/d.db/t/manifest"
+    for path in set(folder.glob("manifest-*")) - set(folder.glob("manifest-list-*")):
+        entries = [
+            replace(e, file=replace(e.file, extra_files=(name,)))
+            for e in decode_manifest(path.read_bytes(), path="x")
+        ]
+        path.write_bytes(encode_manifest(entries))
+
+
+PLACES = [
+    *((in_snapshots, member) for member in ("baseManifestList", "deltaManifestList", "changelogManifestList")),
+    *((in_snapshots, member) for member in ("indexManifest", "statistics")),
+    *((in_options, option) for option in ("path", "data-file.path-directory", "branch", "consumer-id")),
+    *((in_options, option) for option in ("scan.fallback-branch", "scan.tag-name", "data-file.external-paths")),
+    (in_companions, ""),
+]  # fmt: skip
+MORE_VERBS: dict[str, Callable[[Catalog], object]] = {
+    **{verb: VERBS[verb] for verb in ("expire", "orphans", "clone")},
+    "drop": lambda c: c.drop_table("d.t"),
+    "untag": lambda c: c.table("d.t").tags.delete("evil"),
+}
+
+
+@pytest.mark.parametrize("verb", MORE_VERBS)
+@pytest.mark.parametrize(("where", "member"), PLACES)
+def test_a_name_in_any_other_document_leads_nowhere_else(
+    catalog: Catalog, tmp_path: Path, where: Callable[..., None], member: str, verb: str
+) -> None:
+    where(tmp_path, member, "../../../../outside/data")
+    before = everything(tmp_path)
+    with contextlib.suppress(TableError):
+        MORE_VERBS[verb](tc.open_catalog((tmp_path / "wh").as_uri()))
+    assert everything(tmp_path) == before
+
+
 def everything(tmp_path: Path) -> dict[str, bytes]:
     """All files but those of the table itself and of its copy."""
     found = {}

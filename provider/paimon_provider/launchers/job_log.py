@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, quote_plus
 
 from table_core.errors import TableError, error_from_document, error_to_document
 from table_core.options.shown import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["Listener", "ProgressLine", "Redaction", "log_text", "progress_of", "without_console"]
 
@@ -24,6 +25,8 @@ _PROGRESS: Final = '{"event": "progress"'
 _ENDS: Final = tuple(f'{_PROGRESS}, "stage": "{stage}"' for stage in ("done", "failed"))
 
 
+_LINE_MIN: Final = 8
+"""Characters of a line of a secret that is taken out alone."""
 _LINE_MAX: Final = 64 * 1024
 """Characters of one line that the log shows."""
 
@@ -92,12 +95,28 @@ def log_text(text: str) -> str:
     return text if len(text) <= _LINE_MAX else f"{text[:_LINE_MAX]} … ({len(text):,} characters)"
 
 
+def _forms(secret: str) -> Iterator[str]:
+    """How ``secret`` is written where it may turn up: bare, in JSON, in JSON within it, by Python, in an address.
+
+    What has several lines, such as a key, is printed one by one.
+    """
+    for text in (secret, *(line for line in secret.splitlines() if _tells(line))):
+        once = json.dumps(text)[1:-1]
+        yield from (text, once, json.dumps(once)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+        yield from (repr(text)[1:-1], quote(text, safe=""), quote(text), quote_plus(text))
+
+
+def _tells(line: str) -> bool:
+    """Whether a line of a secret is secret itself, and no word that is everywhere."""
+    return len(line.strip()) >= _LINE_MIN and not line.startswith("-----")
+
+
 class Redaction:
     """Replaces secrets wherever they turn up."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
-        # JSON within JSON writes a secret differently; the longer ones first, as they may overlap.
-        written = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
+        # The longer ones first, as they may overlap.
+        written = {form for secret in secrets for form in _forms(secret)}
         self._secrets = sorted(filter(None, written), key=len, reverse=True)
 
     def text(self, text: str) -> str:

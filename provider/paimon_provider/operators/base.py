@@ -13,10 +13,10 @@ from paimon_provider.arguments.checks import (
     ChecksArguments,
     require_arguments,
     require_early,
-    text,
     with_checks,
 )
 from paimon_provider.arguments.table_identity import TableIdentity, is_template, require_named_so
+from paimon_provider.arguments.values import name_of_file
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import SparkUILink, TableLink, show_link, show_table, web_address
@@ -93,8 +93,9 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
         **kwargs: Any,
     ) -> None:
         require_early(self, table=table, paimon_conn_id=paimon_conn_id, catalog=catalog)
-        if outlets == OWN_ASSET:
+        if outlets is OWN_ASSET:
             outlets = self._default_outlets(table, paimon_conn_id, catalog)
+        require_early(self, outlets=outlets)
         super().__init__(outlets=outlets, retry_policy=retry_policy, **kwargs)
         self.outlets = as_given(self.outlets, outlets)
         self.table = table
@@ -341,7 +342,7 @@ class PaimonDatabaseOperator(PaimonTableOperator):
     :param database: the database.  (templated)
     """
 
-    checks = with_checks(table=text)
+    checks = with_checks(table=lambda value, _: name_of_file(value, "database"))
     template_fields: Sequence[str] = ("database", "spark_conf")
     announces = False
 

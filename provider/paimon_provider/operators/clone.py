@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.checks import require_table, with_checks
+from paimon_provider.arguments.checks import with_checks
 from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
+from paimon_provider.arguments.values import require_table
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.arguments.checks import ChecksArguments
+from paimon_provider.arguments.checks import ChecksArguments, require_arguments
 from paimon_provider.declared_file import read_whole
 from paimon_provider.failures import TABLE_RETRIES, airflow_failures
 from paimon_provider.links import show_table
@@ -16,7 +16,6 @@ from paimon_provider.pages.reports_folder import clear_reports
 from paimon_provider.runs.cluster_jobs import ClusterJobs
 from paimon_provider.runs.identity import RunIdentity, commit_user
 from table_core.errors import ArgumentError, ErrorKind, SchemaError, TableError
-from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PaimonApplyOperator", "PaimonDueTablesOperator", "PaimonUpkeepOperator"]
 
-DRIFT: Final = ("apply", "fail", "ignore")
 _THREADS: Final = 8
 _MAPPED_MAX: Final = 1_000
 _WORK: Final = ("due", "urgent")
@@ -68,7 +66,6 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(retry_policy=retry_policy, **kwargs)
-        require_one_of("drift", drift, DRIFT)
         self.file = file
         self.paimon_conn_id = paimon_conn_id
         self.drift = drift
@@ -79,6 +76,7 @@ class PaimonApplyOperator(ChecksArguments, BaseOperator):
         from table_core.declaration import applying
 
         with airflow_failures():
+            require_arguments(self)
             hook = PaimonHook(self.paimon_conn_id)
             catalog = hook.catalog()
             declaration = read_whole(_next_to_dag(self))
@@ -141,6 +139,7 @@ class PaimonDueTablesOperator(ChecksArguments, BaseOperator):
         from paimon_provider.hooks.paimon import PaimonHook
 
         with airflow_failures():
+            require_arguments(self)
             policies = read_whole(_next_to_dag(self)).policies
             catalog = PaimonHook(self.paimon_conn_id).catalog()
             clear_reports(catalog.clock.now_ms())
@@ -202,6 +201,7 @@ class PaimonUpkeepOperator(PaimonTableOperator):
         """Judge the table, then do what is due."""
         results = []
         with airflow_failures():
+            require_arguments(self)
             user = commit_user(context)
             identity = RunIdentity(user)
             self.hook = self._hook_of(identity)

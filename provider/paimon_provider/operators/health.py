@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from paimon_provider._compat import XCOM_RETURN_KEY, BranchMixIn
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
-from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +59,6 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
         **kwargs: Any,
     ) -> None:
         super().__init__(engine=engine, **kwargs)
-        require_one_of("level", level, tuple(_LEVELS))
         self.follow = follow
         self.otherwise = otherwise
         self.level = level

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.documents import each_partition
 from paimon_provider.operators.base import PaimonTableOperator
 from paimon_provider.watching.events import EVENT_VERSION, PARTITIONS_MAX, bounded_result
 
@@ -36,6 +38,7 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         "partitions": "json",
     }
     action = "drop-partitions"
+    checks = with_checks(partitions=each_partition)
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         "partitions": "json",
     }
     action = "mark-done"
+    checks = with_checks(partitions=each_partition)
 
     def __init__(
         self,

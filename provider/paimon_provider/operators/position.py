@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.table_identity import is_template
+from paimon_provider.arguments.checks import with_checks
 from paimon_provider.arguments.timestamps import snapshot_id
+from paimon_provider.arguments.values import optional, require_table
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
-from table_core.position.reader import require_position_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,8 @@ class PaimonPositionOperator(PaimonTableOperator):
     )
     action = "set-position"
 
+    checks = with_checks(source=optional(require_table))
+
     def __init__(
         self,
         *,
@@ -54,8 +56,6 @@ class PaimonPositionOperator(PaimonTableOperator):
                 argument="engine",
                 value=engine,
             )
-        if not is_template(position):
-            require_position_name("position", position)
         self.position = position
         self.snapshot = snapshot
         self.source = source

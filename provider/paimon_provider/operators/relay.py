@@ -15,7 +15,6 @@ from paimon_provider.watching.conditions import delivers_changes
 from paimon_provider.watching.run_positions import RunPosition
 from paimon_provider.watching.seen import Seen, since
 from table_core.errors import ErrorKind, TableError
-from table_core.options.nearest import require_one_of
 
 if TYPE_CHECKING:
     from paimon_provider._compat import Context
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["PaimonRelayPartitionsOperator"]
 
 _CONNECTION: Final = "paimon_default"
-READY: Final = ("changed", "done")
 _MARKS_KEPT: Final = 1_000
 _CLOCKS_MS: Final = 3_600_000
 """By how much the clocks of those who mark may be behind."""
@@ -78,7 +76,6 @@ class PaimonRelayPartitionsOperator(ChecksArguments, BaseOperator):
         self.asset = table_asset(table, paimon_conn_id=paimon_conn_id, catalog=catalog)
         super().__init__(**{"outlets": [self.asset], **kwargs})
         self.outlets = as_given(self.outlets, kwargs.get("outlets"))
-        require_one_of("ready", ready, READY)
         self.table = table
         self.ready = ready
         self.paimon_conn_id = paimon_conn_id

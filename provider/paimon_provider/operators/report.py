@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from paimon_provider._compat import BaseOperator
-from paimon_provider.arguments.checks import ChecksArguments, require_early
+from paimon_provider.arguments.checks import ChecksArguments, require_arguments, require_early
 from paimon_provider.arguments.table_identity import is_template
 from paimon_provider.assets import table_asset
 from paimon_provider.failures import airflow_failures
@@ -98,6 +98,7 @@ class PaimonChangeReportOperator(ChecksArguments, BaseOperator):
         position = RunPosition(state, f"{self.position_key}.{reader}", ti)
         start = Seen.stored(position.start or 0)
         with airflow_failures():
+            require_arguments(self)
             report, to = self._read(start)
             name = report_name(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
             path = write_report(name, ti.dag_id, render(report))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.arguments.checks import with_checks
+from paimon_provider.arguments.values import written
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class PaimonDeleteOperator(PaimonTableOperator):
         "where": "sql",
     }
     action = "delete"
+    checks = with_checks(where=written)
 
     def __init__(self, *, where: str, engine: str = "local", **kwargs: Any) -> None:
         super().__init__(engine=engine, **kwargs)
@@ -51,6 +54,7 @@ class PaimonUpdateOperator(PaimonTableOperator):
         "where": "sql",
     }
     action = "update"
+    checks = with_checks(where=written)
 
     def __init__(
         self, *, values: Mapping[str, str], where: str, engine: str = "local", **kwargs: Any

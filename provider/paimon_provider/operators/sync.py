@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from paimon_provider.arguments import documents
+from paimon_provider.arguments.checks import with_checks
 from paimon_provider.connections.source import source_with
 from paimon_provider.operators.base import PaimonDatabaseOperator, PaimonTableOperator
 
@@ -16,6 +18,7 @@ __all__ = ["PaimonSyncDatabaseOperator", "PaimonSyncTableOperator"]
 class _FromSource(PaimonTableOperator):
     """What the operators of this module share: the source, and how much of it."""
 
+    checks = with_checks(source=documents.sync_source)
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **PaimonTableOperator.template_fields_renderers,
         "source": "json",
@@ -121,6 +124,8 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
         *("source", "source_conn_id", "including", "excluding", "until", "settings"),
     )
     action = "sync-database"
+
+    checks: ClassVar = {**PaimonDatabaseOperator.checks, "source": documents.sync_source}
 
     def __init__(
         self,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paimon_provider.arguments.checks import with_checks
 from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
+from paimon_provider.arguments.values import name_of_file
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         *("tag", "snapshot", "timestamp", "time_retained"),
     )
     action = "create-tag"
+    checks = with_checks(tag=name_of_file)
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
 
     template_fields: Sequence[str] = (*PaimonTableOperator.template_fields, "tag")
     action = "delete-tag"
+    checks = with_checks(tag=name_of_file)
 
     def __init__(
         self,

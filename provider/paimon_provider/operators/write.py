@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paimon_provider.arguments.table_identity import is_template
+from paimon_provider.arguments import documents, values
+from paimon_provider.arguments.checks import with_checks
+from paimon_provider.failures import airflow_failures
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
-from table_core.position.reader import require_position_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,12 +89,6 @@ class PaimonWriteOperator(PaimonTableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if (sql is None) == (rows_uri is None):
-            raise ArgumentError(
-                f"task {self.task_id!r}: give either sql or rows_uri", argument="sql", value=sql
-            )
-        if rows_position is not None and not is_template(rows_position):
-            require_position_name("rows_position", rows_position)
         self.sql = sql
         self.parameters = parameters
         self.sources = sources
@@ -100,16 +96,28 @@ class PaimonWriteOperator(PaimonTableOperator):
         self.flow_name = flow_name
         self._task: str | None = None
         self.rows_uri = rows_uri
+        self._require_rows()
         self.rows_position = rows_position
         self.overwrite = overwrite
         self.computed_columns = computed_columns
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""
+        with airflow_failures():
+            self._require_rows()
         ti: Any = context["ti"]
         mapped = getattr(ti, "map_index", -1)
         self._task = f"{ti.dag_id}.{ti.task_id}" + (f"[{mapped}]" if mapped >= 0 else "")
         return super().execute(context)
+
+    def _require_rows(self) -> None:
+        """Refuse a task that has not one way to its rows; a template may have rendered to nothing."""
+        if (self.sql is None) == (self.rows_uri is None):
+            raise ArgumentError(
+                f"task {self.task_id!r}: give either sql or rows_uri",
+                argument="sql",
+                value=self.sql,
+            )
 
     def derivation(self) -> Derivation | None:
         """The query over ``sources``, and over the rows that waited."""
@@ -122,7 +130,17 @@ class PaimonWriteOperator(PaimonTableOperator):
         return Derivation(views=views, sql=self.sql)
 
     def arguments(self) -> dict[str, Any]:
-        """What the ``write`` job is told."""
+        """What the ``write`` job is told.
+
+        Raises:
+            ArgumentError: ``rows_uri`` leads upwards, as a value in a template can.
+        """
+        if self.rows_uri is not None and ".." in re.split(r"[/\\]", self.rows_uri):
+            raise ArgumentError(
+                f"rows_uri={self.rows_uri!r} leads upwards by '..': name the folder itself",
+                argument="rows_uri",
+                value=self.rows_uri,
+            )
         return {
             "sql": self.sql,
             "parameters": _given(self.parameters),
@@ -159,6 +177,8 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         "when": "json",
     }
     action = "merge-into"
+
+    checks = with_checks(source=documents.merge_source, on=values.names(1))
 
     def __init__(
         self,

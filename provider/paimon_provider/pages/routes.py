@@ -24,6 +24,8 @@ from table_core.errors import ArgumentError
 __all__ = ["app"]
 
 _SEARCH_MAX: Final = 200
+_NO_DAG: Final = "~"
+"""No Dag is called so: what nobody's Dag made is for those who may read every Dag."""
 
 app = FastAPI(
     dependencies=[Depends(requires_access_asset(method="GET"))],
@@ -38,7 +40,8 @@ app = FastAPI(
 def report(name: str, request: Request, user: GetUserDep) -> HTMLResponse:
     """A change report that a task has rendered, for those who may read its Dag."""
     try:
-        dag_id = dag_of_report(name)
+        # Without one Airflow would take the Dag from the address, so from whoever asks.
+        dag_id = dag_of_report(name) or _NO_DAG
         requires_access_dag(method="GET", param_dag_id=dag_id)(request, user)
         return _page(report_text(name))
     except ArgumentError as error:

@@ -11,8 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from paimon_provider._compat import BaseEventTrigger, TriggerEvent, triggerer_stats
-from paimon_provider.arguments.checks import require_table, seconds
+from paimon_provider.arguments.checks import require_values
+from paimon_provider.arguments.documents import each_partition
 from paimon_provider.arguments.table_identity import require_named_so
+from paimon_provider.arguments.values import text, wrong
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause
 from paimon_provider.triggers.poll import Watch, poll, stream_key, watches_of
 from paimon_provider.triggers.saved_positions import SavedPositions
@@ -88,8 +90,9 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         NewSnapshots(on=on)  # a wrong one is an error in the Dag, not in the triggerer
         require_one_of("start", start, ("latest", "earliest"))
         require_one_of("events", events, ("poll", "snapshot"))
-        require_table(table, "table")
-        seconds(poll_seconds, "poll_seconds")
+        text(asset_uri, "asset_uri")
+        given = {"table": table, "paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds}
+        require_values({**given, "min_rows": min_rows})
         self.table = table
         self.asset_uri = asset_uri
         self.paimon_conn_id = paimon_conn_id
@@ -97,9 +100,7 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
         self.start = start
         self.poll_seconds = poll_seconds
         self.min_rows = min_rows
-        self.partitions: list[dict[str, Any]] = [
-            json.loads(one) if isinstance(one, str) else dict(one) for one in partitions
-        ]
+        self.partitions = _read(partitions)
         self.events = events
         self._checked = False
 
@@ -366,6 +367,22 @@ class PaimonSnapshotTrigger(BaseEventTrigger):
             await self.asset_state_store.aset(_WATERMARK, {**seen.to_json()})
         except Exception as error:  # noqa: BLE001 - at worst an event comes again after a restart
             self.log.warning("Cannot keep the watermark of %s: %s", self.table, error)
+
+
+def _read(partitions: object) -> list[dict[str, Any]]:
+    """``partitions`` as mappings; Airflow keeps each as the text of one.
+
+    Raises:
+        ArgumentError: it is no list of them.
+    """
+    if not isinstance(partitions, list | tuple):
+        raise wrong("partitions", partitions, "list of partitions")
+    try:
+        read = [json.loads(one) if isinstance(one, str) else one for one in partitions]
+    except ValueError as error:
+        raise wrong("partitions", partitions, "list of partitions") from error
+    each_partition(read, "partitions")
+    return [dict(one) for one in read]
 
 
 def _documents(ones: Sequence[Gathered]) -> tuple[dict[str, Any], ...]:

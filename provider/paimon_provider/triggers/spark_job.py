@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider._compat import AirflowRuntimeError, BaseTrigger, TriggerEvent
+from paimon_provider.arguments.checks import require_values
+from paimon_provider.arguments.documents import of_members
+from paimon_provider.arguments.values import text
 from paimon_provider.links import show_link_of, web_address
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from table_core.errors import TableError, error_to_document
@@ -35,6 +38,8 @@ class PaimonSparkJobTrigger(BaseTrigger):
         self, *, paimon_conn_id: str, submission: Mapping[str, str], poll_seconds: float = 5.0
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
+        require_values({"paimon_conn_id": paimon_conn_id, "poll_seconds": poll_seconds})
+        of_members(("id", "folder"), id=text, folder=text)(submission, "submission")
         self.paimon_conn_id = paimon_conn_id
         self.submission = dict(submission)
         self.poll_seconds = poll_seconds

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paimon_provider._compat import BaseTrigger, TriggerEvent
-from paimon_provider.arguments.checks import seconds
+from paimon_provider.arguments.checks import require_values
+from paimon_provider.arguments.values import name_of_file, one_of
 from paimon_provider.triggers.blocking_calls import BlockingCalls, Pause, poll_until
 from paimon_provider.waiting import wait_conditions
+from paimon_provider.watching.conditions import ON
 from table_core.errors import TableError, error_to_document
 
 if TYPE_CHECKING:
@@ -43,10 +45,10 @@ class PaimonWaitTrigger(BaseTrigger):
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         given = self.wait(**condition)  # a wrong name is an error here; values may be templates
         self.paimon_conn_id = paimon_conn_id
-        seconds(poll_seconds, "poll_seconds")
         self.poll_seconds = poll_seconds
         for name in wait_conditions.field_names(self.wait):
             setattr(self, name, getattr(given, name))
+        self._require()
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Name this class and every argument of ``__init__``."""
@@ -64,6 +66,7 @@ class PaimonWaitTrigger(BaseTrigger):
         wait = self.wait(**self._condition())
         calls, pause = BlockingCalls(str(getattr(wait, "table", ""))), Pause(self.poll_seconds)
         try:
+            self._require()  # templates are rendered by now
             found = await poll_until(lambda: self._look(wait), calls, pause, self.log)
         except TableError as error:
             yield TriggerEvent({"status": "error", "error": error_to_document(error)})
@@ -72,6 +75,16 @@ class PaimonWaitTrigger(BaseTrigger):
 
     def _condition(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in wait_conditions.field_names(self.wait)}
+
+    def _require(self) -> None:
+        """Refuse what a field must not be; what is a template still waits.
+
+        Raises:
+            ArgumentError: names the field and what it must be.
+        """
+        given = {"paimon_conn_id": self.paimon_conn_id, "poll_seconds": self.poll_seconds}
+        own = {"on": one_of(*ON), "tag": name_of_file}
+        require_values({**given, **self._condition()}, **own)
 
     def _look(self, wait: wait_conditions.Wait) -> dict[str, Any] | None:
         from paimon_provider.hooks.paimon import PaimonHook

@@ -115,6 +115,7 @@ class Checkpoint(Generic[P]):
             self._begin(feed)
         known = self._complete() if self.context.whole_database is not None else None
         done: P | None = None
+        holds = False
         starts: list[P | None] = []
         for feed in self.tables.feeds.values():
             target = feed.target
@@ -123,11 +124,15 @@ class Checkpoint(Generic[P]):
             if target.finished and target.position is not None:
                 done = self._position(feed)
             if known is not None and self._holds(known, feed):
-                target.position = known.claim.at
+                target.position, holds = known.claim.at, True
             target.claims = Claims(tuple(map(self._settled, target.claims.held)))
             if (position := self._position(feed)) is not None:
                 target.position = self.reader.settled(position)
             starts.append(self._position(feed))
+        if known is not None and not (holds or self._lost(known)):
+            known = (
+                None  # all of its tables are elsewhere by now, e.g. because somebody set them so
+            )
         if known is not None:
             known = replace(known, claim=self._settled(known.claim))
         self.reader.check(self._needed(known))

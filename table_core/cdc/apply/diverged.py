@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from table_core.errors import SourceDivergedError
-from table_core.position.decide import Diverged, what_next
+from table_core.position.decide import SYNC_WAYS, Diverged, what_next
 from table_core.position.document import Position
 from table_core.position.reader import Reader, ReaderKind
+from table_core.position.source import PostgresId
 
 if TYPE_CHECKING:
     from table_core.cdc.model.claims import Claim
@@ -20,7 +21,8 @@ __all__ = ["diverged", "refuse_diverged"]
 def refuse_diverged(claim: Claim, now: Now, address: str, expired: str = "") -> None:
     """Refuse a source that is not what a claim is about, or has not all that comes after it.
 
-    A source of another identity is another source, unless it stands where that one stood.
+    A source of another identity is another source, unless it stands where that one stood, or comes
+    from it: a standby that was promoted, wherever it is.
 
     Args:
         claim: what a table has.
@@ -31,7 +33,8 @@ def refuse_diverged(claim: Claim, now: Now, address: str, expired: str = "") -> 
     Raises:
         SourceDivergedError: nobody can say what comes next.
     """
-    if not now.source.is_same(claim.source) and claim.address != address:
+    follows = isinstance(now.source, PostgresId) and now.source.follows(claim.source)
+    if not now.source.is_same(claim.source) and claim.address != address and not follows:
         return
     if type(now.source) is not type(claim.source):
         return
@@ -44,7 +47,7 @@ def refuse_diverged(claim: Claim, now: Now, address: str, expired: str = "") -> 
 
 def diverged(found: Diverged) -> SourceDivergedError:
     """What to raise: the tables are read anew where they are dropped, or their position is set."""
-    ways = ("drop the tables here, so that they are read anew", *found.ways_out)
+    ways = ("drop the tables here, so that they are read anew", *SYNC_WAYS)
     return SourceDivergedError(
         f"{found.why}; nothing was read. Decide: {'; or '.join(ways)}",
         reader=found.reader,

@@ -224,6 +224,19 @@ class LogReader(ABC):
                 found[table] = position.snapshots[str(table)]
         return found
 
+    def _renew(self, tables: Iterable[SourceTable]) -> None:
+        """Have a first snapshot take the place of what is there, where a position was reset.
+
+        A snapshot tells what there is and not what there is no more: on top of old rows it would leave
+        those that the source deleted, and double those without key.
+        """
+        begun = set(tables)
+        for feed in self.fed.feeds.values():
+            target = feed.target
+            was_reset = target.table is not None and not target.claims.held
+            if was_reset and not target.finished and feed.sources & begun:
+                target.start_over()
+
     def _read(
         self, connection: Any, info: CatalogTable, position: LogPosition
     ) -> Iterator[SourceBatch[LogPosition]]:

@@ -9,17 +9,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_core.cdc.apply.shares import Shares
 from table_core.cdc.model.record import shortened
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from table_core.cdc.apply.target import SyncTarget
     from table_core.cdc.model.changes import Changes
+    from table_core.datatypes.kinds import DataType
+    from table_core.storage.spill import Spill
 
-__all__ = ["compared_columns", "net_rows", "remove_rows", "retracts"]
+__all__ = ["compared_columns", "net_rows", "remove_rows", "remove_shares", "retracts"]
 
 
 def remove_rows(
@@ -102,6 +105,86 @@ def _refuse(
     if lacking is not None:
         lacking(found, why)
     raise DataError(f"{target.name}: {why}", table=target.name, value=text)
+
+
+def remove_shares(
+    target: SyncTarget, mine: Shares, dealt: Mapping[str, DataType], spill: Spill
+) -> None:
+    """Take the rows of ``mine`` that are left once they cancel out from a table without key.
+
+    Where they are many the rows of the table are dealt out as they are, so one share is in memory.
+
+    Args:
+        target: the table.
+        mine: rows with ``_ROW_KIND``, as one source table told them.
+        dealt: the columns by which they are dealt out; none of them is null in any of the rows.
+        spill: where rows wait.
+
+    Raises:
+        DataError: a row that has to go is not there.
+    """
+    if mine.counts.sum() <= mine.most_rows:
+        parts = [rows for part in mine.parts() if (rows := mine.rows(*part)) is not None]
+        if parts:
+            remove_rows(target, _retracted(pa.concat_tables(parts)))
+        return
+    table = target.table
+    assert table is not None
+    theirs = Shares(spill, dealt)
+    for batch in table.read().to_batches():
+        theirs.add(pa.Table.from_batches([batch]))
+    names = [field.name for field in table.definition.fields]
+    filled = _rewrite_shares(target, mine, theirs, names, names)
+    if filled and len(filled) < len(names):
+        filled = _rewrite_shares(target, mine, theirs, names, filled, is_last=True)
+
+
+def _rewrite_shares(
+    target: SyncTarget,
+    mine: Shares,
+    theirs: Shares,
+    names: Sequence[str],
+    compared: Sequence[str],
+    *,
+    is_last: bool = False,
+) -> list[str]:
+    """Write the table anew without ``mine``; columns to find by what was not found; none if all was.
+
+    Raises:
+        DataError: a row is not there, by those columns that are not null in all of them.
+    """
+    places = {name: names.index(name) for name in compared}
+    filled: set[str] = set()
+    first: tuple[pa.Table, Counter[Any]] | None = None
+    target.start_over()
+    for part in mine.parts():
+        rows = mine.rows(*part)
+        left: Counter[Any] = Counter()
+        keys = [] if rows is None else _keys(_retracted(rows).select(names))
+        for key in keys:
+            filled |= {name for name, value in zip(names, key, strict=True) if value is not None}
+            left[tuple(key[at] for at in places.values())] += 1
+        for batch in theirs.batches(*part):
+            kept = pa.array(_kept(batch.select(list(places)), left)) if left.total() else None
+            target.write(batch if kept is None else batch.filter(kept))
+        if left.total() and first is None and rows is not None:
+            first = _retracted(rows), left
+    if first is None:
+        return []
+    if is_last or len(filled) in {0, len(names)}:
+        target.abort()
+        rows, left = first
+        keys = _keys(rows.drop_columns([ROW_KIND_COLUMN]))
+        lacking = {tuple(key[at] for at in places.values()): key for key in keys}
+        _refuse(target, rows, Counter({lacking[k]: n for k, n in left.items() if n}), None)
+    return [name for name in names if name in filled]
+
+
+def _retracted(rows: pa.Table) -> pa.Table:
+    """What is left of rows that came and went, as rows that have to go."""
+    kept, _ = net_rows(rows)
+    left = rows.take(pa.array(kept, pa.int64())).drop_columns([ROW_KIND_COLUMN])
+    return left.append_column(ROW_KIND_COLUMN, pa.repeat(pa.scalar("-D"), len(left)))
 
 
 def _rewrite(

@@ -164,9 +164,15 @@ class SyncTarget:
 
     def alter(self, changes: Sequence[SchemaChange]) -> Table:
         """Change the schema; rows taken before are committed first, under the old one."""
+        begins = self.replaces and not self.waiting
+        if begins:  # nothing was taken that the old schema is about
+            self.abort()
         self.flush(complete=False)
         self.catalog.alter_table(self.name, changes)
-        return self.reload()
+        found = self.reload()
+        if begins:
+            self.start_over()
+        return found
 
     def reload(self) -> Table:
         """Take the schema as it is now."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from table_core.cdc.apply.remove import net_rows, remove_rows
+from table_core.cdc.apply.remove import remove_shares
+from table_core.cdc.apply.shares import Shares, can_deal
 from table_core.cdc.model.bad import BadEvents
 from table_core.cdc.model.steps import steps
 from table_core.cdc.model.truncates import chosen
@@ -16,17 +19,22 @@ from table_core.datatypes.arrow import arrow_schema
 from table_core.datatypes.row_kind import ROW_KIND_COLUMN
 from table_core.errors import UnsupportedFeatureError
 from table_core.predicate.expression import col
+from table_core.storage.spill import Spill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.apply.table_feed import TableFeed
     from table_core.cdc.model.batch import Position, SourceBatch
     from table_core.cdc.model.changes import Changes
     from table_core.cdc.model.record import EventBatch, SourceTable
+    from table_core.storage.spill import SpilledRows
     from table_core.table.api.table import Table
 
 __all__ = ["empty", "leave"]
+
+_NUMBER: Final = "\0number"
+_MINE: Final = "\0mine"
 
 
 def empty(feed: TableFeed, source: SourceTable) -> None:
@@ -67,18 +75,17 @@ def _take_out(feed: TableFeed, source: SourceTable, what: str, instead: str) -> 
         UnsupportedFeatureError: other source tables feed the same table, and nothing says which
             rows are whose.
     """
-    gone = {source}
-    if feed.sources <= gone:
+    if feed.sources <= {source}:
         feed.target.start_over()
         return
     table = feed.target.table
     assert table is not None
     prefix, known = feed.settings.metadata_prefix, feed.settings.metadata
     if {"database_name", "table_name"} <= set(known):
-        _delete_by_columns(feed, table, gone, prefix)
+        _delete_by_columns(feed, table, source, prefix)
     elif feed.history is not None:
         feed.target.flush(complete=False)
-        _delete_by_history(feed, table, gone)
+        _delete_by_history(feed, table, source)
     else:
         raise UnsupportedFeatureError(
             f"{source} was {what}, and {feed.target.name} has rows of other tables too: add "
@@ -88,84 +95,116 @@ def _take_out(feed: TableFeed, source: SourceTable, what: str, instead: str) -> 
         )
 
 
-def _delete_by_columns(feed: TableFeed, table: Table, gone: set[SourceTable], prefix: str) -> None:
+def _delete_by_columns(feed: TableFeed, table: Table, gone: SourceTable, prefix: str) -> None:
     feed.target.flush(complete=False)
-    for source in gone:
-        where = (col(f"{prefix}database_name") == source.database) & (
-            col(f"{prefix}table_name") == source.name
-        )
-        for batch in table.read(where=where).to_batches():
-            _retract(feed, pa.Table.from_batches([batch]))
+    names = {f"{prefix}database_name": gone.database, f"{prefix}table_name": gone.name}
+    if not table.primary_key:
+        _keep_others(feed, table, names)
+        return
+    database, name = (col(column) == value for column, value in names.items())
+    for batch in table.read(where=database & name).to_batches():
+        _retract(feed, pa.Table.from_batches([batch]))
+
+
+def _keep_others(feed: TableFeed, table: Table, names: Mapping[str, str]) -> None:
+    """Write a table without key anew, but for the rows that say that they are of one source table."""
+    feed.target.start_over()
+    for batch in table.read().to_batches():
+        parts = [pc.equal(batch.column(name), value) for name, value in names.items()]
+        mine = pc.fill_null(pc.and_(*parts), fill_value=False)
+        feed.target.write(pa.Table.from_batches([batch.filter(pc.invert(mine))]))
 
 
 def _retract(feed: TableFeed, rows: pa.Table) -> None:
     kinds = pa.repeat(pa.scalar("-D"), len(rows))
-    retracted = rows.append_column(ROW_KIND_COLUMN, kinds)
-    table = feed.target.table
-    if table is not None and table.primary_key:
-        feed.target.write(retracted)
-    else:
-        remove_rows(feed.target, retracted)
+    feed.target.write(rows.append_column(ROW_KIND_COLUMN, kinds))
 
 
-def _delete_by_history(feed: TableFeed, table: Table, gone: set[SourceTable]) -> None:
+def _delete_by_history(feed: TableFeed, table: Table, gone: SourceTable) -> None:
     """Read the events once more to see whose each row is."""
     assert feed.history is not None
-    if table.primary_key:
-        rows = _keys_of(feed, feed.history(), table, gone)
-    else:
-        rows = _bag_of(feed, feed.history(), gone)
-    if rows is not None and rows.num_rows:
-        _retract(feed, rows)
-
-
-def _keys_of(
-    feed: TableFeed, history: Iterable[SourceBatch[Position]], table: Table, gone: set[SourceTable]
-) -> pa.Table | None:
-    """Rows with the keys that one of ``gone`` wrote last; other columns are null."""
-    owner: dict[tuple[Any, ...], SourceTable] = {}
-    key = list(table.primary_key)
-    for source, rows in _replayed(feed, history):
-        if rows is None:
-            owner = {k: s for k, s in owner.items() if s != source}
-            continue
-        kinds = rows[ROW_KIND_COLUMN].to_pylist()
-        values = [tuple(row.values()) for row in rows.select(key).to_pylist()]
-        for kind, own in zip(kinds, values, strict=True):
-            if kind in {"+I", "+U"}:
-                owner[own] = source
-            else:
-                owner.pop(own, None)
-    found = [dict(zip(key, own, strict=True)) for own, source in owner.items() if source in gone]
-    schema = arrow_schema(table.definition.fields)
-    relaxed = pa.schema([field.with_nullable(True) for field in schema])
-    if not found or all(f.nullable or f.name in key for f in schema):
-        return pa.Table.from_pylist(found, schema=relaxed)
-    wanted = set(map(tuple, (row.values() for row in found)))
-    there = table.read().to_arrow()
-    mask = [tuple(row.values()) in wanted for row in there.select(key).to_pylist()]
-    return there.filter(pa.array(mask))
-
-
-def _bag_of(
-    feed: TableFeed, history: Iterable[SourceBatch[Position]], gone: set[SourceTable]
-) -> pa.Table | None:
-    """The rows that ``gone`` put into a table without key and did not take out again."""
-    parts: dict[SourceTable, list[pa.Table]] = {}
-    for source, rows in _replayed(feed, history):
-        if source not in gone:
-            continue
-        if rows is None:
-            parts[source] = []
+    with closing(Spill()) as spill:
+        if table.primary_key:
+            _delete_keys(feed, table, gone, spill)
         else:
-            parts.setdefault(source, []).append(rows)
-    left = [_net(pa.concat_tables(rows)) for rows in parts.values() if rows]
-    return pa.concat_tables(left) if left else None
+            _delete_bag(feed, table, gone, spill)
 
 
-def _net(rows: pa.Table) -> pa.Table:
-    kept, _ = net_rows(rows)
-    return rows.take(pa.array(kept, pa.int64())).drop_columns([ROW_KIND_COLUMN])
+def _delete_keys(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill) -> None:
+    """Take out the rows whose keys ``gone`` wrote last; columns that may be null are."""
+    key = list(table.primary_key)
+    types = {f.name: f.type for f in table.definition.fields}
+    dealt = {name: types[name] for name in key if can_deal(types[name])}
+    events, seen, emptied = Shares(spill, dealt), 0, 0
+    assert feed.history is not None
+    for source, rows in _replayed(feed, feed.history()):
+        if rows is None:
+            emptied = seen if source == gone else emptied
+            continue
+        puts = pc.is_in(rows[ROW_KIND_COLUMN], value_set=pa.array(["+I", "+U"]))
+        is_mine = puts if source == gone else pa.repeat(pa.scalar(value=False), len(rows))
+        numbers = pa.array(np.arange(seen, seen + len(rows)))
+        told = rows.select(key).append_column(_NUMBER, numbers).append_column(_MINE, is_mine)
+        events.add(told)
+        seen += len(rows)
+    schema = arrow_schema(table.definition.fields)
+    there = None
+    if not all(f.nullable or f.name in key for f in schema):
+        there = Shares(spill, dealt)
+        for batch in table.read().to_batches():
+            there.add(pa.Table.from_batches([batch]))
+    for part in events.parts():
+        if (told := events.rows(*part)) is None:
+            continue
+        mine = _mine_at_last(told, key, emptied)
+        if not len(mine):
+            continue
+        if there is None:
+            nulls = [mine[f.name] if f.name in key else pa.nulls(len(mine), f.type) for f in schema]
+            _retract(feed, pa.table(nulls, names=schema.names))
+        elif (rows := _rows_with(there, part, mine)) is not None:
+            _retract(feed, rows)
+
+
+def _mine_at_last(told: pa.Table, key: list[str], emptied: int) -> pa.Table:
+    """The keys of events of which the last is of the source table that is gone, and still counted."""
+    last = told.group_by(key).aggregate([(_NUMBER, "max")])[f"{_NUMBER}_max"]
+    counted = pc.and_(pc.is_in(told[_NUMBER], value_set=last), told[_MINE])
+    later = pc.greater_equal(told[_NUMBER], emptied)
+    return told.filter(pc.and_(counted, later)).select(key)
+
+
+def _rows_with(there: Shares, part: tuple[int, int, int], keys: pa.Table) -> pa.Table | None:
+    """Of the rows of a table those with the ``keys``, which are a part of another dealing by them."""
+    share, cuts, cut = part
+    rows = there.rows(share, cuts, cut)
+    if rows is None:
+        return None
+    names = keys.column_names
+    numbered = rows.select(names).append_column(_NUMBER, pa.array(np.arange(len(rows))))
+    cast = keys.cast(pa.schema([numbered.schema.field(name) for name in names]))
+    found = numbered.join(cast, names, join_type="left semi")[_NUMBER]
+    return rows.take(pc.take(found, pc.array_sort_indices(found)))
+
+
+def _delete_bag(feed: TableFeed, table: Table, gone: SourceTable, spill: Spill) -> None:
+    """Take out the rows that ``gone`` put into a table without key and did not take out again."""
+    parts: list[SpilledRows] = []
+    empty_in: set[str] = set()
+    assert feed.history is not None
+    for source, rows in _replayed(feed, feed.history()):
+        if source == gone and rows is None:
+            parts, empty_in = [], set()
+        elif source == gone and rows is not None:
+            parts.append(spill.put(rows))
+            empty_in |= {name for name in rows.column_names if rows[name].null_count}
+    fields = {f.name: f.type for f in table.definition.fields}
+    dealt = {n: t for n, t in fields.items() if n not in empty_in and can_deal(t)}
+    mine = Shares(spill, dealt)
+    for rows in parts:
+        for batch in rows.batches():
+            mine.add(pa.Table.from_batches([batch]))
+    remove_shares(feed.target, mine, dealt, spill)
 
 
 def _replayed(

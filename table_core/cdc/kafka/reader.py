@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from table_core.cdc.apply.diverged import refuse_diverged
 from table_core.cdc.files.lines import LineReader, window_is_full
 from table_core.cdc.kafka.parallel_batches import records_window
 from table_core.cdc.kafka.source import JsonRecords
+from table_core.cdc.model.claims import Claim, together
 from table_core.cdc.model.position import OffsetsPosition
 from table_core.errors import EventError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from table_core.cdc.kafka.parallel_batches import ParallelReader
     from table_core.cdc.kafka.source import KafkaReading, KafkaSource, RecordForm
     from table_core.cdc.model.batch import SourceBatch
-    from table_core.cdc.model.claims import Claim
     from table_core.position.decide import TopicsNow
-    from table_core.position.source import SourceId
+    from table_core.position.source import SourceId, TopicsId
 
 __all__ = ["KafkaReader"]
 
@@ -35,6 +35,8 @@ class KafkaReader(LineReader[OffsetsPosition]):
     parallel: ParallelReader | None = None
     """Has records read by others where they are many."""
     _now: TopicsNow | None = None
+    _waited: bool = False
+    """Whether the topics were read before, and may have become others since."""
 
     def parse(self, text: str | None) -> OffsetsPosition:
         """The position that a table holds."""
@@ -64,7 +66,7 @@ class KafkaReader(LineReader[OffsetsPosition]):
     ) -> Iterator[SourceBatch[OffsetsPosition]]:
         reading = self.source.open()
         try:
-            there = reading.partitions()
+            there = self._there(reading, start)
             begin = {at: max(start.next_of(*at), first) for at, (first, _) in there.items()}
             last = {
                 at: next_ if end is None else min(next_, end.next_of(*at))
@@ -73,6 +75,24 @@ class KafkaReader(LineReader[OffsetsPosition]):
             yield from self._windows(reading, start, begin, last)
         finally:
             reading.close()
+
+    def _there(
+        self, reading: KafkaReading, start: OffsetsPosition
+    ) -> Mapping[tuple[str, int], tuple[int, int]]:
+        """The partitions; after a wait, if they still are those that were read.
+
+        Raises:
+            SourceDivergedError: they are not, or lost what comes next.
+        """
+        if self._now is None or not self._waited:
+            self._waited = self._now is not None
+            return reading.partitions()
+        now = reading.now()
+        source = together(self._now.source, now.source)
+        known = Claim(source=self._now.source, route="", at=start, address=self.source.servers)
+        refuse_diverged(known, now, self.source.servers)
+        self._now = replace(now, source=cast("TopicsId", source))
+        return now.ends
 
     def _windows(
         self,

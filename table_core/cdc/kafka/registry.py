@@ -113,6 +113,8 @@ class SchemaRegistry:
                 failure = f"{url}: status {error.code}"
             except OSError as error:
                 failure = f"{url}: {getattr(error, 'reason', error)}"
+            except (ValueError, RecursionError) as error:
+                failure = f"{url}: its answer is no schema: {error}"
         raise StorageUnavailableError(
             f"no schema registry answers: {failure}", path=self.url, reason=failure
         )
@@ -135,6 +137,8 @@ class SchemaRegistry:
         return json.loads(body)
 
     def _text(self, number: int, found: Any) -> str:
+        if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
+            raise ValueError("there is no text under 'schema'")  # noqa: TRY004 - as no JSON is
         if found.get("schemaType", "AVRO") != "AVRO" or found.get("references"):
             raise UnsupportedFeatureError(
                 f"schema {number} is {found.get('schemaType', 'AVRO')}"

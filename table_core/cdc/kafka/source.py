@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from table_core.cdc.files.source import EVENT_BYTES_MAX, FORMATS, check_choices
+from table_core.cdc.kafka.client_options import require_client_options
 from table_core.cdc.kafka.registry import SchemaRegistry
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.errors import (
@@ -34,6 +34,7 @@ __all__ = [
     "RecordForm",
     "json_text",
     "record_line",
+    "topics_meant",
 ]
 
 AVRO: Final = "debezium-avro"
@@ -53,7 +54,7 @@ class KafkaSource:
 
     Args:
         servers: ``host:port``, several with commas.
-        topics: names, or one regular expression that begins with ``^``.
+        topics: names, or one regular expression that begins with ``^``: see ``topics_meant``.
         format: ``debezium-avro``, or see ``FilesSource``.
         tables: regular expression for the source tables that are meant, for ``sync_table``.
         decimals: see ``FilesSource``.
@@ -62,7 +63,8 @@ class KafkaSource:
         times: see ``FilesSource``.
         registry: address of the schema registry of ``debezium-avro``.
         registry_options: see ``SchemaRegistry``; never logged.
-        options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.
+        options: of the client, e.g. ``{"security.protocol": "SASL_SSL", …}``; never logged.  Those
+            that choose a program, a library or a class are refused.
         max_event_bytes: a record with a larger value is not read, but told as one that cannot be.
         java_options: the same in the words of Java's client, for Spark; never logged.  Without
             them Spark reads the topics only if there are no ``options`` either.
@@ -91,6 +93,8 @@ class KafkaSource:
                 value=self.format,
             )
         _ = self.schemas  # refuses what is wrong
+        require_client_options(self.options, "options")
+        require_client_options(self.java_options, "java_options")
         if isinstance(self.topics, str) and self.topics.startswith("^"):
             TablePattern("topics", self.topics)
 
@@ -121,6 +125,21 @@ class KafkaSource:
             **self.options,
         }
         return KafkaReading(self, driver, driver.Consumer(given, logger=_Silent()))
+
+
+def topics_meant(wanted: str | Sequence[str], known: Iterable[str]) -> list[str]:
+    """The topics that ``topics`` of a source names, of those that are known.
+
+    A regular expression, which begins with ``^``, is matched against whole names, as those of tables and
+    databases are: a topic of a longer name may be anything.  It takes no topic whose name begins with
+    ``__``, where Kafka and Debezium keep their own, unless it begins so itself.
+    """
+    if not isinstance(wanted, str):
+        return list(wanted)
+    if not wanted.startswith("^"):
+        return [wanted]
+    pattern, takes_own = TablePattern("topics", wanted), wanted.startswith("^__")
+    return [n for n in known if pattern.matches(n) and (takes_own or not n.startswith("__"))]
 
 
 class _Silent:
@@ -208,10 +227,7 @@ class KafkaReading:
         try:
             known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
             wanted = self._source.topics
-            if isinstance(wanted, str) and wanted.startswith("^"):
-                names = [name for name in known if re.match(wanted, name)]
-            else:
-                names = [wanted] if isinstance(wanted, str) else list(wanted)
+            names = topics_meant(wanted, known)
             lacking = [n for n in names if n not in known or known[n].error is not None]
             if lacking or not names:
                 raise NotFoundError(

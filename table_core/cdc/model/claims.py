@@ -106,7 +106,8 @@ class Claims:
         """
         document = None if text is None else Positions.parse(text)
         if document is None or document.extra.get(_TOLD) != _digest(stored):
-            return cls() if stored is None else cls((old(stored),))
+            was_reset = stored is None or Positions.parse(stored) == Positions()
+            return cls() if stored is None or was_reset else cls((old(stored),))
         ahead: Mapping[str, Any] = document.extra.get(_AHEAD, {})
         with stored_text("positions", text):
             return cls(

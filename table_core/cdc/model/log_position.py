@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogPosition"]
 
-_OTHERS: Final = ("name", "gtid", "skip", "snapshots", "since")
+_OTHERS: Final = ("name", "gtid", "mark", "skip", "snapshots", "since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,9 @@ class LogPosition:
     snapshots: Mapping[str, list[Any] | None] = field(default_factory=dict)
     since: Mapping[str, list[int]] = field(default_factory=dict)
     """Tables whose snapshot is newer than ``order``, and from where on their changes count."""
+    mark: str = ""
+    """What tells the log there from another one of equal places.  MySQL: when, and by which server, the
+    file was begun; PostgreSQL: number and time of the transaction that ends there.  '' if unknown."""
 
     @property
     def text(self) -> str:
@@ -79,7 +82,12 @@ class LogPosition:
     @property
     def place(self) -> LogPlace:
         """The same for the document of positions."""
-        members = {"kind": self.kind, "snapshots": self.snapshots, "since": self.since}
+        members = {
+            "kind": self.kind,
+            "mark": self.mark,
+            "snapshots": self.snapshots,
+            "since": self.since,
+        }
         rest = {name: value for name, value in members.items() if value}
         return LogPlace(order=self.order, name=self.name, gtid=self.gtid, skip=self.skip, rest=rest)
 
@@ -98,7 +106,9 @@ class LogPosition:
         if (order, skip) == (self.order, self.skip):
             return self
         # which transactions came before it is known at its end only
-        return replace(self, order=order, skip=skip, gtid="", name=self._name_of(order))
+        mark = self.mark if self.kind == "mysql" and order[0] == self.order[0] else ""
+        name = self._name_of(order)
+        return replace(self, order=order, skip=skip, gtid="", mark=mark, name=name)
 
     def _name_of(self, order: tuple[int, int]) -> str:
         """The file with another number, of MySQL's logs."""

@@ -25,6 +25,7 @@ __all__ = [
     "RowImage",
     "TableMap",
     "charset_of",
+    "file_mark",
     "header_of",
     "row_images",
     "table_map",
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 HEADER_BYTES: Final = 19
+MAGIC: Final = b"\xfebin"
+"""How a file begins."""
 TABLE_MAP, QUERY, ROTATE, FORMAT, XID = 19, 2, 4, 15, 16
 QUERY_COMPRESSED = 165
 MARIADB_GTID, MYSQL_GTID = 162, 33
@@ -257,6 +260,15 @@ def xid_of(body: bytes) -> str:
     cursor.skip(1)
     form, first, second = (cursor.unsigned(4) for _ in range(3))
     return f"X'{cursor.take(first).hex()}',X'{cursor.take(second).hex()}',{form}"
+
+
+def file_mark(event: bytes) -> str:
+    """What tells a file of a log from another one of its name: when it was begun, and by which server.
+
+    ``event``: the format description that it begins with.
+    """
+    header = header_of(event)
+    return f"{header.time}@{header.server_id}"
 
 
 def gtid_of(header: Header, body: bytes) -> str:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.source_schema import source_schema_text, source_schemas_from
-from table_core.cdc.mysql.binlog import EVENT_BYTES, FORMAT, HEADER_BYTES, ROTATE, header_of
+from table_core.cdc.mysql.binlog import (
+    EVENT_BYTES,
+    FORMAT,
+    HEADER_BYTES,
+    MAGIC,
+    ROTATE,
+    header_of,
+)
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError
@@ -35,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["BinlogFilesReader"]
 
 _BATCH_ROWS: Final = 20_000
-_MAGIC: Final = b"\xfebin"
 _CHECKSUM_BYTES: Final = 4
 _BUFFER: Final = 4 << 20
 _NAME: Final = re.compile(r"\.\d{6,}(\.gz)?$")
@@ -78,8 +84,8 @@ class BinlogFilesReader:
         if not names:
             return MySqlId(), ""
         with storage.open_input(names[0]) as raw, _buffered(names[0], raw) as file:
-            head = _bytes(names[0], 0, file, len(_MAGIC) + HEADER_BYTES)
-        number = int.from_bytes(head[len(_MAGIC) + 5 : len(_MAGIC) + 9], "little")
+            head = _bytes(names[0], 0, file, len(MAGIC) + HEADER_BYTES)
+        number = int.from_bytes(head[len(MAGIC) + 5 : len(MAGIC) + 9], "little")
         return MySqlId(server=f"files of server {number}"), ""
 
     def check(self, claims: Sequence[Claim]) -> None:
@@ -140,7 +146,7 @@ class BinlogFilesReader:
         for name in names:
             newest = name == names[-1]
             plain = name.removesuffix(".gz")
-            at = start.order[1] if file_number(plain) == start.order[0] else len(_MAGIC)
+            at = start.order[1] if file_number(plain) == start.order[0] else len(MAGIC)
             rows.rotate(plain, at)
             with storage.open_input(name) as raw, _buffered(name, raw) as file:
                 for event, behind in _events(plain, file, at, newest=newest, most=most):
@@ -196,9 +202,9 @@ def _events(
     Raises:
         EventError: the file is damaged, or ends within an event and is not the ``newest``.
     """
-    if _bytes(name, 0, file, len(_MAGIC)) != _MAGIC:
+    if _bytes(name, 0, file, len(MAGIC)) != MAGIC:
         raise EventError(f"{name} is no binary log", file=name, line=0)
-    at, checksum = len(_MAGIC), 0
+    at, checksum = len(MAGIC), 0
     while head := _bytes(name, at, file, HEADER_BYTES):
         header = header_of(head) if len(head) == HEADER_BYTES else None
         if header is not None and header.size < HEADER_BYTES:

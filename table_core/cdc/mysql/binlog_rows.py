@@ -35,6 +35,7 @@ from table_core.cdc.mysql.binlog_columns import FLOAT, LONGLONG
 from table_core.cdc.mysql.ddl import added_defaults
 from table_core.datatypes.kinds import STRING
 from table_core.errors import EventError, TableError
+from table_core.position.gtids import gtids_after
 from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class BinlogRows:
     event_bytes: int = binlog.EVENT_BYTES
     file: str = ""
     gtid: str = ""
+    mark: str = ""
+    """Of ``file``: ``LogPosition.mark``."""
     transaction: tuple[int, int] = (0, 4)
     """Where the transaction at hand begins."""
     ordinal: int = 0
@@ -104,6 +107,7 @@ class BinlogRows:
         """The log goes on in another file."""
         if name != self.file:
             self._maps.clear()
+            self.mark = ""
         self.file = name
         self.transaction, self.ordinal = (file_number(name), position), 0
 
@@ -114,6 +118,8 @@ class BinlogRows:
             EventError: it cannot be read.
         """
         header = binlog.header_of(event)
+        if header.kind == binlog.FORMAT:
+            self.mark = binlog.file_mark(event)
         try:
             return self._take(header, event[binlog.HEADER_BYTES :], end)
         except TableError:
@@ -131,7 +137,7 @@ class BinlogRows:
         elif kind in binlog.ROWS:
             self._rows(header, body)
         elif kind in {binlog.MARIADB_GTID, binlog.MYSQL_GTID}:
-            self.gtid = binlog.gtid_of(header, body)
+            self.gtid = gtids_after(self.gtid, binlog.gtid_of(header, body))
             if not self.ordinal and end:
                 self.transaction = (file_number(self.file), end - header.size)
         elif kind in {binlog.XID, binlog.XA_PREPARE}:
@@ -152,7 +158,8 @@ class BinlogRows:
     @property
     def position(self) -> LogPosition:
         """What a batch of the rows so far reaches."""
-        return LogPosition("mysql", self.transaction, self.file, self.gtid, self.ordinal)
+        at, skip = self.transaction, self.ordinal
+        return LogPosition("mysql", at, self.file, self.gtid, skip, mark=self.mark)
 
     def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from table_core.cdc.mysql.binlog import FORMAT, MAGIC, file_mark
+from table_core.errors import EventError
+
 if TYPE_CHECKING:
-    from table_core.cdc.mysql.source import MySqlConnection
+    from table_core.cdc.mysql.source import MySqlConnection, MySqlSource
 
-__all__ = ["first_log", "gtids", "gtids_at", "server_named"]
+__all__ = ["first_log", "gtids", "gtids_at", "mark_of", "replicated", "server_named"]
 
+_NO_SUCH_LOG: Final = 1236
 _NAMES: Final = ("server_uuid", "server_uid", "server_id")
 
 
@@ -34,3 +38,27 @@ def gtids_at(connection: MySqlConnection, file: str, position: int) -> str:
     """MariaDB: the newest transactions before a place in its log; '' if it has no such place."""
     found = connection.rows("SELECT BINLOG_GTID_POS(%s, %s)", (file, str(position)))
     return str(found[0][0] or "")
+
+
+def replicated(connection: MySqlConnection) -> str:
+    """MariaDB: the newest transactions that the server took from another one."""
+    return str(connection.rows("SELECT @@gtid_slave_pos")[0][0] or "")
+
+
+def mark_of(source: MySqlSource, file: str) -> str:
+    """What tells a file of the server's log from another one of its name; '' if there is none.
+
+    Raises:
+        EventError: the server does not send its log.
+    """
+    connection = source.connect()
+    try:
+        for event, _ in connection.stream(file, len(MAGIC), None):
+            if event[4] == FORMAT:
+                return file_mark(event)
+    except EventError as error:
+        if error.facts.get("code") != _NO_SUCH_LOG:
+            raise
+    finally:
+        connection.close()
+    return ""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.apply.log_reader import LogReader
+from table_core.cdc.model.claims import Claim
 from table_core.cdc.model.embedded_schema import Declared
 from table_core.cdc.model.encoding import Encoding, LogicalType
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.mysql_types import mysql_column, mysql_type
 from table_core.cdc.model.record import SourceTable
-from table_core.cdc.mysql.binlog import ROTATE, charset_of, header_of
+from table_core.cdc.mysql.binlog import MAGIC, ROTATE, charset_of, header_of
 from table_core.cdc.mysql.binlog_rows import BinlogRows, file_number
-from table_core.cdc.mysql.log_connection import first_log, gtids, gtids_at, server_named
+from table_core.cdc.mysql.identity import LogIdentity
+from table_core.cdc.mysql.log_connection import first_log, gtids, server_named
 from table_core.cdc.mysql.values import (
     constant_default,
     same_kind,
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from table_core.cdc.model.batch import SourceBatch
-    from table_core.cdc.model.claims import Claim
     from table_core.cdc.model.source_table import CatalogTable
     from table_core.cdc.mysql.source import MySqlConnection, MySqlSource
 
@@ -40,7 +41,6 @@ __all__ = ["MySqlReader"]
 
 _BATCH_ROWS: Final = 20_000
 _POLL_MS: Final = 500
-_MAGIC: Final = b"\xfebin"
 _ANY_FILE: Final = 1 << 62
 _LOGICAL_TYPES: Final = {
     "set": LogicalType.SET,
@@ -58,6 +58,10 @@ class MySqlReader(LogReader):
 
     kind = "mysql"
     source: MySqlSource
+    _identity: LogIdentity = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._identity = LogIdentity(self.source)
 
     @property
     def chunk_rows(self) -> int:
@@ -80,7 +84,7 @@ class MySqlReader(LogReader):
     def _now(self, connection: MySqlConnection) -> LogNow:
         connection.check()
         name, at, _ = connection.end_of_log()
-        first = (file_number(first_log(connection)), len(_MAGIC))
+        first = (file_number(first_log(connection)), len(MAGIC))
         server = "" if self.source.use_gtid else server_named(connection)
         end = (_ANY_FILE, 0) if self.source.use_gtid else (file_number(name), at)
         if self.source.use_gtid:
@@ -95,32 +99,23 @@ class MySqlReader(LogReader):
         )
 
     def check(self, claims: Sequence[Claim]) -> None:
-        """See ``LogReader``; at a place the server has to have the transactions that were read.
+        """See ``LogReader``; the log at a place has to be the one that was read.
 
         Raises:
-            SourceDivergedError: it has others: its log was reset, or it is another server.
+            SourceDivergedError: it is another one: it was reset, or another server took its place.
         """
         LogReader.check(self, claims)
         assert self._log_now is not None
+        now = self._log_now
         for claim in claims:
-            if not self._log_now.source.is_same(claim.source):
-                self._refuse_another(claim, self._log_now)
-        places = [
-            c.at
-            for c in claims
-            if isinstance(c.at, LogPosition) and self._log_now.source.is_same(c.source)
-        ]
-        places = [at for at in places if at.gtid and at.name and not at.skip and not at.snapshots]
-        if not places or self.source.use_gtid:
-            return
+            if not now.source.is_same(claim.source):
+                self._refuse_another(claim, now)
+        mine = [c.at for c in claims if now.source.is_same(c.source)]
         connection = self.source.connect()
         try:
-            if not connection.is_mariadb:
-                return
-            for at in {(at.name, at.order[1]): at for at in places}.values():
-                found = gtids_at(connection, at.name, at.order[1])
-                if not set(at.gtid.split(",")) <= set(found.split(",")):
-                    raise diverged(self._reset(at, found))
+            for at in {at.text: at for at in mine if isinstance(at, LogPosition)}.values():
+                if (found := self._identity.refused(connection, at)) is not None:
+                    raise diverged(found)
         finally:
             connection.close()
 
@@ -148,18 +143,6 @@ class MySqlReader(LogReader):
                 )
             )
 
-    def _reset(self, at: LogPosition, found: str) -> Diverged:
-        return Diverged(
-            reason="went-back",
-            why=f"the log of {self._address} was read up to {at.name}, position {at.order[1]}, with "
-            f"transaction {at.gtid}; it has {found or 'none'} there: it was reset (RESET MASTER), or "
-            "this is another server",
-            reader="sync",
-            source=str(self._log_now.source if self._log_now else ""),
-            stored=at.text,
-            found=found,
-        )
-
     def settled(self, position: LogPosition) -> LogPosition:
         """By transaction ids another master goes on, whose files have other numbers."""
         if not self.source.use_gtid or not position.gtid:
@@ -169,8 +152,10 @@ class MySqlReader(LogReader):
             name, at, _ = connection.end_of_log()
         finally:
             connection.close()
-        beyond = position.order > (file_number(name), at)
-        return replace(position, order=(0, 0), name="", skip=0) if beyond else position
+        is_here = self._identity.has_file_of(position)
+        if is_here and position.order <= (file_number(name), at):
+            return position
+        return replace(position, order=(0, 0), name="", skip=0)
 
     # ------------------------------------------------------------------------------- reading
     def batches(
@@ -189,7 +174,7 @@ class MySqlReader(LogReader):
                 stream_from = start
             if stream_from is None:  # other tables are chosen than before: from the first of them
                 name, at, gtid = connection.end_of_log()
-                now = LogPosition("mysql", (file_number(name), at), name, gtid)
+                now = self._at(name, at, gtid)
                 stream_from = self._earliest(None, now)
         finally:
             connection.close()
@@ -202,6 +187,21 @@ class MySqlReader(LogReader):
                 return
             self.context.clock.sleep_ms(_POLL_MS)
             yield LogRows().batch(stream_from, lambda _: None)
+            stream_from = self._still_there(stream_from)
+
+    def _still_there(self, position: LogPosition) -> LogPosition:
+        """A place to go on from, after a while in which the server may have become another one."""
+        self._identity = LogIdentity(self.source)
+        position = self.settled(position)
+        source, address = self.identity()
+        self.check(
+            [Claim(source=source, route=self.context.route_text, at=position, address=address)]
+        )
+        return position
+
+    def _at(self, name: str, at: int, gtid: str) -> LogPosition:
+        mark = self._identity.mark(name)
+        return LogPosition("mysql", (file_number(name), at), name, gtid, mark=mark)
 
     def _end_now(self) -> LogPosition:
         connection = self.source.connect()
@@ -209,7 +209,7 @@ class MySqlReader(LogReader):
             name, at, gtid = connection.end_of_log()
         finally:
             connection.close()
-        return LogPosition("mysql", (file_number(name), at), name, gtid)
+        return self._at(name, at, gtid)
 
     # ------------------------------------------------------------------------------ snapshots
     def _snapshots(
@@ -218,6 +218,7 @@ class MySqlReader(LogReader):
         pending = self._pending()
         if not pending:
             return
+        self._renew(pending)
         now = self._begin(connection)
         base = self._earliest(start, now)
         position = replace(base, snapshots={str(table): key for table, key in pending.items()})
@@ -242,7 +243,7 @@ class MySqlReader(LogReader):
 
     def _begin(self, connection: MySqlConnection) -> LogPosition:
         name, at, gtid = connection.begin_snapshot()
-        return LogPosition("mysql", (file_number(name), at), name, gtid)
+        return self._at(name, at, gtid)
 
     def _count_from(
         self, now: LogPosition, tables: Iterable[SourceTable], position: LogPosition
@@ -309,6 +310,7 @@ class MySqlReader(LogReader):
             charset=lambda n: charset_of(n) and codecs.get(n, charset_of(n)),
             file=start.name,
             gtid=start.gtid,
+            mark=start.mark,
             transaction=start.order,
         )
         try:

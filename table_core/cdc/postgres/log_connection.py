@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_core.cdc.postgres.lsn import lsn_number
 
@@ -11,12 +11,19 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_and_timeline", "slot_begin"]
 
+_DIGITS: Final = 8
+"""Of the timeline, at the front of a log file's name."""
+
 
 def cluster_and_timeline(connection: PostgresConnection) -> tuple[str, str]:
-    """What tells the server's data from others, and its timeline."""
+    """What tells the server's data from others, and its timeline.
+
+    The timeline is the one that is written now: the control file has that of the newest checkpoint, so
+    for a while after a promotion it has the old one.
+    """
     system = connection.rows("SELECT system_identifier FROM pg_control_system()")[0][0]
-    timeline = connection.rows("SELECT timeline_id FROM pg_control_checkpoint()")[0][0]
-    return str(system), str(timeline)
+    file = str(connection.rows("SELECT pg_walfile_name(pg_current_wal_lsn())")[0][0])
+    return str(system), str(int(file[:_DIGITS], 16))
 
 
 def slot_begin(connection: PostgresConnection, slot: str) -> int | None:

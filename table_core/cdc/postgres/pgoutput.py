@@ -6,15 +6,18 @@ Source: the PostgreSQL manual, "Logical Replication Message Formats".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from table_core.cdc.apply.diverged import diverged
 from table_core.cdc.model.log_cursor import Cursor
 from table_core.cdc.model.log_position import LogPosition
 from table_core.cdc.model.log_rows import LogRows, TableRows
 from table_core.cdc.model.record import SourceTable
 from table_core.errors import EventError, TableError
+from table_core.position.decide import Diverged
 from table_core.validation_errors import UNFORESEEN
 
 if TYPE_CHECKING:
@@ -53,7 +56,10 @@ class PgOutputRows:
     rows: LogRows = field(default_factory=LogRows)
     _relations: dict[int, Relation] = field(default_factory=dict)
     _declared: dict[Relation, Mapping[str, Declared]] = field(default_factory=dict)
+    expected: dict[int, str] = field(default_factory=dict)
+    """Ends of transactions that the log has to have, with their marks: it is another one if it has not."""
     _commit: int = 0
+    _mark: str = ""
     _time_ms: int = 0
     _ordinal: int = 0
 
@@ -83,10 +89,10 @@ class PgOutputRows:
             case b"B":
                 commit, time = _lsn(cursor), _signed(cursor)
                 self._commit, self._time_ms = commit, time // 1000 + _EPOCH_MS
-                self._ordinal = 0
+                self._ordinal, self._mark = 0, f"{cursor.big(4)}@{time}"
             case b"C":
                 cursor.skip(9)
-                self.position = LogPosition("postgres", (_lsn(cursor), 0), self.slot)
+                self._ends(_lsn(cursor))
             case b"R":
                 self._relation(cursor)
             case b"I" | b"U" | b"D":
@@ -99,6 +105,23 @@ class PgOutputRows:
                 raise EventError(
                     f"slot {self.slot}: unknown pgoutput message {kind!r}", slot=self.slot
                 )
+
+    def _ends(self, lsn: int) -> None:
+        """A transaction ends."""
+        if self.expected.get(lsn) == self._mark:
+            del self.expected[lsn]
+        self.refuse_lacking(lsn)
+        self.position = LogPosition("postgres", (lsn, 0), self.slot, mark=self._mark)
+
+    def refuse_lacking(self, until: int) -> None:
+        """Refuse a log that lacks a transaction before ``until`` which was read before.
+
+        Raises:
+            SourceDivergedError: it does.
+        """
+        for lsn, mark in self.expected.items():
+            if lsn <= until:
+                raise diverged(_lacking(self.slot, lsn, mark))
 
     def batch(self) -> SourceBatch[LogPosition]:
         """The rows so far."""
@@ -175,6 +198,20 @@ class PgOutputRows:
                 declared=declared,
             )
         return found
+
+
+def _lacking(slot: str, lsn: int, mark: str) -> Diverged:
+    number, _, time = mark.partition("@")
+    when = datetime.fromtimestamp((int(time) // 1000 + _EPOCH_MS) / 1000, UTC)
+    return Diverged(
+        reason="went-back",
+        why=f"slot {slot!r} was read up to {lsn_text(lsn)}, the end of transaction {number} of "
+        f"{when:%Y-%m-%d %H:%M:%S} UTC, and its log has another one there: the server was restored from "
+        "a backup",
+        reader="sync",
+        source=f"slot {slot!r}",
+        stored=f"{lsn_text(lsn)} {mark}",
+    )
 
 
 def _lsn(cursor: Cursor) -> int:

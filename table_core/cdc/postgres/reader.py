@@ -133,6 +133,7 @@ class PostgresReader(LogReader):
             described=self._described,
             slot=self.source.slot,
             position=position,
+            expected=self._expected(connection),
         )
         rows.keys.update({t: info.key for t, info in self._catalog.items()})
         while True:
@@ -142,6 +143,8 @@ class PostgresReader(LogReader):
             rows.rows.since = self._since
             batch = self._with_since(rows.batch())
             ends = (not messages or batch.position.order[0] >= stop) and not self.forever
+            if not messages:  # all that the slot has, so also what it was behind with
+                rows.refuse_lacking(stop)
             # the run commits and lets the slot move on while the connection is still open
             commit = CommitAfter.NOW_COMPLETE if ends else CommitAfter.NOW
             yield replace(batch, commit_after=commit)
@@ -150,11 +153,21 @@ class PostgresReader(LogReader):
             if not messages:
                 self.context.clock.sleep_ms(_POLL_MS)
 
+    def _expected(self, connection: PostgresConnection) -> dict[int, str]:
+        """Transactions that tables have and the slot does not know to be read, with their marks.
+
+        A run that was killed leaves the slot behind, and so does a backup of the server that is put
+        back: then the log has other transactions there.
+        """
+        begin = slot_begin(connection, self.source.slot) or 0
+        return {p.order[0]: p.mark for p in self._known() if p.mark and p.order[0] > begin}
+
     # ------------------------------------------------------------------------------ snapshots
     def _snapshots(self, base: LogPosition) -> Iterator[SourceBatch[LogPosition]]:
         pending = self._pending()
         if not pending:
             return
+        self._renew(pending)
         exporter = self.source.connect(replication=True)
         reader = self.source.connect()
         try:

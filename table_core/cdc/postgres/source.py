@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from table_core.cdc.model.source_table import CatalogColumn, CatalogTable, catalog_tables
 from table_core.cdc.model.table_pattern import TablePattern
 from table_core.cdc.postgres.lsn import lsn_number
+from table_core.cdc.postgres.parameters import connection_parameters, require_parameters
 from table_core.errors import (
     ArgumentError,
     EventError,
     MissingPackageError,
     StorageUnavailableError,
 )
-from table_core.options.tls import default_mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,6 +65,7 @@ class PostgresSource:
 
     def __post_init__(self) -> None:
         TablePattern("schemas", self.schemas)
+        require_parameters(self.options)
 
     def connect(self, *, replication: bool = False) -> PostgresConnection:
         """Open a connection.
@@ -85,7 +86,7 @@ class PostgresSource:
                 autocommit=True,
                 options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=iso_8601 "
                 "-c extra_float_digits=3 -c bytea_output=hex",
-                **{**_tls_of(self), **self.options, **more},
+                **{**connection_parameters(self.host, self.options), **more},
             )
         return PostgresConnection(self, raw)
 
@@ -324,14 +325,6 @@ def _quoted(name: str) -> str:
 
 def _literal(text: str) -> str:
     return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
-def _tls_of(source: PostgresSource) -> dict[str, str]:
-    """A server elsewhere has to prove who it is, by the certificates of this system or those given."""
-    mode = default_mode(str(source.options.get("hostaddr") or source.host))
-    if mode != "verify-full" or "sslmode" in source.options:
-        return {}
-    return {"sslmode": mode, "sslrootcert": "system"}
 
 
 def _driver() -> Any:

@@ -33,7 +33,7 @@ class Product:
 
     column: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class."""
         here = present(column)
         type_ = column.type

@@ -277,9 +277,9 @@ def aggregator_of(field: Field, function: str, options: TableOptions) -> Aggrega
             option=option,
             value=function,
         )
-    fold = build(field, options)
+    aggregator = build(field, options)
     if not _flag(field.name, "ignore-retract", options):
-        return fold
+        return aggregator
     if options.get(keys_merge.AGGREGATION_REMOVE_RECORD_ON_DELETE):
         raise OptionError(
             f"'fields.{field.name}.ignore-retract' and 'aggregation.remove-record-on-delete' "
@@ -287,7 +287,7 @@ def aggregator_of(field: Field, function: str, options: TableOptions) -> Aggrega
             option=f"fields.{field.name}.ignore-retract",
             value="true",
         )
-    return IgnoreRetract(fold)
+    return IgnoreRetract(aggregator)
 
 
 def _flag(column: str, suffix: str, options: TableOptions) -> bool:

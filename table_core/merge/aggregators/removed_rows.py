@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["removed_kept"]
 
 
-def removed_kept(values: pa.Array, result: pa.Array, fold: Aggregator, groups: Groups) -> pa.Array:
+def removed_kept(
+    values: pa.Array, result: pa.Array, aggregator: Aggregator, groups: Groups
+) -> pa.Array:
     """``result``, but the value of a removed row as it was written where nothing came after it.
 
     A null that follows says nothing, except to a ``Pick`` or where distinct elements are collected.
@@ -28,10 +30,10 @@ def removed_kept(values: pa.Array, result: pa.Array, fold: Aggregator, groups: G
     """
     if groups.removed is None or not groups.removed.any():
         return result
-    inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+    inner = aggregator.inner if isinstance(aggregator, IgnoreRetract) else aggregator
     heeds_nulls = isinstance(inner, Pick) or inner == Collect(distinct=True)
     non_null = np.ones(len(values), np.bool_) if heeds_nulls else present(values).copy()
-    if inner is not fold:
+    if inner is not aggregator:
         non_null &= groups.adds()
     non_null[groups.starts[groups.removed]] = False
     alone = groups.removed & ~groups.reduce(np.logical_or, non_null, False)

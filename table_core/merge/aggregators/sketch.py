@@ -39,7 +39,7 @@ class Union:
     column: str
     function: str
 
-    def fold(self, column: pa.Array, groups: Groups) -> pa.Array:
+    def aggregate(self, column: pa.Array, groups: Groups) -> pa.Array:
         """See the class.  A single value is not decoded.
 
         Raises:

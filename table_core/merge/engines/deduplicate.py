@@ -39,9 +39,9 @@ class Deduplicate:
 
         Shape: ``rows[n]`` to ``result[r]``, same columns.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         if runs.are_rows:
             return rows

@@ -53,7 +53,7 @@ class MergeEngine(Protocol):
         """
         ...
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known; never sorts the values."""
         ...
 
@@ -149,14 +149,14 @@ def _folds(schema: TableSchema, order: KeyOrder, names: Sequence[str]) -> Mappin
     from table_core.merge.aggregators.registry import LAST_NON_NULL, aggregator_of, function_of
     from table_core.merge.aggregators.value import KeyColumn, LastValue
 
-    folds: dict[str, Aggregator] = {}
+    aggregators: dict[str, Aggregator] = {}
     same = {*schema.primary_keys, *schema.partition_keys}  # in all that is merged
     for name in dict.fromkeys((*names, *order.key, *order.sequence_fields)):
         if name in order.sequence_fields:
-            folds[name] = LastValue()
+            aggregators[name] = LastValue()
         elif name in same:
-            folds[name] = KeyColumn()
+            aggregators[name] = KeyColumn()
         else:
             function = function_of(name, schema.options) or LAST_NON_NULL
-            folds[name] = aggregator_of(schema.field(name), function, schema.options)
-    return folds
+            aggregators[name] = aggregator_of(schema.field(name), function, schema.options)
+    return aggregators

@@ -44,9 +44,9 @@ class FirstRow:
         Raises:
             DataError: a key with several versions has a ``-U`` or ``-D``, not to be ignored.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         if runs.are_rows:
             return rows
@@ -57,10 +57,10 @@ class FirstRow:
         return TakeIndices(picked_adds(rows, runs, newest=False)).of_all(rows)
 
     def only_adds(self, rows: pa.Table, runs: Runs) -> pa.Table:
-        """``fold`` where a key's only version does not pass either if it is a retract."""
+        """``aggregator`` where a key's only version does not pass either if it is a retract."""
         if not self.ignore_delete:
             _refuse(is_retract(rows))
-        merged = self.fold(rows, runs)
+        merged = self.merge_runs(rows, runs)
         return merged.filter(pa.array(~is_retract(merged)))
 
 

@@ -40,7 +40,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
     removing = _removing(schema, given)
     protected = {name for _, names in given.values() for name in names}
     sequences = {name for names, _ in given.values() for name in names}
-    folds: dict[str, Aggregator] = {}
+    aggregators: dict[str, Aggregator] = {}
     for field in schema.fields:
         if field.name in sequences or field.name in schema.primary_keys:
             continue
@@ -54,7 +54,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
                 option=f"fields.{field.name}.aggregate-function",
                 value=function,
             )
-        folds[field.name] = aggregator_of(field, function, schema.options)
+        aggregators[field.name] = aggregator_of(field, function, schema.options)
     if not given:
         return ()
     from table_core.merge.engines.sequence_group import SequenceGroup
@@ -64,7 +64,7 @@ def groups_of(schema: TableSchema) -> tuple[SequenceGroup, ...]:
             fields,
             names,
             bool(removing.intersection(fields)),
-            {name: folds[name] for name in names if name in folds},
+            {name: aggregators[name] for name in names if name in aggregators},
         )
         for fields, names in given.values()
     )

@@ -39,25 +39,30 @@ if TYPE_CHECKING:
     from table_core.merge.aggregators.value import Aggregator
     from table_core.merge.runs import Runs
 
-__all__ = ["all_inserts", "folded_inserts"]
+__all__ = ["aggregated_inserts", "all_inserts"]
 
 _NEWEST: Final = KeyColumn | LastValue | LastNonNull
 """What picks the newest version of a column without gaps."""
 
 
-def all_inserts(rows: pa.Table, folds: Mapping[str, Aggregator]) -> bool:
-    """Whether ``folded_inserts`` may be used: every kind is ``+I``, and no function minds a lone value.
+def all_inserts(rows: pa.Table, aggregators: Mapping[str, Aggregator]) -> bool:
+    """Whether ``aggregated_inserts`` may be used: every kind is ``+I``, no function minds a lone value.
 
     A function that is not ``Steady`` could change the value of a key with one version, which has to pass
     through as it is (format 7.5).
     """
     if single_chunk(rows[KIND_COLUMN]).to_numpy().any():
         return False
-    plain = (fold.inner if isinstance(fold, IgnoreRetract) else fold for fold in folds.values())
-    return all(isinstance(fold, Steady) for fold in plain)
+    plain = (
+        aggregator.inner if isinstance(aggregator, IgnoreRetract) else aggregator
+        for aggregator in aggregators.values()
+    )
+    return all(isinstance(aggregator, Steady) for aggregator in plain)
 
 
-def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Aggregator]) -> pa.Table:
+def aggregated_inserts(
+    rows: pa.Table, runs: Runs, aggregators: Mapping[str, Aggregator]
+) -> pa.Table:
     """One row a key, each column by its fold; number and kind are those of the newest version.
 
     Shape: KV ``rows[n]`` in any order, all ``+I``, to ``result[r]``, same columns.
@@ -71,21 +76,21 @@ def folded_inserts(rows: pa.Table, runs: Runs, folds: Mapping[str, Aggregator]) 
             columns.append(pa.array(np.zeros(len(runs.ends), np.int8)))
             continue
         column = rows[name]
-        fold = LastValue() if name == SEQUENCE_COLUMN else folds[name]
-        if newest is not None and _is_newest(fold, column):
+        aggregator = LastValue() if name == SEQUENCE_COLUMN else aggregators[name]
+        if newest is not None and _is_newest(aggregator, column):
             columns.append(newest.in_column(column))
-        elif isinstance(fold, Pick):
-            columns.append(versions.picked(fold, single_chunk(column)))
+        elif isinstance(aggregator, Pick):
+            columns.append(versions.picked(aggregator, single_chunk(column)))
         else:
-            columns.append(fold.fold(versions.values(single_chunk(column)), groups))
+            columns.append(aggregator.aggregate(versions.values(single_chunk(column)), groups))
     return pa.table(columns, schema=rows.schema)
 
 
-def _is_newest(fold: Aggregator, column: pa.ChunkedArray) -> bool:
-    """Whether ``fold`` gives the newest value of ``column`` that is not null."""
-    if isinstance(fold, LastValue):
+def _is_newest(aggregator: Aggregator, column: pa.ChunkedArray) -> bool:
+    """Whether ``aggregator`` gives the newest value of ``column`` that is not null."""
+    if isinstance(aggregator, LastValue):
         return not column.null_count
-    return isinstance(fold, KeyColumn | LastNonNull)
+    return isinstance(aggregator, KeyColumn | LastNonNull)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,15 +127,15 @@ class _Versions:
         """The values of ``column`` in order."""
         return column if self.runs.order is None else self._in_order.of(column)
 
-    def picked(self, fold: Pick, column: pa.Array) -> pa.Array:
-        """The value of each key that ``fold`` picks."""
+    def picked(self, aggregator: Pick, column: pa.Array) -> pa.Array:
+        """The value of each key that ``aggregator`` picks."""
         valid = validity(column)
-        if valid is None and isinstance(fold, _NEWEST):
+        if valid is None and isinstance(aggregator, _NEWEST):
             return self._newest.of(column)
-        same = fold, b"" if valid is None else valid.tobytes()
+        same = aggregator, b"" if valid is None else valid.tobytes()
         if same not in self._chosen:
             here = at(present(column), self._in_order.rows)
             self._chosen[same] = TakeIndices(
-                at(self._padded, fold.at(here, self.groups), mode="wrap")
+                at(self._padded, aggregator.at(here, self.groups), mode="wrap")
             )
         return self._chosen[same].of(column)

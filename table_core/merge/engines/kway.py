@@ -62,7 +62,7 @@ def merge_runs(
         cursors = [cursor for cursor in cursors if cursor.rows is not None]
         table = pa.Table.from_batches(window)
         versions = runs_of(table, engine.order)
-        yield engine.fold(table.drop_columns(list(without)), versions)
+        yield engine.merge_runs(table.drop_columns(list(without)), versions)
 
 
 _Key = tuple[Any, ...]

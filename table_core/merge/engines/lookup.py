@@ -101,14 +101,14 @@ class LowestLevel:
 
     def merge(self, rows: pa.Table) -> pa.Table:
         """One row a key of ``rows`` in order, which have a ``_LEVEL``; the result has none."""
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         found = _Candidates.of(rows, runs)
         left = (runs.lengths > 1) & (found.runs.lengths == 1)
         engine = _folding(self.engine, alone=left) if left.any() else self.engine
-        return engine.fold(found.rows, found.runs)
+        return engine.merge_runs(found.rows, found.runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ class LookupMerge:
 
     def merge(self, rows: pa.Table) -> pa.Table:
         """One row a key of ``rows`` in order, which have a ``_LEVEL``; the result has none."""
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         met = _Candidates.of(rows, runs)
         if not met.fresh.any():
@@ -162,9 +162,9 @@ class LookupMerge:
     def _merged(self, met: _Candidates, found: pa.Table) -> pa.Table:
         engine = _folding(self.engine, alone=True)
         if not found.num_rows:
-            return engine.fold(met.rows, met.runs)
+            return engine.merge_runs(met.rows, met.runs)
         rows = pa.concat_tables([met.rows, found.select(met.rows.column_names)]).combine_chunks()
-        return engine.fold(rows, runs_of(rows, self.order))
+        return engine.merge_runs(rows, runs_of(rows, self.order))
 
     def _first(self, met: _Candidates, lone: pa.Table, found: pa.Table) -> pa.Table:
         """Keys that a higher level has are no news: they are dropped."""

@@ -17,7 +17,7 @@ from table_core.datatypes.row_kind import KIND_COLUMN, SEQUENCE_COLUMN, RowKind
 from table_core.errors import DataError
 from table_core.merge.aggregators.value import LastNonNull, picked
 from table_core.merge.engines.deduplicate import passed
-from table_core.merge.engines.inserts import all_inserts, folded_inserts
+from table_core.merge.engines.inserts import aggregated_inserts, all_inserts
 from table_core.merge.ordinal import single_chunk
 from table_core.merge.runs import Groups, Runs, joined
 
@@ -64,17 +64,17 @@ class PartialUpdate:
         Raises:
             DataError: a ``-U`` or ``-D`` that no option says what to do with.
         """
-        return self.fold(rows, Runs.of(rows, self.order.key))
+        return self.merge_runs(rows, Runs.of(rows, self.order.key))
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``merge`` for rows in any order, whose ``runs`` are known."""
         several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
         # Groups and retracts take the long way, over the versions of keys that have several.
-        folds = dict.fromkeys(rows.column_names, LastNonNull())
-        if not self.groups and all_inserts(rows, folds):
-            return folded_inserts(rows, runs, folds)
+        aggregators = dict.fromkeys(rows.column_names, LastNonNull())
+        if not self.groups and all_inserts(rows, aggregators):
+            return aggregated_inserts(rows, runs, aggregators)
         from table_core.merge.engines.sequence_group import History
 
         rows = rows.combine_chunks()
@@ -141,7 +141,7 @@ class PartialUpdate:
         for group in self.groups:
             if here.issuperset(group.fields):
                 present = tuple(name for name in group.protected if name in here)
-                result |= replace(group, protected=present).fold(history)
+                result |= replace(group, protected=present).aggregate(history)
         free = _without_retracts(history) if history.retract.any() else history
         versions = Groups(free.groups.starts, free.groups.stops)
         for name in here - result.keys() - {KIND_COLUMN, SEQUENCE_COLUMN}:

@@ -49,16 +49,16 @@ __all__ = ["History", "SequenceGroup", "from_removal"]
 class SequenceGroup:
     """``fields.<fields>.sequence-group = <protected>``.
 
-    ``folds`` has an entry for each protected column with an aggregate function.  With
+    ``aggregators`` has an entry for each protected column with an aggregate function.  With
     ``removes`` a ``-D`` that wins takes the whole record away.
     """
 
     fields: tuple[str, ...]
     protected: tuple[str, ...]
     removes: bool = False
-    folds: Mapping[str, Aggregator] = field(default_factory=dict)
+    aggregators: Mapping[str, Aggregator] = field(default_factory=dict)
 
-    def fold(self, history: History) -> dict[str, pa.Array]:
+    def aggregate(self, history: History) -> dict[str, pa.Array]:
         """The group's columns after every version.  Shape: by name, one value a key."""
         wins, silent = history.contest(self.fields)
         groups = history.groups
@@ -68,18 +68,18 @@ class SequenceGroup:
         # A retract that wins leaves its sequence behind and NULL in the columns (format 8.5).
         cleared = np.where((at >= 0) & takes_back[np.maximum(at, 0)], -1, at)
         for name in self.protected:
-            fold = self.folds.get(name)
-            if fold is None:
+            aggregator = self.aggregators.get(name)
+            if aggregator is None:
                 result[name] = taken(history.column(name), cleared)
             else:
-                result[name] = self._folded(history, name, fold, wins, silent)
+                result[name] = self._folded(history, name, aggregator, wins, silent)
         return result
 
     def _folded(
         self,
         history: History,
         name: str,
-        fold: Aggregator,
+        aggregator: Aggregator,
         wins: npt.NDArray[np.bool_],
         silent: npt.NDArray[np.bool_],
     ) -> pa.Array:
@@ -97,18 +97,20 @@ class SequenceGroup:
         late = np.concatenate([np.zeros(len(base_rows), np.bool_), ~wins[non_null]]) & ~retract
         from table_core.merge.aggregators.nested import Collect
 
-        if isinstance(fold, Collect):  # it appends late values as they come, as Paimon's does
+        if isinstance(aggregator, Collect):  # it appends late values as they come, as Paimon's does
             late[:] = False
         run = history.groups.ids[at]
         lengths = np.bincount(run, minlength=len(history.groups.starts)).astype(np.int64)
         in_time = np.lexsort((turn, run))
         column = history.column(name)
         base_row = np.arange(len(at)) < len(base_rows)
-        initialized = history.initialized(self.fields, name, skips_nulls=_of(fold, FirstNonNull))
+        initialized = history.initialized(
+            self.fields, name, skips_nulls=_of(aggregator, FirstNonNull)
+        )
         events = Events(
             at[in_time], retract[in_time], late[in_time], lengths, base_row[in_time], initialized
         )
-        return events.after_seeds(column, events.result(column, fold, name), fold)
+        return events.after_seeds(column, events.result(column, aggregator, name), aggregator)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,27 +131,27 @@ class Events:
     base_row: npt.NDArray[np.bool_]
     initialized: npt.NDArray[np.bool_]
 
-    def result(self, column: pa.Array, fold: Aggregator, name: str) -> pa.Array:
-        """What ``fold`` makes of ``column``, called ``name``."""
-        inner = fold.inner if isinstance(fold, IgnoreRetract) else fold
+    def result(self, column: pa.Array, aggregator: Aggregator, name: str) -> pa.Array:
+        """What ``aggregator`` makes of ``column``, called ``name``."""
+        inner = aggregator.inner if isinstance(aggregator, IgnoreRetract) else aggregator
         if isinstance(inner, FirstValue | FirstNonNull) and (self.late | self.base_row).any():
-            if inner is fold:
+            if inner is aggregator:
                 refuse_retracts(Groups.of_lengths(self.lengths, self.retract), "first_value", name)
             skips_nulls = isinstance(inner, FirstNonNull)
             return taken(column, self.first(present(column), skips_nulls=skips_nulls))
         from table_core.merge.aggregators.numeric import Sum
 
-        # Late events can be sorted to the front unless a retract stands between: taken out of what came
-        # before it, not of what comes to stand there.  A sum does not care, ``IgnoreRetract`` has none.
-        if isinstance(fold, Sum | IgnoreRetract) or not self.retract_before_late():
+        # Late adds are sorted to the front.  That is wrong where a retract came before one: it took out of
+        # the value so far, without the late one.  The order of a sum does not matter; ``IgnoreRetract`` takes nothing out.
+        if isinstance(aggregator, Sum | IgnoreRetract) or not self.retract_before_late():
             run = np.repeat(np.arange(len(self.lengths)), self.lengths)
             turn = np.arange(len(run))
             order = np.lexsort((np.where(self.late, -turn - 1, turn), run))
             groups = Groups.of_lengths(self.lengths, self.retract[order])
-            return fold.fold(taken(column, self.at[order]), groups)
-        return self.fold(column, fold)
+            return aggregator.aggregate(taken(column, self.at[order]), groups)
+        return self.aggregate(column, aggregator)
 
-    def after_seeds(self, column: pa.Array, result: pa.Array, fold: Aggregator) -> pa.Array:
+    def after_seeds(self, column: pa.Array, result: pa.Array, aggregator: Aggregator) -> pa.Array:
         """``result``, but the value as it was written where nothing happened to a seed.
 
         A late null is something: the value so far is then folded into nothing.
@@ -158,7 +160,7 @@ class Events:
         has_base_row = every.reduce(np.logical_or, self.base_row, False)
         has_base_row &= ~every.reduce(np.logical_or, self.late, False)
         groups = Groups.of_lengths(self.lengths, self.retract, has_base_row)
-        return removed_kept(taken(column, self.at), result, fold, groups)
+        return removed_kept(taken(column, self.at), result, aggregator, groups)
 
     def retract_before_late(self) -> bool:
         """Whether a key has a late add after a retract, so that the order of events matters."""
@@ -190,7 +192,7 @@ class Events:
             settled[active] = done | in_turn | behind
         return state
 
-    def fold(self, column: pa.Array, fold: Aggregator) -> pa.Array:
+    def aggregate(self, column: pa.Array, aggregator: Aggregator) -> pa.Array:
         """Fold every key at once, one event further a time.
 
         The two values of each key, in the order that the function is to see them: ``state, value``, or
@@ -208,7 +210,7 @@ class Events:
             values = pa.concat_arrays([taken(state, active), taken(column, self.at[event])])
             retract = np.column_stack([np.zeros(len(active), np.bool_), self.retract[event]])
             groups = Groups.of_lengths(np.full(len(active), 2), retract.ravel())
-            result = fold.fold(taken(values, pairs), groups)
+            result = aggregator.aggregate(taken(values, pairs), groups)
             place = np.arange(len(starts))
             place[active] = np.arange(len(active)) + len(starts)
             state = taken(pa.concat_arrays([state, result]), place)
@@ -318,8 +320,10 @@ def from_removal(
         removed[was_hit] = kept[at[was_hit]]
 
 
-def _of(fold: Aggregator, kind: type[Aggregator]) -> bool:
-    return isinstance(fold.inner if isinstance(fold, IgnoreRetract) else fold, kind)
+def _of(aggregator: Aggregator, kind: type[Aggregator]) -> bool:
+    return isinstance(
+        aggregator.inner if isinstance(aggregator, IgnoreRetract) else aggregator, kind
+    )
 
 
 def _ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:

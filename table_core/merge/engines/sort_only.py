@@ -32,6 +32,6 @@ class SortOnly:
         """``rows`` as they are."""
         return rows
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         """``rows`` in order."""
         return passed(rows, runs)

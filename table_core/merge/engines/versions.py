@@ -90,8 +90,8 @@ class Versions:
         engine = self._engine
         if new.num_rows and isinstance(engine, Aggregation | PartialUpdate):
             # Some producers fold a key's only version, and some readers do not: both shall see this.
-            folds = replace(engine, alone=True)
-            alone = self._folded(folds, [counted(self.schema, new)], (RowKind.INSERT,))
+            aggregators = replace(engine, alone=True)
+            alone = self._folded(aggregators, [counted(self.schema, new)], (RowKind.INSERT,))
             self._require(alone, None, new)
         return new
 
@@ -221,7 +221,7 @@ class Versions:
         both = both.combine_chunks().append_column(KIND_COLUMN, pa.array(kinds))
         both = both.append_column(SEQUENCE_COLUMN, pa.array(numbers))
         by_row = both.append_column(_ROW, pa.array(np.tile(np.arange(count), times)))
-        merged = engine.fold(both, runs_of(by_row, replace(engine.order, key=(_ROW,))))
+        merged = engine.merge_runs(both, runs_of(by_row, replace(engine.order, key=(_ROW,))))
         assert merged.num_rows == count
         return merged
 

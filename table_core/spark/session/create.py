@@ -48,12 +48,22 @@ _LOCAL: Final[Mapping[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
 }
 _TASKS_OVER_CONNECT: Final = 16
+_OF_PYSPARK: Final = (
+    *("PYSPARK_SUBMIT_ARGS", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"),
+    "SPARK_LOCAL_IP",
+)
 
 
-def open_session(conf: Mapping[str, str] | None = None, remote: str | None = None) -> SparkSession:
+def open_session(
+    conf: Mapping[str, str] | None = None,
+    remote: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> SparkSession:
     """A session with ``conf`` on top of what ``spark-submit`` gave; ``local[*]`` without either.
 
     ``remote`` is the URL of a Spark Connect server; then only SQL configuration applies.
+    ``environment``: all that a JVM which starts now, and its Python workers, have in theirs; without it
+    they have that of this process.
 
     Raises:
         ArgumentError: there is no Java, or Spark does not understand its configuration.
@@ -74,7 +84,7 @@ def open_session(conf: Mapping[str, str] | None = None, remote: str | None = Non
     if not _has_jvm():
         require_java(os.environ, lambda name, path: shutil.which(name, path=path))
     require_memory(given)
-    with _launch_settings(given):
+    with _launch_settings(given), _only(environment):
         # Starts the JVM without arguments of ours, and so shows what it was told by others.
         SparkContext._ensure_initialized()  # noqa: SLF001
     known = SparkConf()
@@ -115,6 +125,23 @@ def parallelism(session: SparkSession) -> int:
 def _has_jvm() -> bool:
     """Whether there is a JVM already that Spark will use."""
     return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
+
+
+@contextmanager
+def _only(environment: Mapping[str, str] | None) -> Iterator[None]:
+    """Let a JVM that starts meanwhile have ``environment``, and what pyspark tells it."""
+    if environment is None or _has_jvm():
+        yield
+        return
+    before = dict(os.environ)
+    told: dict[str, str] = {name: before[name] for name in _OF_PYSPARK if name in before}
+    os.environ.clear()
+    os.environ.update({**environment, **told})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextmanager

@@ -20,12 +20,23 @@ from table_core.jobs.sql_parameters import named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["SUBSTITUTE", "expression_of", "query_of"]
+__all__ = ["CLOSED", "expression_of", "query_of"]
 
-SUBSTITUTE: Final = "spark.sql.variable.substitute"
-"""Off for SQL of users: Spark would put ``${env:NAME}`` of the driver into the text."""
-_CODE: Final = frozenset({"reflect", "java_method", "try_reflect", "identifier"})
-"""Functions that call Java, or that make a name of a text after everything was checked."""
+CLOSED: Final = {
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",
+}
+"""Settings of a session that runs SQL of users: no ``${env:NAME}`` of the driver in the text, and no
+table that is a path, even if the text got past this module."""
+_CODE: Final = frozenset(
+    {
+        *("reflect", "java_method", "try_reflect", "identifier", "call_function", "call_udf"),
+        *("xpath", "xpath_boolean", "xpath_double", "xpath_float", "xpath_int", "xpath_long"),
+        *("xpath_number", "xpath_short", "xpath_string"),
+    }
+)
+"""Functions that call Java, that make a name of a text after everything was checked, or that ask the
+address of a DTD which a row names (``from_xml`` does not)."""
 _PLACE_AFTER: Final = {
     "from_avro": 2,
     "schema_of_avro": 1,
@@ -120,10 +131,13 @@ def _faults(tree: Any, views: set[str]) -> Iterator[str]:
     if not isinstance(tree, exp.Query | exp.Values):
         yield f"it is a statement of kind {type(tree).__name__}"
         return
-    inner = {cte.alias.casefold() for cte in tree.find_all(exp.CTE)}
     for node in tree.walk():
         if isinstance(node, exp.Table):
-            yield from _table_faults(node, views | inner)
+            yield from _table_faults(node, views)
+        elif isinstance(node, exp.Lateral) and isinstance(node.this, exp.Func):
+            yield from _row_maker_faults(node.this)
+        elif isinstance(node, exp.Hint) and node.find(exp.Query) is not None:
+            yield "a hint holds a query"
         elif isinstance(node, exp.QueryTransform):
             yield "TRANSFORM … USING starts a program"
         elif isinstance(node, exp.Func):
@@ -145,13 +159,46 @@ def _table_faults(table: Any, known: set[str]) -> Iterator[str]:
     if table.find_ancestor(exp.Hint) is not None:
         return
     if not isinstance(table.this, exp.Identifier):
-        function = table.this
-        name = _name_of(function)
-        if str(name).casefold() not in _ROW_MAKERS:
-            yield f"it reads from the function {name}"
-    elif table.args.get("db") or table.args.get("catalog") or table.name.casefold() not in known:
+        yield from _row_maker_faults(table.this)
+    elif (
+        table.args.get("db")
+        or table.args.get("catalog")
+        or (table.name.casefold() not in known and not _is_of_the_query(table))
+    ):
         named = ".".join(part.name for part in table.parts)
         yield f"it reads {named!r}, which is none of its sources ({', '.join(sorted(known))})"
+
+
+def _row_maker_faults(function: Any) -> Iterator[str]:
+    name = _name_of(function)
+    if name.casefold() not in _ROW_MAKERS:
+        yield f"it reads from the function {name}"
+
+
+def _is_of_the_query(table: Any) -> bool:
+    """Whether ``table`` is a CTE that is visible where it stands.
+
+    Elsewhere Spark takes the same name for a table of its catalog: also inside of the CTE itself, and in
+    those before it.
+    """
+    from sqlglot import exp
+
+    name = table.name.casefold()
+    inside, node = None, table
+    while node is not None:
+        if isinstance(node, exp.CTE):
+            inside = node
+        found = node.args.get("with_")
+        if isinstance(found, exp.With):
+            for cte in found.expressions:
+                if cte is inside and not found.recursive:
+                    break  # neither itself nor what follows it is known in there
+                if cte.alias.casefold() == name:
+                    return True
+                if cte is inside:
+                    break
+        node = node.parent
+    return False
 
 
 def _name_of(function: Any) -> str:

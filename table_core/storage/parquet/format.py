@@ -111,7 +111,7 @@ class ParquetFormat:
                     size,
                     row_groups=groups,
                     columns=names,
-                    use_threads=reader is file and not wanted.concurrent,
+                    use_threads=reader is file and not wanted.parallel,
                 )
             while True:
                 with decoding(storage, path):

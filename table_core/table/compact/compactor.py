@@ -263,8 +263,10 @@ class _Delivering:
     def merge(self, rows: pa.Table) -> pa.Table:
         return self.engine.merge(rows)
 
-    def fold(self, rows: pa.Table, runs: Runs) -> pa.Table:
+    def merge_runs(self, rows: pa.Table, runs: Runs) -> pa.Table:
         settles = isinstance(self.engine, LowestLevel)
-        merged = self.engine.fold(rows if settles else rows.drop_columns([LEVEL_COLUMN]), runs)
+        merged = self.engine.merge_runs(
+            rows if settles else rows.drop_columns([LEVEL_COLUMN]), runs
+        )
         self.deliver(rows, runs, merged)
         return merged

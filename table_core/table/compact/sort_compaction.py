@@ -122,4 +122,4 @@ def _in_order(buffer: list[pa.Table], clustering: Clustering) -> pa.Table:
     """The tables of ``buffer``, which is emptied, as one in order."""
     rows = pa.concat_tables(buffer).combine_chunks()
     buffer.clear()
-    return SortOnly(clustering.order).fold(rows, runs_of(rows, clustering.order))
+    return SortOnly(clustering.order).merge_runs(rows, runs_of(rows, clustering.order))

@@ -124,6 +124,9 @@ class ReaderPositions:
     ) -> ResultDocument:
         """Let the reader start again: everything that its source holds then is new to it.
 
+        Of change capture all positions are meant, unless ``reader`` says which.  The tables of a server
+        are then read anew, and take the place of the rows that are there.
+
         Raises:
             NotFoundError: there is no such position.
             ArgumentError: nobody can tell which one is meant.
@@ -132,7 +135,10 @@ class ReaderPositions:
         before = self._text(name)
         held = Positions.parse(before)
         after = Positions()
-        if held is not None:
+        kinds = {one.reader.kind for one in held or ()}
+        if held is not None and kinds == {ReaderKind.SYNC} and reader is None and source is None:
+            after = replace(held, held=())
+        elif held is not None:
             found = self._meant(name, held, source, reader, needed=True)
             assert found is not None
             after = held.without(found)

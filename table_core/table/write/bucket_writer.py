@@ -158,7 +158,7 @@ class BucketWriter:
         first = self._next.get(bucket, 0)
         self._next[bucket] = first + rows.num_rows
         placed, order = self._clustering.placed(rows, first), self._clustering.order
-        ordered = SortOnly(order).fold(placed, runs_of(placed, order))
+        ordered = SortOnly(order).merge_runs(placed, runs_of(placed, order))
         return self._clustering.plain(ordered) if whole else ordered
 
     def _keyed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from table_core.cdc.postgres.types import postgres_type
 from table_core.cdc.sync.readers import source_from_spec
 from table_core.datatypes.text import type_text
 from table_core.errors import ArgumentError, EventError
+from table_core.position.place import place_from_document
 from table_core.schema.type_mapping import TypeMapping
 
 
@@ -116,6 +118,16 @@ def test_positions_are_written_and_read_and_do_not_mix() -> None:
     done = position.finished("a.t")
     assert done.covers(LogPosition("mysql", (3, 399)))
     assert not position.covers(LogPosition("mysql", (3, 399))), "a snapshot is not complete"
+
+
+def test_a_place_keeps_what_tells_its_log_from_another_and_an_older_one_has_none() -> None:
+    position = LogPosition("mysql", (3, 400), "binlog.000003", "0-1-7", mark="1700000000@1")
+    assert LogPosition.parse(position.text, "mysql") == position
+    assert LogPosition.of_place(place_from_document(position.place.to_document()), {}) == position
+    assert position.within((3, 90), 2).mark == position.mark
+    assert position.within((2, 90), 2).mark == "", "it is in the file before"
+    old = '{"at":[3,400],"gtid":"0-1-7","kind":"mysql","name":"binlog.000003","v":1}'
+    assert LogPosition.parse(old, "mysql") == replace(position, mark="")
 
 
 def test_secrets_come_from_the_environment_and_are_never_shown(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from table_core.cdc.kafka.source import KafkaSource
+from table_core.cdc.kafka.source import KafkaSource, topics_meant
 from table_core.cdc.model.record import SourceTable
 from table_core.cdc.model.routing import DatabaseRoute, TableFilter, table_route, takes
 from table_core.cdc.mysql.source import MySqlSource
@@ -112,3 +112,15 @@ def test_where_tables_of_a_database_go() -> None:
     assert merged.target(table) == "ods_orders"
     assert apart.target(table) == "shop_1_orders_raw"
     assert merged.target(SourceTable("shop_1", "x")) is None
+
+
+def test_a_pattern_of_topics_is_matched_against_whole_names_and_takes_none_of_kafkas_own() -> None:
+    known = ["shop.orders", "shop.orders_old", "my.shop.orders", "shop.items", "__consumer_offsets"]
+    assert topics_meant(r"^shop\.orders", known) == ["shop.orders"]
+    assert topics_meant(r"^shop\.(orders|items)$", known) == ["shop.orders", "shop.items"]
+    assert topics_meant("^shop.*", known) == ["shop.orders", "shop.orders_old", "shop.items"]
+    assert topics_meant("^.*", known) == known[:-1]
+    assert topics_meant("^__consumer.*", known) == ["__consumer_offsets"]
+    assert topics_meant("^other", known) == []
+    assert topics_meant("shop.orders", []) == ["shop.orders"], "one that is lacking is told later"
+    assert topics_meant(["a", "b"], known) == ["a", "b"]

@@ -9,12 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from table_core.cdc.apply.diverged import refuse_diverged
+from table_core.cdc.model.claims import Claim
+from table_core.cdc.model.log_position import LogPosition
 from table_core.errors import (
     ArgumentError,
     CorruptFileError,
     ErrorKind,
     OutcomeUnknownError,
     PositionDivergedError,
+    SourceDivergedError,
     UnsupportedFeatureError,
     error_from_document,
     error_to_document,
@@ -32,7 +36,7 @@ from table_core.position.decide import (
 )
 from table_core.position.document import Position, Positions
 from table_core.position.files import FileFacts, FilesRead, FilesTaken, Taken
-from table_core.position.gtids import gtids_contain
+from table_core.position.gtids import gtids_after, gtids_contain
 from table_core.position.place import LogPlace, OffsetsPlace, SnapshotPlace
 from table_core.position.reader import Reader, ReaderKind, require_position_name
 from table_core.position.source import FilesId, MySqlId, PostgresId, TableId, TopicsId
@@ -291,6 +295,14 @@ def test_logs_that_went_back_or_are_of_another_server_diverge() -> None:
     assert reason(slot, anew) == "expired"
     assert reason(slot, replace(anew, first=(0, 0))) == "GoOn"
     assert reason(slot, replace(anew, source=PostgresId(system="t"), first=(0, 0))) == "made-anew"
+    for other, why in (
+        (PostgresId(system="t", slot="p", timeline="1"), "another server"),
+        (PostgresId(system="s", slot="q", timeline="1"), "another replication slot"),
+        (PostgresId(system="s", slot="p", timeline="2"), "a standby was promoted"),
+    ):
+        found = what_next(slot, replace(anew, source=other, first=(0, 0)))
+        assert isinstance(found, Diverged)
+        assert why in found.why
 
 
 def test_sets_of_transactions_contain_others() -> None:
@@ -300,3 +312,28 @@ def test_sets_of_transactions_contain_others() -> None:
     assert not gtids_contain("0-1-49", "0-1-50")
     assert gtids_contain("aa:tag:1-3", "aa:tag:2")
     assert not gtids_contain("aa:1-3", "aa:tag:2")
+
+
+def test_a_transaction_joins_the_set_of_those_before_it() -> None:
+    assert gtids_after("", "0-1-7") == "0-1-7"
+    assert gtids_after("0-1-7,3-1-2", "0-2-8") == "0-2-8,3-1-2"
+    assert gtids_after("0-1-7", "10-1-1") == gtids_after("10-1-1", "0-1-7") == "0-1-7,10-1-1"
+    assert gtids_after("aa:1-4,bb:2", "aa:5") == "aa:1-5,bb:2"
+    assert gtids_after("aa:1-4", "aa:9") == "aa:1-4:9"
+
+
+def test_a_promoted_standby_is_refused_wherever_it_is_and_another_system_elsewhere_is_not() -> None:
+    read = PostgresId(system="s", slot="db/slot", timeline="1")
+    claim = Claim(
+        source=read, route="r", at=LogPosition("postgres", (900, 0), "slot"), address="old:5432/db"
+    )
+
+    def look(**other: str) -> None:
+        now = LogNow(source=replace(read, **other), first=(0, 0), end=(999, 0))
+        refuse_diverged(claim, now, "new:5432/db")
+
+    for other in ({"timeline": "2"}, {"slot": "db/another"}):
+        with pytest.raises(SourceDivergedError, match=r"tc\.source\.positions"):
+            look(**other)
+    look(system="t")
+    look(slot="other_database/slot")

@@ -202,7 +202,7 @@ def test_a_snapshot_that_does_not_say_what_was_asked_is_taken_as_before(
     catalog: tc.Catalog, table: tc.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(tc.CommitAs, "asking", lambda self, *_, **__: self)
+        older.setattr(tc.CommitAs, "with_request", lambda self, *_, **__: self)
         put(table, ("a", 4), commit=NAME)
     assert ASKED_PROPERTY not in (table.snapshots()[-1].properties or {})
     assert table.delete("k = 1", commit=NAME).details["replayed"]

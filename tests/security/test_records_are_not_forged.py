@@ -1,4 +1,4 @@
-"""What a record or a source table says of itself chooses no other one's table, and takes no memory."""
+"""Attack: whoever may write a topic or a source table.  Goal: the table of another one, the memory of the worker."""
 
 from __future__ import annotations
 

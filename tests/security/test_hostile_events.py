@@ -1,4 +1,4 @@
-"""With dead letters no event stops a sync: the good rows are there, the bad ones have their places."""
+"""Attack: whoever may send one event.  Goal: that the sync of all tables stops, although dead letters are on."""
 
 from __future__ import annotations
 

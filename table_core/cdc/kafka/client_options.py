@@ -1,0 +1,64 @@
+"""What a source may tell a Kafka client: how to get at the brokers, and not which code to run.
+
+Both clients have options that start a program, load a library or make an object of a class by its name.
+A source can be put together from what a run was told, so they are refused by name wherever it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["require_client_options"]
+
+_CODE: Final = re.compile(
+    r"""(?ix) ^(?:kafka\.)?(?:
+      plugin\.library\.paths | ssl\.engine\.location | sasl\.kerberos\.kinit\.cmd | sasl\.kerberos\.kinit\.path
+    | .*(?:classes|reporters|providers|serializer) | ssl\.engine\.factory\.class
+    | ssl\.providers? | partition\.assignment\.strategy
+    )$"""
+)
+_KERBEROS: Final = re.compile(r"(?i)^sasl\.kerberos\.(principal|service\.name|keytab)$")
+_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:-]*|/[A-Za-z0-9._/-]+")
+_MODULE: Final = re.compile(r"(?:^|;)\s*([\w.$]+)(?=\s|;|$)")
+_MODULES: Final = frozenset(
+    {
+        "org.apache.kafka.common.security.plain.PlainLoginModule",
+        "org.apache.kafka.common.security.scram.ScramLoginModule",
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+        "com.sun.security.auth.module.Krb5LoginModule",
+        "software.amazon.msk.auth.iam.IAMLoginModule",
+    }
+)
+"""Who may log in: other modules look up objects at an address, or run what they are told."""
+_QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+
+
+def require_client_options(options: Mapping[str, Any], what: str) -> None:
+    """Refuse options of a client that choose code.
+
+    Raises:
+        ArgumentError: names the option, and what to do instead.
+    """
+    for name, value in options.items():
+        if _CODE.match(name):
+            raise _refused(what, name, "set the machine up so, outside of the source")
+        if _KERBEROS.match(name) and not _WORD.fullmatch(str(value)):
+            # librdkafka puts it into the command line of kinit as it is.
+            raise _refused(what, name, "its value has letters, digits and . _ / @ : - only")
+        if name.lower().endswith("sasl.jaas.config"):
+            bare = _QUOTED.sub("x", str(value))
+            modules = set(_MODULE.findall(bare))
+            if not modules or not modules <= _MODULES or "JndiLoginModule" in bare:
+                raise _refused(what, name, f"its module is one of {', '.join(sorted(_MODULES))}")
+
+
+def _refused(what: str, name: str, mend: str) -> ArgumentError:
+    return ArgumentError(
+        f"{what}: {name!r} could choose what program runs: {mend}", argument=what, value=name
+    )
