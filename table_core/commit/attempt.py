@@ -1,4 +1,14 @@
-"""One attempt of one half on one head: expectations, conflicts, the document to create."""
+"""One attempt of one half on one head: expectations, conflicts, the document to create.
+
+An append of new files on the head that its writer saw reads nothing of the table: it fits on any state.  Each
+read below is for a half that could be wrong on this head::
+
+    takes files out (compaction, overwrite)    are they live, and is nothing left beside them?
+    another number of buckets                  are the files that are there hashed as these are?
+    discards duplicate files                   which of them came with an earlier commit?
+    changes an index                           what is in it now: the new state is written as a whole
+    its head is not the one it read            its numbers, its keys, its rows: what came since
+"""
 
 from __future__ import annotations
 
@@ -178,7 +188,11 @@ class Attempt:
         return numbering.as_of(part, self.state.head)
 
     def since(self, then: AsOf) -> Steps[tuple[fx.Touched, ...] | None]:
-        """What came after ``then``; None if nobody can tell any more."""
+        """What came after ``then``; None if nobody can tell any more.
+
+        Not told by its number alone: after a rollback from 9 to 6, a new 7 stands in the place of the 7 that
+        was read, and what came "after 7" would leave it out.
+        """
         head = self.state.head
         if then == self.as_of:
             return ()

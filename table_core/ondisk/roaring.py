@@ -4,6 +4,8 @@ A 32-bit bitmap holds, for each 16-bit prefix, the low halves of its numbers as 
 bits or as runs, whichever is smallest.  A 64-bit bitmap is a count and then, for each 32-bit
 prefix, a 32-bit bitmap.
 
+Numbers 1, 5 and 65,536: prefix 0 with the list ``0100 0500``, prefix 1 with the list ``0000``.
+
 Source: the RoaringFormatSpec of roaringbitmap.org; ``org.apache.paimon.deletionvectors``;
 format 7.7.
 """
@@ -71,6 +73,11 @@ def encode32(numbers: Vector) -> bytes:
 
 def encode_container(low: Vector) -> tuple[bytes, bool]:
     """The smallest form of one container, and whether that is runs.
+
+    5 to 14 as a list are 20 bytes; as one run, of 5 and nine more, they are 2 + 4.
+
+    >>> encode_container(np.arange(5, 15, dtype=np.uint16))[0].hex()
+    '010005000900'
 
     Shape: low halves as ``uint16``, ascending, each once.
     """

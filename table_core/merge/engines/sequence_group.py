@@ -142,7 +142,7 @@ class Events:
         from table_core.merge.aggregators.numeric import Sum
 
         # Late adds are sorted to the front.  That is wrong where a retract came before one: it took out of
-        # the value so far, without the late one.  The order of a sum does not matter; ``IgnoreRetract`` takes nothing out.
+        # the value so far, without the late one.  Sums do not mind; ``IgnoreRetract`` takes nothing out.
         if isinstance(aggregator, Sum | IgnoreRetract) or not self.retract_before_late():
             run = np.repeat(np.arange(len(self.lengths)), self.lengths)
             turn = np.arange(len(run))
