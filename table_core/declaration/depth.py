@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from table_core.datatypes.kinds import Array, Map, Multiset, Row, Vector
 from table_core.datatypes.text import parse_type
 from table_core.declaration.change_sources import source_faults
 from table_core.declaration.columns import column_faults
@@ -13,15 +14,18 @@ from table_core.declaration.computed_faults import computed_faults
 from table_core.declaration.cron import schedule_faults
 from table_core.declaration.foreign_types import type_hint
 from table_core.declaration.located import Fault, place_of
+from table_core.declaration.merge_expressions import merge_faults
 from table_core.declaration.parameters import parameter_faults
 from table_core.declaration.queries import query_faults
 from table_core.declaration.read_document import read, read_for_target
 from table_core.declaration.table_schema import schema_of
+from table_core.declaration.templates import template_faults
 from table_core.errors import SchemaError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from table_core.datatypes.kinds import DataType
     from table_core.declaration.located import Located, Place
     from table_core.declaration.model import Declaration, TableDeclaration
 
@@ -50,10 +54,13 @@ def faults_of(
             *column_faults(found.sound),
             *computed_faults(found.sound),
             *query_faults(found.sound),
+            *merge_faults(found.sound),
+            *template_faults(found.sound),
             *parameter_faults(found.sound),
         )
         faults += [Fault(file, *_place(found.root, path), message) for path, message in told]
         faults += _common_option_faults(found.sound, found.root, file)
+        faults += _upkeep_faults(found.sound, found.root, file)
         faults += _target_faults(found.root, file, set(faults))
     return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file, fault.line, fault.column))
 
@@ -86,6 +93,25 @@ def _target_faults(root: Located, file: str, known: set[Fault]) -> list[Fault]:
     return list(faults)
 
 
+def _upkeep_faults(found: Declaration, root: Located, file: str) -> list[Fault]:
+    """What is asked for one table, by its name, and never happens there."""
+    upkeep = root.value.get("upkeep")
+    faults = []
+    for name, given in _members(upkeep, "tables").items() if upkeep and _is_mapping(upkeep) else ():
+        settings = given.value.get("expire-partitions") if _is_mapping(given) else None
+        table = found.tables.get(name)
+        if settings is None or settings.value is False or table is None or table.partition_by:
+            continue
+        at = place_of(root, ("upkeep", "tables", name, "expire-partitions"))
+        told = f"{name} has no partitions: leave expire-partitions out, or declare partition_by"
+        faults.append(Fault(file, *at, told))
+    return faults
+
+
+def _is_mapping(given: Located) -> bool:
+    return isinstance(given.value, dict)
+
+
 def _place(root: Located, path: tuple[str, ...]) -> Place:
     """A step is looked for among the flows, then among the sources."""
     if path[0] == "flows" and path[1] in _members(root, "sources"):
@@ -106,14 +132,32 @@ def _type_faults(
     columns = _members(_members(root, group)[name], "columns")
     for column, kind in table.columns.items():
         try:
-            parse_type(kind)
+            told = _twins(parse_type(kind))
         except TableError as error:
+            near = "" if "is not between" in str(error) else type_hint(kind)
+            told = f"{error}{near}"
+        if told:
             given = columns[column]
             at: Place = given.value["type"].place if isinstance(given.value, dict) else given.place
-            near = "" if "is not between" in str(error) else type_hint(kind)
-            told = f"column {column!r}: {error}{near}"
-            faults.append(Fault(file, *at, told))
+            faults.append(Fault(file, *at, f"column {column!r}: {told}"))
     return faults
+
+
+def _twins(kind: DataType) -> str:
+    """Two members of one ROW, at any depth, that Spark cannot tell apart."""
+    match kind:
+        case Row(fields):
+            seen: dict[str, str] = {}
+            for field in fields:
+                other = seen.setdefault(field.name.casefold(), field.name)
+                if other != field.name:
+                    return f"members {field.name!r} and {other!r} differ in case alone: rename one"
+            return next(filter(None, (_twins(field.type) for field in fields)), "")
+        case Array(inner) | Multiset(inner) | Vector(inner):
+            return _twins(inner)
+        case Map(key, value):
+            return _twins(key) or _twins(value)
+    return ""
 
 
 def _table_faults(name: str, table: TableDeclaration, root: Located, file: str) -> list[Fault]:

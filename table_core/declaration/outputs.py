@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.hints import hint
+from table_core.declaration.templates import jinja_problem
 from table_core.errors import TableError
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def template_problems(text: str) -> list[str]:
     for opening, closing in (("{{", "}}"), ("{%", "%}")):
         if text.count(opening) != text.count(closing):
             return [f"a template opens with {opening} and does not close with {closing}"]
+    if told := jinja_problem(text):
+        return [told]
     found = _OF_DBT.search(text)
     if found is not None:
         what = "name the table under reads and its view in SQL"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import TYPE_CHECKING, Any, Final
 
 from table_core.declaration.hints import hint
+from table_core.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +72,10 @@ def parameter_faults(found: Declaration) -> Iterator[Told]:
 
 def _schema_problems(given: Any) -> Iterator[str]:
     """What a mapping is not that is to be JSON Schema."""
-    if not isinstance(given, dict) or "type" not in given:
+    if not isinstance(given, dict):
+        return
+    if "type" not in given:
+        yield from _of_schema(given)
         return
     kinds = given["type"] if isinstance(given["type"], list) else [given["type"]]
     wrong = next((kind for kind in kinds if kind not in _TYPES), None)
@@ -79,6 +84,28 @@ def _schema_problems(given: Any) -> Iterator[str]:
         yield f"there is no type {wrong!r}; {near}"
     elif "default" in given and not any(_fits(given["default"], _TYPES[kind]) for kind in kinds):
         yield f"the default {given['default']!r} is no {' or '.join(kinds)}"
+    else:
+        yield from _of_schema(given)
+
+
+def _of_schema(given: Mapping[str, Any]) -> Iterator[str]:
+    """What Airflow would say of a run with the default, by the same library."""
+    try:
+        library: Any = importlib.import_module("jsonschema")  # which has no types of its own
+    except ImportError as error:
+        raise MissingPackageError.of("pipeline.params", "cli", error) from error
+    judge = library.validators.validator_for(given)
+    try:
+        judge.check_schema(given)
+        if "default" in given:
+            judge(given, format_checker=library.FormatChecker()).validate(given["default"])
+    except library.SchemaError as error:
+        where = ".".join(map(str, error.absolute_path))
+        yield f"it is no JSON Schema: {f'{where}: ' if where else ''}{error.message}"
+    except library.ValidationError as error:
+        yield f"its default breaks its own schema: {error.message}"
+    except re.error as error:  # a pattern of Python's that is none
+        yield f"it is no JSON Schema: pattern: {error}"
 
 
 def _fits(value: Any, types: tuple[type, ...]) -> bool:

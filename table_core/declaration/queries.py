@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from table_core.declaration.model import Declaration, Step
 
-__all__ = ["query_faults"]
+__all__ = ["columns_given", "columns_read", "query_faults"]
 
 _UNRESOLVED: Final = re.compile(
     r"Column '\"?(?P<name>[^'\"]*)\"?' could not be resolved(?: for table: '(?P<view>[^']*)')?"
@@ -53,7 +53,7 @@ def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], 
         given, inner = given["merge"]["source"], ("merge", "source")
     views: dict[str, Sequence[str] | None] = {}
     for view, source in views_of_step(step.verb, step.arguments).items():
-        views[view] = _columns_read(source, found)
+        views[view] = columns_read(source, found)
     pending = given.get("pending") or {}
     if pending:
         table = found.tables.get(pending["table"])
@@ -76,7 +76,16 @@ def _of_step(step: Step, found: Declaration) -> Iterator[tuple[tuple[str, ...], 
             yield (*inner, *path), one
 
 
-def _columns_read(source: Any, found: Declaration) -> list[str] | None:
+def columns_given(sql: Any, views: Mapping[str, Sequence[str] | None]) -> list[str] | None:
+    """The columns of a query over ``views``; None where nobody knows, or where it is wrong."""
+    query, _ = _parsed(sql)
+    if query is None or None in views.values() or _name_faults(query, views, ""):
+        return None
+    names = [str(name) for name in query.named_selects]
+    return None if "*" in names or not all(names) else names
+
+
+def columns_read(source: Any, found: Declaration) -> list[str] | None:
     """What a view shows; None where nobody knows, such as of a system table."""
     changes = isinstance(source, dict) and source.get("mode") == "changes"
     name = source["table"] if isinstance(source, dict) else str(source)

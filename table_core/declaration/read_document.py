@@ -64,8 +64,9 @@ def read(
     target = (environment or {}).get(TARGET)
     if target and "targets" in root.value:
         sound, told = aimed(sound, target)
-        at = place_of(root, ("targets",))
-        faults += [Fault(file, *at, told)] if told else []
+        given = root.value["targets"].value
+        if told and isinstance(given, dict) and target not in given:  # else its own fault is told
+            faults.append(Fault(file, *place_of(root, ("targets",)), told))
         DECLARATION.check(sound, file, faults)
         sound = _sound(sound) if faults else sound
     declaration = _declaration(DECLARATION.plain(sound))

@@ -20,6 +20,11 @@ def aimed(root: Located, target: str) -> tuple[Located, str]:
     plain = replace(root, value=members)
     known = {} if given is None or not isinstance(given.value, dict) else given.value
     if target not in known:
+        if not known:
+            return (
+                plain,
+                f"no target {target!r}: this file has no targets; add targets: {{{target}: …}}",
+            )
         return plain, f"no target {target!r}; {hint(target, known)}"
     return _over(plain, known[target]), ""
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from table_core.datatypes.kinds import Array, Atomic, DataType, Field, Map, Multiset, Row, Vector
+from table_core.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +31,7 @@ def edit_at(
 
     Raises:
         LookupError: there is no such part; its argument says which step is missing.
+        SchemaError: it is in the key of a map, which keeps its type: nobody reads the files of another one.
     """
     if not path:
         return edit(type_)
@@ -47,8 +49,12 @@ def edit_at(
             )
         case Array(element) | Multiset(element) | Vector(element) if step == "element":
             return replace(type_, element=edit_at(element, rest, edit))
-        case Map(key, _) if step == "key":
-            return replace(type_, key=edit_at(key, rest, edit))
+        case Map() if step == "key":
+            told = (
+                "the key of a map stays as it is, for files with another one are not read: add a column "
+                "of another name and fill it"
+            )
+            raise SchemaError(told, problems=[told])
         case Map(_, value) if step == "value":
             return replace(type_, value=edit_at(value, rest, edit))
         case _:

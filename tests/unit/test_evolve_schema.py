@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from table_core.datatypes.castable import is_castable
+from table_core.datatypes.kinds import Field
 from table_core.datatypes.text import parse_type, type_to_json
 from table_core.errors import OptionError, SchemaError
 from table_core.schema.change import (
@@ -174,6 +175,35 @@ def test_refusals(changes, words) -> None:
             after(*changes)
     else:
         assert words in refusal(*changes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        UpdateColumnType("m.key", "BIGINT"),
+        UpdateColumnType("deep.element.key", "BIGINT"),
+        UpdateColumnType("rows.key.a", "BIGINT"),
+        UpdateColumnNullability("m.key", False),
+        AddColumn("rows.key.b", "INT"),
+        DropColumn("rows.key.a"),
+        RenameColumn("rows.key.a", "b"),
+        UpdateColumnType("m", "MAP<BIGINT, INT>"),
+    ],
+    ids=str,
+)
+def test_the_key_of_a_map_stays_as_it_is(change) -> None:
+    types = {
+        "m": "MAP<INT, INT>",
+        "deep": "ARRAY<MAP<INT, INT>>",
+        "rows": "MAP<ROW<a INT, c INT>, INT>",
+    }
+    table = create(
+        [Field(at, *one) for at, one in enumerate((n, parse_type(t)) for n, t in types.items())],
+        now_ms=0,
+    )
+    with pytest.raises(SchemaError, match=r"key of a map stays|cannot go from"):
+        evolve(table, [change], has_snapshots=True, now_ms=1)
+    assert evolve(table, [UpdateColumnType("m.value", "BIGINT")], has_snapshots=True, now_ms=1)
 
 
 def test_all_refusals_come_at_once() -> None:

@@ -274,7 +274,7 @@ class SplitReader:
             system=system,
             ignores_damage=self.ignores_damage,
             deletions=self._deletions(split) if split.deletions else None,
-            where=None if where is None else partial(self._row_groups, where),
+            prunes=None if where is None else partial(self._row_groups, where),
             batch_bytes=self._memory // (2 * runs),
             large=large,
             parallel=parallel or self.parallel,

@@ -87,7 +87,7 @@ EDITS: dict[str, tuple[str, str, int, str]] = {
     "type ROW<>": ('h: INT', "h: 'ROW<>'", 9, 'write ROW<name STRING>'),
     "type ROW<a>": ('h: INT', "h: 'ROW<a>'", 9, 'write ROW<name STRING>'),
     "type ROW<a INT, a INT>": ('h: INT', "h: 'ROW<a INT, a INT>'", 9, 'write ROW<name STRING>'),
-    "type ROW<a INT, A INT>": ('h: INT', "h: 'ROW<a INT, A INT>'", 10, "partition key column 'h' has a type that cannot be a key"),
+    "type ROW<a INT, A INT>": ('h: INT', "h: 'ROW<a INT, A INT>'", 9, "members 'A' and 'a' differ in case alone: rename one"),
     "type MAP<ARRAY<INT>, INT>": ('h: INT', "h: 'MAP<ARRAY<INT>, INT>'", 10, "partition key column 'h' has a type that cannot be a key"),
     "type MULTISET<INT> X": ('h: INT', "h: 'MULTISET<INT> X'", 9, "column 'h': not a type: 'MULTISET<INT> X': 'X' cannot follow"),
     "type ARRAY<INT>>": ('h: INT', "h: 'ARRAY<INT>>'", 9, 'write ARRAY<STRING>'),

@@ -1,0 +1,55 @@
+"""Templates in the values of flows and checks: what Airflow could not render, said before a task runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from table_core.declaration.model import Declaration
+
+__all__ = ["jinja_problem", "template_faults"]
+
+_MARKS: Final = ("{{", "{%", "{#")
+Told = tuple[tuple[str, ...], str]
+
+
+def template_faults(found: Declaration) -> Iterator[Told]:
+    """Values that are no templates though they look so; SQL of queries is told with the query."""
+    for step in found.steps:
+        yield from _in(step.arguments, ("flows", step.name))
+    for check in found.checks:
+        yield from _in(check.rules, ("checks", check.name))
+    for trigger in found.triggers:
+        yield from _in(trigger.watch, ("triggers", trigger.name))
+
+
+def _in(given: Any, path: tuple[str, ...]) -> Iterator[Told]:
+    if isinstance(given, str):
+        if path[-1] != "sql" and (told := jinja_problem(given)):
+            yield path, told
+    elif isinstance(given, dict):
+        for name, item in given.items():
+            yield from _in(item, (*path, str(name)))
+    elif isinstance(given, list | tuple):
+        for item in given:
+            yield from _in(item, path)
+
+
+def jinja_problem(text: str) -> str:
+    """Why Jinja does not take ``text``; '' if it does, or if it is no template."""
+    if not any(mark in text for mark in _MARKS):
+        return ""
+    try:
+        from jinja2 import Environment, TemplateSyntaxError
+    except ImportError as error:
+        raise MissingPackageError.of("a template of Airflow", "cli", error) from error
+    try:
+        Environment(autoescape=False).parse(text)
+    except (TemplateSyntaxError, RecursionError) as error:
+        shown = text if len(text) <= 100 else f"{text[:100]}…"
+        return f"{shown!r} is no template: {str(error).rstrip('.')}; write e.g. {{{{ ds }}}}"
+    return ""
