@@ -314,49 +314,49 @@ def _strict(
 
 def _keys_moved(attempt: Attempt, part: CommitPart, live: LiveFiles) -> Steps[list[Conflict]]:
     """Whether keys are still where the writer found them."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     gone = "what came since its keys were looked up cannot be told any more"
     for read in part.basis.hashed:
         if read.as_of == attempt.as_of:
             continue
         since = yield from attempt.since(read.as_of)
         if since is None:
-            found.append(Conflict(ConflictKind.KEYS_MOVED, gone, read.partition))
+            conflicts.append(Conflict(ConflictKind.KEYS_MOVED, gone, read.partition))
         else:
-            found += stale_index(part, read, live.index, since)
+            conflicts += stale_index(part, read, live.index, since)
     if part.basis.dealers > 1:
         what = (
             "several writers of this commit looked up where keys are, and none saw the others' rows"
         )
-        found.append(Conflict(ConflictKind.KEYS_MOVED, what))
+        conflicts.append(Conflict(ConflictKind.KEYS_MOVED, what))
     for then in sorted(part.basis.homes, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
-        found += (
+        conflicts += (
             stale_homes(since) if since is not None else [Conflict(ConflictKind.KEYS_MOVED, gone)]
         )
-    return found
+    return conflicts
 
 
 def _rows_changed(
     attempt: Attempt, part: CommitPart, bounds: Bounds | None
 ) -> Steps[list[Conflict]]:
     """Whether the rows that a statement read are still the newest of their keys."""
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     for then in sorted(part.basis.rows, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
         if since is None:
             what = "what came since the statement read its rows cannot be told any more"
-            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+            conflicts.append(Conflict(ConflictKind.ROWS_CHANGED, what))
         elif bounds is not None:
-            found += stale_rows(part, since, bounds)
+            conflicts += stale_rows(part, since, bounds)
     for then in sorted(part.basis.idle, key=lambda as_of: as_of.id):
         since = yield from attempt.since(then)
         if since is None:
             what = "what came since partitions were found idle cannot be told any more"
-            found.append(Conflict(ConflictKind.ROWS_CHANGED, what))
+            conflicts.append(Conflict(ConflictKind.ROWS_CHANGED, what))
         else:
-            found += stale_idle(part, since)
-    return found
+            conflicts += stale_idle(part, since)
+    return conflicts
 
 
 def _partitions(part: CommitPart) -> Partitions:

@@ -44,7 +44,7 @@ def stale(part: CommitPart, head: Head | None) -> tuple[Numbered, ...]:
     if part.overwrite is not None:
         return ()
     now = AsOf.of(head.snapshot if head else None)
-    return tuple(each for each in part.basis.numbered if each.as_of != now)
+    return tuple(numbered for numbered in part.basis.numbered if numbered.as_of != now)
 
 
 def shifts(
@@ -71,7 +71,7 @@ def shifts(
         bucket = (entry.partition, entry.bucket)
         high = entry.file.max_sequence_number
         newest[bucket] = max(high, newest.get(bucket, high))
-    wanted = {(each.partition, each.bucket) for each in buckets if each.bucket >= 0}
+    wanted = {(numbered.partition, numbered.bucket) for numbered in buckets if numbered.bucket >= 0}
     gap = GAP << min(times, _DOUBLINGS_MAX)
     return {
         bucket: newest[bucket] + gap - first[bucket]
@@ -110,7 +110,7 @@ def created_last(
 
     Such rows have no numbers: a compaction takes them in the order in which their files were created.
     """
-    wanted = {(each.partition, each.bucket) for each in buckets if each.bucket < 0}
+    wanted = {(numbered.partition, numbered.bucket) for numbered in buckets if numbered.bucket < 0}
     newest = _created(live, max)
     first = _created((e for e in part.entries if e.kind is EntryKind.ADD), min)
     by = {
@@ -132,15 +132,15 @@ def created_last(
 def _created(
     entries: Iterable[ManifestEntry], choose: Callable[[int, int], int]
 ) -> dict[tuple[bytes, int], int]:
-    found: dict[tuple[bytes, int], int] = {}
+    times: dict[tuple[bytes, int], int] = {}
     for entry in entries:
         bucket, created = (entry.partition, entry.bucket), entry.file.creation_time_ms or 0
-        found[bucket] = choose(created, found.get(bucket, created))
-    return found
+        times[bucket] = choose(created, times.get(bucket, created))
+    return times
 
 
 def as_of(part: CommitPart, head: Head | None) -> CommitPart:
     """``part``, whose numbers are known to go on from ``head``."""
     now = AsOf.of(head.snapshot if head else None)
-    numbered = tuple(replace(each, as_of=now) for each in part.basis.numbered)
+    numbered = tuple(replace(read, as_of=now) for read in part.basis.numbered)
     return replace(part, basis=replace(part.basis, numbered=numbered))

@@ -44,14 +44,16 @@ def stale_merges(live: LiveFiles, merged: Sequence[Merged], bounds: Bounds) -> I
     files: dict[tuple[bytes, int], list[DataFile]] = defaultdict(list)
     for entry in live.entries if merged else ():
         files[entry.partition, entry.bucket].append(entry.file)
-    for each in merged:
-        names = {file.file_name for file in each.files}
-        others = [f for f in files[each.partition, each.bucket] if f.file_name not in names]
-        ranges = [bounds(file) for file in each.files]
-        yield from _left_behind(each, others, ranges, bounds)
-        yield from _above(each, others, ranges, bounds)
-        if each.writes_vectors:
-            yield from _masks(each, live.index)
+    for compaction in merged:
+        names = {file.file_name for file in compaction.files}
+        others = [
+            f for f in files[compaction.partition, compaction.bucket] if f.file_name not in names
+        ]
+        ranges = [bounds(file) for file in compaction.files]
+        yield from _left_behind(compaction, others, ranges, bounds)
+        yield from _above(compaction, others, ranges, bounds)
+        if compaction.writes_vectors:
+            yield from _masks(compaction, live.index)
 
 
 def _left_behind(

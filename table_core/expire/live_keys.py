@@ -72,9 +72,9 @@ class LiveKeys:
         hashes = np.fromiter(map(hash, asked), np.int64, len(asked))
         at = np.searchsorted(live, hashes)
         within = at < len(live)
-        found = np.zeros(len(asked), np.bool_)
-        found[within] = live[at[within]] == hashes[within]
-        return frozenset(key for key, there in zip(asked, found.tolist(), strict=True) if there)
+        is_live = np.zeros(len(asked), np.bool_)
+        is_live[within] = live[at[within]] == hashes[within]
+        return frozenset(key for key, there in zip(asked, is_live.tolist(), strict=True) if there)
 
     def _settled(self) -> _Hashes:
         if self._added or self._deleted:

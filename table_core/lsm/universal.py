@@ -86,10 +86,10 @@ def pick(levels: Levels, settings: Settings, *, since_full_ms: int | None = None
     """
     if not levels.runs:
         return None
-    found = _universal(levels, settings, since_full_ms)
-    if found is None and settings.force_level_zero:
-        found = _all_of_level_zero(levels, settings)
-    return found
+    picked = _universal(levels, settings, since_full_ms)
+    if picked is None and settings.force_level_zero:
+        picked = _all_of_level_zero(levels, settings)
+    return picked
 
 
 def full(levels: Levels, must_rewrite: Callable[[DataFile], bool] = lambda _: False) -> Pick | None:

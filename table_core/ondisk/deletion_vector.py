@@ -158,7 +158,7 @@ def decode_index_file(
             f"{path}: deletion vector file version {body[0]} is not supported",
             feature=f"deletion vector file version {body[0]}",
         )
-    found = {}
+    vectors = {}
     for range_ in ranges:
         start, count = range_bytes(range_)
         block = body[start : start + count] if start > 0 and count > 0 else b""
@@ -166,5 +166,5 @@ def decode_index_file(
         if range_.cardinality not in {None, len(positions)}:
             what = f"{len(positions)} positions of {range_.file_name}, not {range_.cardinality}"
             raise CorruptFileError(f"{path}: {what}", path=path, problems=[what])
-        found[range_.file_name] = positions
-    return found
+        vectors[range_.file_name] = positions
+    return vectors

@@ -61,7 +61,7 @@ class IndexBuilder:
             OptionError: no such column, or a bad value.
             UnsupportedFeatureError: an index that this release does not write, or not of the type.
         """
-        types = {each.name: each.type for each in fields}
+        types = {field.name: field.type for field in fields}
         bodies: dict[str, dict[str, _Body]] = {}
         for kind in (*_INDEXES, *_LATER):
             key = f"file-index.{kind}.columns"
@@ -73,8 +73,8 @@ class IndexBuilder:
                         option=key,
                         value=options[key],
                     )
-                made = _body(kind, name, types[name], options)
-                bodies.setdefault(name, {})[kind] = made
+                index = _body(kind, name, types[name], options)
+                bodies.setdefault(name, {})[kind] = index
         return cls(bodies) if bodies else None
 
     def add(self, rows: pa.Table) -> None:

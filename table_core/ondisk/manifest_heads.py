@@ -81,7 +81,7 @@ def find_heads(container: Container) -> Heads | None:
         return None
     name = payload[int(first.name[0]) : int(first.name[0] + first.name_size[0])]
     begins = name[: name.find(b"-") + 1] or name[:1]
-    names = np.array([found.start() for found in re.finditer(re.escape(begins), payload)])
+    names = np.array([match.start() for match in re.finditer(re.escape(begins), payload)])
     if len(names) > _GUESSES * container.count:
         return None
     size = _sizes_before(payload, names)

@@ -127,12 +127,12 @@ def decode32(body: bytes | memoryview, at: int = 0) -> tuple[Vector, int]:
     at += 4 * count
     if not len(flags) or count >= _OFFSETS_FROM:
         at += 4 * count
-    found = []
+    numbers = []
     for index, (prefix, card) in enumerate(pairs.astype(np.uint32).tolist()):
         is_run = index < len(flags) and bool(flags[index])
         low, at = decode_container(view, at, card + 1, is_run=is_run)
-        found.append(low | np.uint32(prefix << 16))
-    return np.concatenate(found) if found else np.zeros(0, np.uint32), at
+        numbers.append(low | np.uint32(prefix << 16))
+    return np.concatenate(numbers) if numbers else np.zeros(0, np.uint32), at
 
 
 def decode_container(view: memoryview, at: int, card: int, *, is_run: bool) -> tuple[Vector, int]:
@@ -205,14 +205,14 @@ def decode64(body: bytes | memoryview) -> tuple[Vector, int]:
     (count,) = _unpack("<q", view, 0)
     if not 0 <= count <= len(view) // 12:  # each takes a prefix and an empty bitmap
         raise ValueError(f"a bitmap of {count} parts in {len(view)} bytes")
-    at, found, last, many = 8, [np.zeros(0, np.int64)], -1, 0
+    at, parts, last, many = 8, [np.zeros(0, np.int64)], -1, 0
     for _ in range(count):
         (prefix,) = _unpack("<I", view, at)
         if prefix <= last or prefix >= 1 << 31:
             raise ValueError("parts of a bitmap are out of order")
         low, at = decode32(view, at + 4)
-        found.append(low.astype(np.int64) | np.int64(prefix) << np.int64(32))
+        parts.append(low.astype(np.int64) | np.int64(prefix) << np.int64(32))
         last, many = prefix, many + len(low)
         if many > NUMBERS_MAX:
             raise ValueError(f"a bitmap of more than {NUMBERS_MAX:,} numbers")
-    return np.concatenate(found), at
+    return np.concatenate(parts), at

@@ -124,25 +124,25 @@ def _xx_hash(rows: npt.NDArray[np.uint8]) -> Words:
             words = _words(rows[:, start : start + 32], "<u8")
             lanes = [_round(lane, words[:, n]) for n, lane in enumerate(lanes)]
         turned = [_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True)]
-        found = turned[0] + turned[1] + turned[2] + turned[3]
+        hashes = turned[0] + turned[1] + turned[2] + turned[3]
         for lane in lanes:
-            found = (found ^ _round(np.zeros(count, np.uint64), lane)) * _P1 + _P4
+            hashes = (hashes ^ _round(np.zeros(count, np.uint64), lane)) * _P1 + _P4
     else:
-        found = np.full(count, _P5, np.uint64)
-    found = found + np.uint64(length)
+        hashes = np.full(count, _P5, np.uint64)
+    hashes = hashes + np.uint64(length)
     while at + 8 <= length:
         word = _words(rows[:, at : at + 8], "<u8")[:, 0]
-        found = _rotated(found ^ _round(np.zeros(count, np.uint64), word), 27) * _P1 + _P4
+        hashes = _rotated(hashes ^ _round(np.zeros(count, np.uint64), word), 27) * _P1 + _P4
         at += 8
     if at + 4 <= length:
         half = _words(rows[:, at : at + 4], "<u4")[:, 0].astype(np.uint64)
-        found = _rotated(found ^ half * _P1, 23) * _P2 + _P3
+        hashes = _rotated(hashes ^ half * _P1, 23) * _P2 + _P3
         at += 4
     for n in range(at, length):
-        found = _rotated(found ^ rows[:, n].astype(np.uint64) * _P5, 11) * _P1
-    found = (found ^ found >> np.uint64(33)) * _P2
-    found = (found ^ found >> np.uint64(29)) * _P3
-    mixed: Words = found ^ found >> np.uint64(32)
+        hashes = _rotated(hashes ^ rows[:, n].astype(np.uint64) * _P5, 11) * _P1
+    hashes = (hashes ^ hashes >> np.uint64(33)) * _P2
+    hashes = (hashes ^ hashes >> np.uint64(29)) * _P3
+    mixed: Words = hashes ^ hashes >> np.uint64(32)
     return mixed
 
 

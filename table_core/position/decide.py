@@ -165,34 +165,34 @@ def what_next(stored: Position | None, now: Now) -> Next:
     place = stored.place
     match now, place:
         case TableNow(), SnapshotPlace():
-            found = _in_table(stored.source, place, now)
+            answer = _in_table(stored.source, place, now)
         case FilesNow(), FilesTaken():
-            found = _in_files(place, now)
+            answer = _in_files(place, now)
         case FilesNow(), FilesRead():
-            found = _in_growing(place, now)
+            answer = _in_growing(place, now)
         case TopicsNow(), OffsetsPlace():
-            found = _in_topics(stored.source, place, now)
+            answer = _in_topics(stored.source, place, now)
         case LogNow(), LogPlace():
-            found = _in_log(stored.source, place, now)
+            answer = _in_log(stored.source, place, now)
         case _:
-            found = Diverged(
+            answer = Diverged(
                 reason="another-source",
                 why=f"its position is of {stored.source}, and it is to read {now.source}",
             )
-    if isinstance(found, Diverged):
+    if isinstance(answer, Diverged):
         ways = {
             ReaderKind.CONSUMER: _CONSUMERS,
             ReaderKind.STREAM: _STREAMS,
             ReaderKind.SYNC: SYNC_WAYS,
         }
         return replace(
-            found,
-            ways_out=ways.get(stored.reader.kind, found.ways_out),
+            answer,
+            ways_out=ways.get(stored.reader.kind, answer.ways_out),
             reader=str(stored.reader),
             source=str(now.source),
             stored=f"{place} of {stored.source}",
         )
-    return found
+    return answer
 
 
 def another_reader(reader: Reader, other: Position) -> Diverged:

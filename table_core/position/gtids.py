@@ -46,20 +46,20 @@ def _entries(text: str) -> list[str]:
 
 
 def _ranges(text: str) -> dict[str, list[tuple[int, int]]]:
-    found: dict[str, list[tuple[int, int]]] = {}
+    ranges: dict[str, list[tuple[int, int]]] = {}
     for entry in _entries(text):
         name, colon, rest = entry.partition(":")
         if not colon:  # MariaDB: all up to the number
             domain, _, number = entry.split("-")
-            found.setdefault(domain, []).append((1, int(number)))
+            ranges.setdefault(domain, []).append((1, int(number)))
             continue
         if ":" in rest and not rest.replace(":", "").replace("-", "").isdigit():  # a tagged GTID
             tag, _, rest = rest.partition(":")
             name = f"{name}:{tag}"
         for span in rest.split(":"):
             first, _, last = span.partition("-")
-            found.setdefault(name.lower(), []).append((int(first), int(last or first)))
-    return {name: _joined(spans) for name, spans in found.items()}
+            ranges.setdefault(name.lower(), []).append((int(first), int(last or first)))
+    return {name: _joined(spans) for name, spans in ranges.items()}
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

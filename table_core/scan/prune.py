@@ -267,19 +267,19 @@ class Pruner:
         test, index_of = self._index_test, self._index_of
         if not self._batch or test is None or index_of is None:
             return rest
-        found = {
+        ruled_out = {
             id(e)
             for e in rest
             if id(e) not in unlikely
             and (body := index_of(e)) is not None
             and not test.may_match(body, self._schema_of(e.file.schema_id), e.file.row_count)
         }
-        if not found:
+        if not ruled_out:
             return rest
         if self._schema.is_key_table:
-            found = self._without_match(rest, unlikely | found, bounds)
-        self._count["pruned_by_index"] += len(found)
-        return [e for e in rest if id(e) not in found]
+            ruled_out = self._without_match(rest, unlikely | ruled_out, bounds)
+        self._count["pruned_by_index"] += len(ruled_out)
+        return [e for e in rest if id(e) not in ruled_out]
 
     def _without_match(
         self, rest: Sequence[ManifestEntry], unlikely: frozenset[int], bounds: Bounds
@@ -301,14 +301,14 @@ class Pruner:
             return []
         if self._is_disjoint():
             return list(by_name.values())
-        found: list[ManifestEntry] = []
+        left_out: list[ManifestEntry] = []
         for section in sections([e.file for e in group], bounds):
             names = [file.file_name for run in section for file in run.files]
             if len(section) == 1:  # every key occurs once
-                found += [by_name[name] for name in names if name in by_name]
+                left_out += [by_name[name] for name in names if name in by_name]
             elif self._rows_stay_whole() and all(name in by_name for name in names):
-                found += [by_name[name] for name in names]
-        return found
+                left_out += [by_name[name] for name in names]
+        return left_out
 
     def _is_disjoint(self) -> bool:
         """Whether deletion vectors have made every visible row final."""

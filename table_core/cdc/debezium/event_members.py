@@ -122,13 +122,13 @@ def members_of(
     table = read_lines(lines, schema, unexpected)
     if table is None:
         raise NotColumnar
-    found = {name: table[name].combine_chunks() for name in table.column_names}
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
     for step in path:
-        inner = found[step]
+        inner = columns[step]
         if not isinstance(inner, pa.StructArray):
             raise NotColumnar
-        found = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
-    return found
+        columns = dict(zip((f.name for f in inner.type), inner.flatten(), strict=True))
+    return columns
 
 
 def refuse_constants(values: pa.Array | None) -> None:

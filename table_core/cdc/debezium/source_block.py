@@ -60,16 +60,16 @@ class CutSource:
 
 def cut_source(lines: pa.LargeBinaryArray, table: SourceTable) -> CutSource | None:
     """Cut the blocks out that say ``table``; None if the first block that there is does not."""
-    found = np.asarray(pc.find_substring(lines, _START))
-    has = found >= 0
-    if not has.any():
+    begins = np.asarray(pc.find_substring(lines, _START))
+    has_block = begins >= 0
+    if not has_block.any():
         return None
     offsets = ends_of(lines)
     body = lines.buffers()[2]
-    starts = np.where(has, offsets[:-1] + found, offsets[1:])
+    starts = np.where(has_block, offsets[:-1] + begins, offsets[1:])
     stops = _first_brace(body, offsets, starts)
     blocks = _pieces(body, offsets, starts, stops).take(_every_second(1, len(lines)))
-    pattern = _pattern(blocks[int(np.argmax(has))].as_py(), table)
+    pattern = _pattern(blocks[int(np.argmax(has_block))].as_py(), table)
     if pattern is None:
         return None
     text, (first, last) = pattern
@@ -95,8 +95,8 @@ def _first_brace(
     first, end = int(offsets[0]), int(offsets[-1])
     braces = np.flatnonzero(np.frombuffer(body, np.uint8)[first:end] == _END) + first
     stops = np.append(braces + 1, end)[np.searchsorted(braces, starts)]
-    found: npt.NDArray[np.int64] = np.minimum(stops, offsets[1:])
-    return found
+    places: npt.NDArray[np.int64] = np.minimum(stops, offsets[1:])
+    return places
 
 
 def _pieces(

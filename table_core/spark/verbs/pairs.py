@@ -119,13 +119,13 @@ class MergePairs:
         there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
         here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
         several = there[True] & here[True] & (f.col(_COUNT) > 1)
-        found = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
+        number_of_clause = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
         for number, clause in enumerate(self.when):
             holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
             if clause.condition is not None:
                 holds = holds & f.expr(expression_of(clause.condition))
-            found = found.when(holds, f.lit(number))
-        return found
+            number_of_clause = number_of_clause.when(holds, f.lit(number))
+        return number_of_clause
 
     def _ambiguous(self) -> Column:
         """The error that ``Table.merge_into`` raises, its key filled in by Spark."""
@@ -144,10 +144,10 @@ class MergePairs:
         return self._by_clause([self._value(clause, name) for clause in self.when])
 
     def _by_clause(self, values: Sequence[Column]) -> Column:
-        found = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
+        chosen = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
         for number, value in enumerate(values[1:], 1):
-            found = found.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
-        return found
+            chosen = chosen.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
+        return chosen
 
     def _value(self, clause: MergeClause, name: str) -> Column:
         """What ``clause`` writes into the column ``name``."""

@@ -104,10 +104,10 @@ def _fits(field: Field, given: spark.StructType) -> bool:
     type_, root = given[field.name].dataType, _root(field)
     if root is Root.VARCHAR:
         return type_ == spark.StringType()
-    found = _GIVEN.get(type(type_))
-    if found is None or root not in _BITS or Root.DATE in (found, root):
-        return found is root is Root.DATE
-    return EXACT_INTEGERS.index(found) <= EXACT_INTEGERS.index(root)
+    given_root = _GIVEN.get(type(type_))
+    if given_root is None or root not in _BITS or Root.DATE in (given_root, root):
+        return given_root is root is Root.DATE
+    return EXACT_INTEGERS.index(given_root) <= EXACT_INTEGERS.index(root)
 
 
 def _of(field: Field) -> Column:
