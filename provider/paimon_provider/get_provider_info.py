@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+from pathlib import Path
 from typing import Any, Final
 
 from paimon_provider import __version__
@@ -11,21 +13,17 @@ __all__ = ["OPERATORS", "SENSORS", "get_provider_info"]
 _NAME: Final = "Apache Paimon"
 _TEXT: Final[dict[str, Any]] = {"type": ["string", "null"]}
 _JSON: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "json"}
-OPERATORS: Final = (
-    *("table", "write", "statements", "sync", "compact", "expire", "tags", "branches"),
-    *(
-        "partitions",
-        "relay",
-        "rollback",
-        "analyze",
-        "health",
-        "check",
-        "clone",
-        "declared",
-        "report",
-    ),
-)
-SENSORS: Final = ("snapshot", "partition", "freshness", "watermark", "tag")
+_BASE: Final = "base"
+
+
+def _modules_of(room: str) -> tuple[str, ...]:
+    """The modules of a room of ours, without its base: the folder is the list."""
+    found = pkgutil.iter_modules([str(Path(__file__).parent / room)])
+    return tuple(sorted(module.name for module in found if module.name != _BASE))
+
+
+OPERATORS: Final = _modules_of("operators")
+SENSORS: Final = _modules_of("sensors")
 
 
 def get_provider_info() -> dict[str, Any]:

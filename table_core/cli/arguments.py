@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -19,11 +18,8 @@ __all__ = [
     "Format",
     "IfExists",
     "Limit",
-    "OlderThan",
     "Options",
     "Output",
-    "RetainMax",
-    "RetainMin",
     "Snapshot",
     "TableName",
     "Tag",
@@ -59,11 +55,6 @@ Options = Annotated[
 ]
 After = Annotated[int | None, typer.Option(help="Changes after this snapshot.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
-RetainMax = Annotated[int | None, typer.Option(help="Keep at most so many.")]
-RetainMin = Annotated[int | None, typer.Option(help="Keep at least so many.")]
-OlderThan = Annotated[
-    datetime | None, typer.Option(help="UTC; files changed since stay. Default: a day ago.")
-]
 
 IfExists = Annotated[bool, typer.Option("--if-exists", help="No error if it is not there.")]
 Snapshot = Annotated[int | None, typer.Option(help="This snapshot.")]

@@ -17,31 +17,27 @@ from rich.console import Console
 from rich.markup import escape
 
 from table_core.cli import declare, output, rows, states, upkeep
+from table_core.cli.action_commands import add_actions
 from table_core.cli.arguments import (
     After,
     AsJson,
     Branch,
     Columns,
     Database,
-    DryRun,
     Format,
     Limit,
-    OlderThan,
     Options,
     Output,
-    RetainMax,
-    RetainMin,
     TableName,
     Warehouse,
     Where,
     catalog_of,
     names,
     opened,
-    pairs,
 )
 from table_core.cli.positions import positions
 from table_core.cli.sync import sync
-from table_core.errors import ArgumentError, TableError, error_to_document
+from table_core.errors import TableError, error_to_document
 from table_core.options.shown import shown
 from table_core.storage.stores.os_errors import table_error
 
@@ -181,110 +177,11 @@ def changes(
     rows.show_rows(scan, "json" if as_json else format, file)
 
 
-@app.command()
-def compact(
-    warehouse: Warehouse,
-    table: TableName,
-    strategy: Annotated[str, typer.Option(help="full or minor.")] = "full",
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Compact a table."""
-    result = opened(warehouse, table).compact(strategy=strategy, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
-def _expiry(verb: str, about: str) -> None:
-    """The command that forgets what is old of a table's history."""
-
-    def run(
-        warehouse: Warehouse,
-        table: TableName,
-        retain_max: RetainMax = None,
-        retain_min: RetainMin = None,
-        dry_run: DryRun = False,
-        as_json: AsJson = False,
-    ) -> None:
-        result = getattr(opened(warehouse, table), verb)(
-            retain_max=retain_max, retain_min=retain_min, dry_run=dry_run
-        )
-        output.show_result(result, as_json=as_json)
-
-    app.command(verb.replace("_", "-"), help=about)(run)
-
-
-_expiry("expire_snapshots", "Forget old snapshots and the files that only they need.")
-_expiry("expire_changelogs", "Forget changelogs that were kept when their snapshots expired.")
-
-
-@app.command("expire-partitions")
-def expire_partitions(
-    warehouse: Warehouse,
-    table: TableName,
-    expiration_time: Annotated[str | None, typer.Option(help="e.g. '7 d'.")] = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Drop partitions past their time."""
-    result = opened(warehouse, table).expire_partitions(expiration_time, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
-@app.command("remove-orphan-files")
-def remove_orphan_files(
-    warehouse: Warehouse,
-    table: TableName,
-    older_than: OlderThan = None,
-    allow_young: Annotated[
-        bool, typer.Option("--allow-young", help="Permit less than a day; nobody may be writing.")
-    ] = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Delete files that nothing names."""
-    result = opened(warehouse, table).remove_orphan_files(
-        older_than=older_than and older_than.replace(tzinfo=UTC),
-        allow_young=allow_young,
-        dry_run=dry_run,
-    )
-    output.show_result(result, as_json=as_json)
-
-
-@app.command("expire-tags")
-def expire_tags(
-    warehouse: Warehouse,
-    table: TableName,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Delete tags whose time is over."""
-    output.show_result(opened(warehouse, table).expire_tags(dry_run=dry_run), as_json=as_json)
-
-
-@app.command()
-def health(
-    warehouse: Warehouse,
-    table: TableName,
-    thresholds: Annotated[
-        list[str] | None, typer.Option("--threshold", help="sorted_runs_due=10; may be repeated.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say what a table needs: ok, due or urgent, with reasons."""
-    given = {}
-    for name, value in pairs(thresholds).items():
-        try:
-            given[name] = float(value)
-        except ValueError as error:
-            raise ArgumentError(f"--threshold {name}: {error}", argument="threshold") from error
-    output.show_health(opened(warehouse, table).health(**given), as_json=as_json)
-
-
 app.add_typer(states.tags, name="tag")
 app.add_typer(states.branches, name="branch")
 app.add_typer(states.consumers, name="consumer")
 app.add_typer(positions, name="position")
-app.command()(states.rollback)
+add_actions(app, {"tag": states.tags, "branch": states.branches})
 upkeep.add_to(app)
 
 for command in (

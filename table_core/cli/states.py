@@ -1,48 +1,32 @@
-"""Commands on named states of a table: tags, branches, consumers, rollback."""
+"""Commands on named states of a table, beside those that actions make: tags, branches, consumers."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from table_core.cli import output
+from table_core.cli.action_commands import moment
 from table_core.cli.arguments import (
     AsJson,
     DryRun,
     IfExists,
     Snapshot,
     TableName,
-    Tag,
     Timestamp,
     Warehouse,
     opened,
 )
 from table_core.cli.rows import show_records
-from table_core.errors import ArgumentError
 
-__all__ = ["branches", "consumers", "moment", "rollback", "tags"]
+__all__ = ["branches", "consumers", "tags"]
 
 tags = typer.Typer(no_args_is_help=True, help="Names for snapshots, which live as long as they do.")
 branches = typer.Typer(no_args_is_help=True, help="Lines of history of their own.")
 consumers = typer.Typer(no_args_is_help=True, help="Readers that expiry waits for.")
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Retained = Annotated[str | None, typer.Option(help="How long the tag holds, e.g. '7 d'.")]
-
-
-def moment(text: str | None) -> datetime | None:
-    """A point in time of the command line.
-
-    Raises:
-        ArgumentError: it is none, or lacks an offset from UTC.
-    """
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ArgumentError(f"{text!r}: {error}", argument="timestamp", value=text) from error
 
 
 @tags.command("list")
@@ -58,23 +42,6 @@ def list_tags(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -
             {"tag": name, "snapshot": tag.snapshot.id, "committed": made, "retained_hours": hours}
         )
     show_records(rows, as_json=as_json)
-
-
-@tags.command("create")
-def create_tag(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    snapshot: Snapshot = None,
-    timestamp: Timestamp = None,
-    time_retained: Retained = None,
-    as_json: AsJson = False,
-) -> None:
-    """Tag a snapshot, by default the newest."""
-    tag = opened(warehouse, table).tags.create(
-        name, snapshot=snapshot, timestamp=moment(timestamp), time_retained=time_retained
-    )
-    show_records([{"tag": name, "snapshot": tag.snapshot.id}], as_json=as_json)
 
 
 @tags.command("replace")
@@ -113,19 +80,6 @@ def rename_tag(
     output.show_result(result, as_json=as_json)
 
 
-@tags.command("delete")
-def delete_tag(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Delete a tag, and what only it kept."""
-    result = opened(warehouse, table).tags.delete(name, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
 @branches.command("list")
 def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = False) -> None:
     """List branches with their newest snapshots."""
@@ -134,23 +88,6 @@ def list_branches(warehouse: Warehouse, table: TableName, as_json: AsJson = Fals
         head = opened(warehouse, table, name).latest_snapshot()
         rows.append({"branch": name, "snapshot": head.id if head else None})
     show_records(rows, as_json=as_json)
-
-
-@branches.command("create")
-def create_branch(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    tag: Tag = None,
-    snapshot: Snapshot = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make a branch, empty or from a tag or a snapshot."""
-    result = opened(warehouse, table).branches.create(
-        name, tag=tag, snapshot=snapshot, dry_run=dry_run
-    )
-    output.show_result(result, as_json=as_json)
 
 
 @branches.command("rename")
@@ -164,20 +101,6 @@ def rename_branch(
 ) -> None:
     """Give a branch another name."""
     result = opened(warehouse, table).branches.rename(name, to, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
-@branches.command("delete")
-def delete_branch(
-    warehouse: Warehouse,
-    table: TableName,
-    name: Name,
-    if_exists: IfExists = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Delete a branch; its files stay until remove-orphan-files."""
-    result = opened(warehouse, table).branches.delete(name, if_exists=if_exists, dry_run=dry_run)
     output.show_result(result, as_json=as_json)
 
 
@@ -227,20 +150,4 @@ def delete_consumer(
 ) -> None:
     """Forget a consumer: expiry no longer waits for it."""
     result = opened(warehouse, table).consumers.delete(name, if_exists=if_exists, dry_run=dry_run)
-    output.show_result(result, as_json=as_json)
-
-
-def rollback(
-    warehouse: Warehouse,
-    table: TableName,
-    snapshot: Snapshot = None,
-    tag: Tag = None,
-    timestamp: Timestamp = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make an older state the newest; what came later is gone."""
-    result = opened(warehouse, table).rollback_to(
-        snapshot=snapshot, tag=tag, timestamp=moment(timestamp), dry_run=dry_run
-    )
     output.show_result(result, as_json=as_json)

@@ -1,20 +1,24 @@
 """What a source or flow may say under ``with``: the arguments of its action, and a few of Airflow's.
 
-The parameters of the provider's operators, without Airflow; a test of the provider compares the two.
+What ``run`` takes comes from the registry of actions; a test of the provider compares it with the
+operators' signatures.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from table_core.declaration.lengths import LONG_UNITS, SECONDS_MAX, UNITS, length_of_time
 from table_core.declaration.shape import AnyValue, Flag, ListOf, MapOf, Number, OneOf, Record, Text
+from table_core.jobs import registry
+from table_core.jobs.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from table_core.declaration.shape import Shape
+    from table_core.jobs.action import Action, Parameter, Step
 
 __all__ = [
     "ACTIONS",
@@ -26,7 +30,7 @@ __all__ = [
     "SYNC_SETTINGS",
     "TAGS",
     "TEXTS",
-    "Action",
+    "RunAction",
     "with_shape",
 ]
 
@@ -39,7 +43,7 @@ DURATION: Final = OneOf(
     ],
 )
 """Of Airflow: a number is of seconds."""
-_RETAINED: Final = Text(
+_LENGTH: Final = Text(
     about="e.g. 7 d",
     pattern=rf"{length_of_time(*LONG_UNITS)}|{_TEMPLATE}",
     what="a length of time with its unit, e.g. 7 d",
@@ -67,7 +71,7 @@ _SNAPSHOT: Final = OneOf(
     what="the id of a snapshot or a template",
     shapes=[Number(minimum=1), Text(pattern=_NUMBER, what="the id of a snapshot")],
 )
-_BUCKETS: Final = OneOf(
+_COUNT_OR_TEMPLATE: Final = OneOf(
     what="a number of at least 1 or a template",
     shapes=[Number(minimum=1), Text(pattern=rf"[1-9][0-9]*|{_TEMPLATE}", what="a number")],
 )
@@ -76,14 +80,17 @@ _PARTITION_LIST: Final = OneOf(
     what="a list of partitions or a template",
     shapes=[_PARTITIONS, Text(pattern=_TEMPLATE, what="a template")],
 )
-_DRY: Final = Flag(about="Only tell what would be done.")
-_KEEP: Final[Mapping[str, Shape]] = {
-    "retain_max": _COUNT,
-    "retain_min": _COUNT,
-    "older_than": _MOMENT,
-    "max_deletes": _COUNT,
-    "dry_run": _DRY,
+_SHAPES: Final[Mapping[Kind, Shape]] = {
+    Kind.FLAG: Flag(),
+    Kind.COUNT: _COUNT,
+    Kind.SNAPSHOT: _SNAPSHOT,
+    Kind.MOMENT: _MOMENT,
+    Kind.LENGTH: _LENGTH,
+    Kind.NAMES: TEXTS,
+    Kind.PARTITIONS: _PARTITION_LIST,
+    Kind.VALUES: MapOf(item=Text(), least=1),
 }
+"""What a parameter of each kind is in a declaration; text by default."""
 OF_AIRFLOW: Final[Mapping[str, Shape]] = {
     "deferrable": Flag(),
     "pool": Text(),
@@ -104,7 +111,7 @@ OF_AIRFLOW: Final[Mapping[str, Shape]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class RunAction:
     """What the verb ``run`` may do: its operator, what it takes, and whether rows change by it."""
 
     operator: str
@@ -114,10 +121,29 @@ class Action:
     changes_rows: bool = False
     """Whether a reader that stands after it in the file must wait for it."""
 
+    @classmethod
+    def of(cls, action: Action, step: Step) -> RunAction:
+        """What an action is to a flow: it takes what its operator takes."""
+        own = {p.in_operator: p for p in action.parameters if p.in_operator is not None}
+        return cls(
+            operator=step.operator,
+            takes={name: _shape(parameter) for name, parameter in own.items()},
+            required=tuple(name for name, p in own.items() if p.required or p.required_by_operator),
+            changes_rows=step.changes_rows,
+        )
+
     @property
     def arguments(self) -> Record:
         """What may stand under ``with``."""
         return with_shape(self.takes, self.required)
+
+
+def _shape(parameter: Parameter) -> Shape:
+    if parameter.choices:
+        return Text(about=parameter.about, one_of=parameter.choices)
+    if parameter.kind is Kind.COUNT and parameter.templated:
+        return replace(_COUNT_OR_TEMPLATE, about=parameter.about)
+    return replace(_SHAPES.get(parameter.kind, Text()), about=parameter.about)
 
 
 def with_shape(takes: Mapping[str, Shape], required: Sequence[str] = ()) -> Record:
@@ -125,83 +151,12 @@ def with_shape(takes: Mapping[str, Shape], required: Sequence[str] = ()) -> Reco
     return Record(about="Arguments.", members={**takes, **OF_AIRFLOW}, required=required)
 
 
-ACTIONS: Final[Mapping[str, Action]] = {
-    "analyze": Action(
-        operator="analyze.PaimonAnalyzeOperator", takes={"columns": TEXTS, "dry_run": _DRY}
-    ),
-    "compact": Action(
-        operator="compact.PaimonCompactOperator",
-        takes={
-            "strategy": Text(one_of=("full", "minor")),
-            "partitions": _PARTITION_LIST,
-            "where": Text(),
-            "order_by": TEXTS,
-            "dry_run": _DRY,
-        },
-    ),
-    "create-tag": Action(
-        operator="tags.PaimonCreateTagOperator",
-        takes={
-            "tag": Text(),
-            "snapshot": _SNAPSHOT,
-            "timestamp": _MOMENT,
-            "time_retained": _RETAINED,
-            "if_not_exists": Flag(),
-        },
-        required=("tag",),
-    ),
-    "delete": Action(
-        operator="statements.PaimonDeleteOperator",
-        takes={"where": Text()},
-        required=("where",),
-        changes_rows=True,
-    ),
-    "delete-tag": Action(
-        operator="tags.PaimonDeleteTagOperator",
-        takes={"tag": Text(), "if_exists": Flag(), "dry_run": _DRY},
-        required=("tag",),
-    ),
-    "drop-partitions": Action(
-        operator="partitions.PaimonDropPartitionOperator",
-        takes={"partitions": _PARTITION_LIST, "dry_run": _DRY},
-        required=("partitions",),
-        changes_rows=True,
-    ),
-    "expire-changelogs": Action(operator="expire.PaimonExpireChangelogsOperator", takes=_KEEP),
-    "expire-partitions": Action(
-        operator="expire.PaimonExpirePartitionsOperator",
-        takes={"expiration_time": _RETAINED, "dry_run": _DRY},
-        changes_rows=True,
-    ),
-    "expire-snapshots": Action(operator="expire.PaimonExpireSnapshotsOperator", takes=_KEEP),
-    "expire-tags": Action(
-        operator="expire.PaimonExpireTagsOperator",
-        takes={"older_than": _MOMENT, "dry_run": _DRY},
-    ),
-    "mark-done": Action(
-        operator="partitions.PaimonMarkPartitionDoneOperator",
-        takes={"partitions": _PARTITION_LIST, "announce_partitions": Flag()},
-        required=("partitions",),
-    ),
-    "rescale": Action(
-        operator="compact.PaimonRescaleOperator",
-        takes={"buckets": _BUCKETS, "partitions": _PARTITION_LIST, "dry_run": _DRY},
-    ),
-    "rewrite-manifests": Action(
-        operator="compact.PaimonRewriteManifestsOperator", takes={"dry_run": _DRY}
-    ),
-    "remove-orphan-files": Action(
-        operator="expire.PaimonRemoveOrphanFilesOperator",
-        takes={"older_than": _MOMENT, "allow_young": Flag(), "dry_run": _DRY},
-    ),
-    "update": Action(
-        operator="statements.PaimonUpdateOperator",
-        takes={"values": MapOf(item=Text(), least=1), "where": Text()},
-        required=("values", "where"),
-        changes_rows=True,
-    ),
+ACTIONS: Final[Mapping[str, RunAction]] = {
+    name: RunAction.of(action, action.step)
+    for name, action in sorted(registry.ACTIONS.items())
+    if action.step is not None
 }
-"""By what ``run`` names."""
+"""By what ``run`` names: the actions that say how a flow runs them."""
 _PARAMETERS: Final = MapOf(item=AnyValue(), about="Values of $name in the SQL, bound.")
 MERGE_ARGUMENTS: Final = with_shape({"parameters": _PARAMETERS})
 SQL_ARGUMENTS: Final = with_shape(

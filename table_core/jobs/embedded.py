@@ -17,14 +17,17 @@ from table_core.errors import ArgumentError, MissingPackageError
 from table_core.jobs.sql_child import CLOSED
 from table_core.jobs.sql_parameters import named
 from table_core.jobs.sql_process import SqlLimits, rows_of
+from table_core.table.metadata.sharing import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from table_core.cdc.model.generated import ComputedRows
     from table_core.jobs.flow import View
+    from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
-    from table_core.table.metadata.results import Commit, CommitAs
+    from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
+    from table_core.table.metadata.sharing import Share
 
 __all__ = ["EmbeddedEngine", "SqlLimits", "view_rows"]
 
@@ -68,6 +71,15 @@ class EmbeddedEngine:
         """
         text, names = _one_select(sql)
         return rows_of(text, tables, named(parameters, names), self.limits)
+
+    def sharing(self, action: str, target: str) -> Share:  # noqa: ARG002
+        """Nobody to share with."""
+        return alone
+
+    def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
+        """The method of ``handle``."""
+        found: Callable[..., ResultDocument] = getattr(handle, name)
+        return found
 
     def with_computed(self, _: Table, rows: pa.Table, computed: ComputedRows) -> pa.Table:
         """``rows`` with the computed columns."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit
+    from table_core.table.metadata.sharing import Share
 
 __all__ = ["Engine", "View", "computed_rows", "run_flow", "views_of"]
 
@@ -68,6 +69,14 @@ class Engine(Protocol):
 
         ``parameters`` are the values of its ``$name``.
         """
+        ...
+
+    def sharing(self, action: str, target: str) -> Share:
+        """What has groups of many pieces of ``action`` done: tasks, or this process."""
+        ...
+
+    def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
+        """The method ``name`` of ``handle``, or what does the same by tasks."""
         ...
 
     def with_computed(self, table: Table, rows: Any, computed: ComputedRows) -> Any:

@@ -17,6 +17,7 @@ from table_core.errors import (
     error_from_document,
     error_to_document,
 )
+from table_core.jobs import registry
 from table_core.options.spark_settings import require_printable, require_settings
 
 if TYPE_CHECKING:
@@ -25,38 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ACTIONS", "RESULT_SCHEMA", "SPEC_SCHEMA", "VERSION", "JobResult", "JobSpec"]
 
 VERSION: Final = 1
-ACTIONS: Final = (
-    "create-table",
-    "alter-table",
-    "write",
-    "sync-table",
-    "sync-database",
-    "merge-into",
-    "compact",
-    "expire-snapshots",
-    "expire-partitions",
-    "drop-partitions",
-    "remove-orphan-files",
-    "expire-changelogs",
-    "expire-tags",
-    "mark-done",
-    "analyze",
-    "delete",
-    "update",
-    "compact-database",
-    "clone",
-    "rewrite-manifests",
-    "rescale",
-    "health",
-    "check",
-    "create-tag",
-    "delete-tag",
-    "create-branch",
-    "delete-branch",
-    "fast-forward",
-    "rollback",
-    "set-position",
-)
+ACTIONS: Final = tuple(registry.ACTIONS)
 SPEC_SCHEMA: Final[Mapping[str, Any]] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "Job spec",
@@ -147,11 +117,7 @@ class JobSpec:
                 "release of paimon-table-core where the job runs",
                 feature=f"job spec version {document.get('version')}",
             )
-        if str(document.get("action")) not in ACTIONS:
-            raise UnsupportedFeatureError(
-                f"unknown action {document.get('action')!r}; known: {', '.join(ACTIONS)}",
-                feature=str(document.get("action")),
-            )
+        registry.action_of(str(document.get("action")))
         unknown = sorted(set(document) - set(SPEC_SCHEMA["properties"]))
         wrong = [*unknown, *(name for name, of in _TYPES.items() if not of(document.get(name)))]
         if wrong:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from table_core.cdc.apply.progress import quiet
 from table_core.spark.reading.frames import view_frame
 from table_core.spark.session.failures import translated
-from table_core.spark.session.tasks import each
-from table_core.spark.verbs.maintenance import analyze, clone_table, remove_orphan_files
-from table_core.spark.verbs.merge_into import merge_into
-from table_core.spark.verbs.rescale import rescale
+from table_core.spark.session.tasks import each, share
 from table_core.spark.verbs.sql_text import CLOSED, query_of
-from table_core.spark.verbs.statements import delete, update
 from table_core.spark.verbs.topics import records_by
-from table_core.spark.writing.compaction import compact, compact_database
 from table_core.spark.writing.computed_columns import with_computed
 from table_core.spark.writing.frames import write_frame
 
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     from table_core.table.api.catalog import Catalog
     from table_core.table.api.table import Table
     from table_core.table.metadata.results import Commit, CommitAs, ResultDocument
+    from table_core.table.metadata.sharing import Share
 
 __all__ = ["SparkEngine"]
 
@@ -90,6 +88,20 @@ class SparkEngine:
         """Spark's own source of a topic's records, if the session has it."""
         return records_by(self._spark, source)
 
+    def sharing(self, action: str, target: str) -> Share:
+        """Tasks, where there is work for more than one."""
+        self.progress(action, table=target)
+        return partial(share, self._spark)
+
+    def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
+        """The function of ``table_core.spark`` of that name, if there is one."""
+        verbs = import_module("table_core.spark")  # above this room; it loads the one that is named
+        if name not in verbs.__all__:
+            found: Callable[..., ResultDocument] = getattr(handle, name)
+            return found
+        self.progress(name.replace("_", "-"), **_named(handle))
+        return partial(getattr(verbs, name), self._spark, handle)
+
     def with_computed(self, table: Table, rows: DataFrame, computed: ComputedRows) -> DataFrame:
         """``rows`` with the computed columns of ``table``, nothing computed yet."""
         return with_computed(rows, table.access, computed)
@@ -109,49 +121,8 @@ class SparkEngine:
         )
         return done
 
-    def compact(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
-        """``Table.compact`` by tasks."""
-        self.progress("compact", table=table.name)
-        return compact(self._spark, table, commit=commit, **args)
 
-    def compact_database(
-        self, catalog: Catalog, database: str, *, commit: CommitAs, **args: Any
-    ) -> ResultDocument:
-        """``Catalog.compact_database`` by tasks."""
-        self.progress("compact-database", database=database)
-        return compact_database(self._spark, catalog, database, commit=commit, **args)
-
-    def delete(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
-        """``Table.delete`` by tasks."""
-        self.progress("delete", table=table.name)
-        return delete(self._spark, table, commit=commit, **args)
-
-    def update(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
-        """``Table.update`` by tasks."""
-        self.progress("update", table=table.name)
-        return update(self._spark, table, commit=commit, **args)
-
-    def rescale(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
-        """``Table.rescale`` by tasks."""
-        self.progress("rescale", table=table.name)
-        return rescale(self._spark, table, commit=commit, **args)
-
-    def merge_into(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
-        """``Table.merge_into`` by Spark; ``source`` is a table, or what ``query`` gave."""
-        self.progress("merge-into", table=table.name)
-        return merge_into(self._spark, table, commit=commit, **args)
-
-    def analyze(self, table: Table, *, commit: CommitAs, **args: Any) -> ResultDocument:
-        """``Table.analyze`` by tasks."""
-        self.progress("analyze", table=table.name)
-        return analyze(self._spark, table, commit=commit, **args)
-
-    def clone_table(self, catalog: Catalog, name: str, to_name: str, **args: Any) -> ResultDocument:
-        """``Catalog.clone_table`` by tasks."""
-        self.progress("clone", table=name)
-        return clone_table(self._spark, catalog, name, to_name, **args)
-
-    def remove_orphan_files(self, table: Table, **args: Any) -> ResultDocument:
-        """``Table.remove_orphan_files`` by tasks."""
-        self.progress("remove-orphan-files", table=table.name)
-        return remove_orphan_files(self._spark, table, **args)
+def _named(handle: Table | Catalog) -> dict[str, str]:
+    """What progress tells of ``handle``; a catalog is told of by the job's first line."""
+    name = getattr(handle, "name", None)
+    return {} if name is None else {"table": name}

@@ -18,8 +18,10 @@ if __name__ == "__main__" and not __package__:  # as a script its folder comes f
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from table_core.errors import ArgumentError, ErrorKind, JobFailedError, TableError
+from table_core.jobs.action import RunBy
 from table_core.jobs.job_spec import JobResult, JobSpec
 from table_core.jobs.last_line import done_facts, failed_facts
+from table_core.jobs.registry import action_of
 from table_core.spark._compat import without_pyspark
 from table_core.spark.session.lifetime import end_when_told, end_with_runner
 
@@ -42,13 +44,6 @@ EXIT_CODES: Final[Mapping[ErrorKind, int]] = {
     ErrorKind.UNKNOWN_OUTCOME: 16,
 }
 """Exit status by the kind of the error in the result file; 0 is done, 2 misuse of the command."""
-_ROWS: Final = frozenset(
-    {
-        *("write", "merge-into", "delete", "update", "compact", "compact-database", "rescale"),
-        *("sync-table", "sync-database", "analyze", "clone", "remove-orphan-files"),
-    }
-)
-"""Actions that may need Spark; the others do not even load it."""
 _SESSION: Final = "spark."
 
 
@@ -111,7 +106,7 @@ class _Job:
         self._conf = {} if conf_path is None else _properties(_text(conf_path))
         self._conf |= {k: v for k, v in spec.options.items() if k.startswith(_SESSION)}
         self._tell("started", action=spec.action, table=spec.table)
-        if spec.action not in _ROWS:
+        if action_of(spec.action).run_by is RunBy.PROCESS:
             return run_embedded(spec, self._tell)
         from table_core.spark.engine import SparkEngine
 

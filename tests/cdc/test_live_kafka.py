@@ -26,7 +26,7 @@ class Topics(Warehouse):
 
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
         prefix = "shop" if self.connector == "mariadb" else "pg"
-        return tc.KafkaSource(self.servers, rf"^{prefix}\.")
+        return tc.KafkaSource(self.servers, rf"^{prefix}\..*")
 
     def topic(self, record: dict[str, Any]) -> str:
         return str(record["topic"])
@@ -82,7 +82,7 @@ class AvroTopics(Topics):
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
         return tc.KafkaSource(
             self.servers,
-            rf"^avro\.{self.connector}\.",
+            rf"^avro\.{self.connector}\..*",
             format="debezium-avro",
             registry=self.registry.url,
             registry_options={"user": "u", "password": "s3cret"},

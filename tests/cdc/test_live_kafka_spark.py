@@ -75,7 +75,7 @@ class SparkTopics(Topics):
         return f"tasks.{self.connector}.{self.form}"
 
     def source(self) -> tc.KafkaSource:  # type: ignore[override]  # another kind of source
-        return tc.KafkaSource(self.servers, rf"^{self.name}\.")
+        return tc.KafkaSource(self.servers, rf"^{self.name}\..*")
 
     def topic(self, record: dict[str, Any]) -> str:
         return f"{self.name}.{record['topic']}"

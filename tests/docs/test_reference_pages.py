@@ -47,6 +47,15 @@ def test_the_reference_of_declarations_is_what_the_records_give() -> None:
     assert declaration_page.PAGE.read_text() == page, "run python docs/declaration_page.py"
 
 
+def test_the_page_of_jobs_is_what_the_registry_gives() -> None:
+    sys.path.insert(0, str(DOCS))
+    try:
+        import jobs_page
+    finally:
+        sys.path.remove(str(DOCS))
+    assert jobs_page.PAGE.read_text() == jobs_page.page(), "run python docs/jobs_page.py"
+
+
 def test_the_page_of_operators_is_what_their_docstrings_give(tmp_path: Path) -> None:
     environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join(

@@ -6,20 +6,18 @@ import base64
 import datetime as dt
 import gzip
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from table_core.cdc.model.encoding import PlainSettings
-from table_core.cdc.model.record import SourceTable
+from table_core.cdc.files import reader
 from tests.unit.cdc.feed import Feed, columns
 
 FOLDER = Path(__file__).parent / "cdc"
 MARIADB = columns(
-    id="BIGINT", email="STRING", full_name="STRING", tier="STRING", interests="STRING",
+    id="BIGINT NOT NULL", email="STRING", full_name="STRING", tier="STRING", interests="STRING",
     balance="DECIMAL(12, 2)", credit_limit="DECIMAL(38, 10)", profile="STRING", avatar="BYTES",
     is_active="SMALLINT", born="DATE", created_at="TIMESTAMP(6) WITH LOCAL TIME ZONE",
     updated_at="TIMESTAMP(3)",
@@ -63,9 +61,9 @@ def alike(value: Any) -> Any:
     return value
 
 
-def blocks(lines: list[bytes], size: int) -> Iterator[tuple[int, bytes]]:
-    for n in range(0, len(lines), size):
-        yield n + 1, b"".join(lines[n : n + size])
+def in_windows_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a run take so many lines at once."""
+    monkeypatch.setattr(reader, "window_is_full", lambda _, lines: lines >= size)
 
 
 def assert_same(feed: Feed, expected: dict[int, dict[str, Any]]) -> None:
@@ -81,11 +79,11 @@ def assert_same(feed: Feed, expected: dict[int, dict[str, Any]]) -> None:
 @pytest.mark.parametrize("size", [1, 10, 1000])
 @pytest.mark.parametrize("form", ["plain", "schema"])
 @pytest.mark.parametrize("shard", ["shop_1", "shop_2"])
-def test_mariadb(shard: str, form: str, size: int) -> None:
-    feed = Feed(MARIADB if form == "plain" else (), settings=PlainSettings(decimals="base64"))
-    feed.decoder.wants = lambda table: table == SourceTable(shard, "customers")
-    for first, body in blocks(records(f"mariadb.{form}.jsonl.gz"), size):
-        feed.give(body, first)
+def test_mariadb(shard: str, form: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_windows_of(size, monkeypatch)
+    fields = MARIADB if form == "plain" else ()
+    feed = Feed(fields, tables=rf"{shard}\.customers", decimals="base64")
+    feed.give(b"".join(records(f"mariadb.{form}.jsonl.gz")))
     expected = state("mariadb.state.jsonl.gz", f"{shard}.customers")
     never_sent = {
         "loyalty_points"
@@ -100,15 +98,14 @@ def test_mariadb(shard: str, form: str, size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 1000])
 @pytest.mark.parametrize("form", ["plain", "schema"])
-def test_postgres(form: str, size: int) -> None:
+def test_postgres(form: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_windows_of(size, monkeypatch)
     feed = Feed(
         columns(
             balance="DECIMAL(12, 2)", born="DATE", created_at="TIMESTAMP(6) WITH LOCAL TIME ZONE",
-            updated_at="TIMESTAMP(3)", avatar="BYTES", id="INT",
+            updated_at="TIMESTAMP(3)", avatar="BYTES", id="INT NOT NULL",
         ) if form == "plain" else (),
-        settings=PlainSettings(decimals="base64"),
+        tables=r"sales\.customers", decimals="base64",
     )  # fmt: skip
-    feed.decoder.wants = lambda table: table == SourceTable("sales", "customers")
-    for first, body in blocks(records(f"postgres.{form}.jsonl.gz"), size):
-        feed.give(body, first)
+    feed.give(b"".join(records(f"postgres.{form}.jsonl.gz")))
     assert_same(feed, state("postgres.state.jsonl.gz", "sales.customers"))

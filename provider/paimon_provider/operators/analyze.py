@@ -33,8 +33,3 @@ class PaimonAnalyzeOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.columns = columns
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.analyze``."""
-        columns = None if self.columns is None else list(self.columns)
-        return {"columns": columns, "dry_run": self.dry_run_only}

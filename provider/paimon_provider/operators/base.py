@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -146,9 +145,12 @@ class PaimonTableOperator(ChecksArguments, BaseOperator):
                 )
         return dict(conf)
 
-    @abstractmethod
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of the verb, JSON-safe; templates are rendered by now."""
+        """What the job gets: what the parameters of ``action`` name, JSON-safe; templates are rendered by now."""
+        from paimon_provider.arguments.job_values import job_arguments
+        from table_core.jobs.registry import action_of
+
+        return job_arguments(action_of(self.action), self)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Do it and return the result document."""

@@ -44,16 +44,6 @@ class PaimonCreateBranchOperator(PaimonTableOperator):
         self.from_head = from_head
         self.if_not_exists = if_not_exists
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.branches.create``."""
-        return {
-            "name": self.branch,
-            "tag": self.tag,
-            "from_head": self.from_head,
-            "if_not_exists": self.if_not_exists,
-            "replace": self.replace,
-        }
-
 
 class PaimonDeleteBranchOperator(PaimonTableOperator):
     """Forget a branch, and the tag that its creation left.
@@ -81,10 +71,6 @@ class PaimonDeleteBranchOperator(PaimonTableOperator):
         self.branch = branch
         self.if_exists = if_exists
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.branches.delete``."""
-        return {"name": self.branch, "if_exists": self.if_exists, "dry_run": self.dry_run_only}
 
 
 class PaimonFastForwardOperator(PaimonTableOperator):
@@ -118,12 +104,3 @@ class PaimonFastForwardOperator(PaimonTableOperator):
         self.force = force
         self.state = state
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.branches.fast_forward``."""
-        return {
-            "branch": self.branch,
-            "force": self.force,
-            "state": self.state,
-            "dry_run": self.dry_run_only,
-        }

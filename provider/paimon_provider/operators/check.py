@@ -69,15 +69,6 @@ class PaimonCheckOperator(PaimonTableOperator):
         self.against = against
         self.fail = fail
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table_core.table.api.checks.check``."""
-        return {
-            "rules": dict(self.rules),
-            "parameters": None if self.parameters is None else dict(self.parameters),
-            "against": self.against,
-            "fail": self.fail,
-        }
-
     def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:
         """Tell the rules that are broken where that does not fail the task."""
         for one in (result.get("details") or {}).get("checks") or ():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
 from paimon_provider.arguments.values import require_table
 from paimon_provider.lineage.columns import Derivation
 from paimon_provider.operators.base import PaimonTableOperator
@@ -65,14 +64,3 @@ class PaimonCloneOperator(PaimonTableOperator):
     def derivation(self) -> Derivation:
         """The table that is copied, column by column."""
         return Derivation(views={"source": self.source})
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.clone_table``."""
-        return {
-            "source": self.source,
-            "snapshot": snapshot_id(self.snapshot, "snapshot"),
-            "tag": self.tag,
-            "timestamp": epoch_ms(self.timestamp, "timestamp"),
-            "positions": self.positions,
-            "dry_run": self.dry_run_only,
-        }

@@ -55,16 +55,6 @@ class PaimonCompactOperator(PaimonTableOperator):
         self.order_by = order_by
         self.dry_run_only = dry_run
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.compact``."""
-        return {
-            "strategy": self.strategy,
-            "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
-            "where": self.where,
-            "order_by": None if self.order_by is None else list(self.order_by),
-            "dry_run": self.dry_run_only,
-        }
-
 
 class PaimonRescaleOperator(PaimonTableOperator):
     """Write partitions anew with the table's number of buckets, in one commit.
@@ -99,14 +89,6 @@ class PaimonRescaleOperator(PaimonTableOperator):
         self.partitions = partitions
         self.dry_run_only = dry_run
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.rescale``."""
-        return {
-            "buckets": None if self.buckets is None else int(self.buckets),
-            "partitions": None if self.partitions is None else [dict(p) for p in self.partitions],
-            "dry_run": self.dry_run_only,
-        }
-
 
 class PaimonRewriteManifestsOperator(PaimonTableOperator):
     """Write the manifests anew, as few as may be; no data file is touched.
@@ -119,10 +101,6 @@ class PaimonRewriteManifestsOperator(PaimonTableOperator):
     def __init__(self, *, dry_run: bool = False, engine: str = "local", **kwargs: Any) -> None:
         super().__init__(engine=engine, **kwargs)
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.rewrite_manifests``."""
-        return {"dry_run": self.dry_run_only}
 
 
 class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
@@ -164,14 +142,3 @@ class PaimonCompactDatabaseOperator(PaimonDatabaseOperator):
         self.idle_time = idle_time
         self.parallelism = parallelism
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.compact_database``."""
-        return {
-            "including": self.including,
-            "excluding": self.excluding,
-            "strategy": self.strategy,
-            "idle_time": self.idle_time,
-            "parallelism": self.parallelism,
-            "dry_run": self.dry_run_only,
-        }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.timestamps import epoch_ms
 from paimon_provider.operators.base import PaimonTableOperator
 
 if TYPE_CHECKING:
@@ -55,16 +54,6 @@ class PaimonExpireSnapshotsOperator(PaimonTableOperator):
         self.max_deletes = max_deletes
         self.dry_run_only = dry_run
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.expire_snapshots``."""
-        return {
-            "retain_max": self.retain_max,
-            "retain_min": self.retain_min,
-            "older_than": epoch_ms(self.older_than, "older_than"),
-            "max_deletes": self.max_deletes,
-            "dry_run": self.dry_run_only,
-        }
-
 
 class PaimonExpireChangelogsOperator(PaimonExpireSnapshotsOperator):
     """Delete changelogs that were kept when their snapshots expired.
@@ -99,13 +88,6 @@ class PaimonExpireTagsOperator(PaimonTableOperator):
         self.older_than = older_than
         self.dry_run_only = dry_run
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.expire_tags``."""
-        return {
-            "older_than": epoch_ms(self.older_than, "older_than"),
-            "dry_run": self.dry_run_only,
-        }
-
 
 class PaimonExpirePartitionsOperator(PaimonTableOperator):
     """Drop partitions whose time, read from their value or last update, is too long ago.
@@ -129,10 +111,6 @@ class PaimonExpirePartitionsOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.expiration_time = expiration_time
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.expire_partitions``."""
-        return {"expiration_time": self.expiration_time, "dry_run": self.dry_run_only}
 
 
 class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
@@ -162,11 +140,3 @@ class PaimonRemoveOrphanFilesOperator(PaimonTableOperator):
         self.older_than = older_than
         self.allow_young = allow_young
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.remove_orphan_files``."""
-        return {
-            "older_than": epoch_ms(self.older_than, "older_than"),
-            "allow_young": self.allow_young,
-            "dry_run": self.dry_run_only,
-        }

@@ -64,10 +64,6 @@ class PaimonHealthOperator(PaimonTableOperator, BranchMixIn):
         self.level = level
         self.thresholds = thresholds
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.health``."""
-        return {"thresholds": dict(self.thresholds or {})}
-
     def finished(self, context: Context, result: dict[str, Any]) -> dict[str, Any]:
         """Tell what was found, and skip what is not needed."""
         document = super().finished(context, result)

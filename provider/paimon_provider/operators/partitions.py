@@ -52,11 +52,6 @@ class PaimonDropPartitionOperator(PaimonTableOperator):
         self.partitions = partitions
         self.dry_run_only = dry_run
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.drop_partitions``."""
-        partitions = [dict(partition) for partition in self.partitions]
-        return {"partitions": partitions, "dry_run": self.dry_run_only}
-
 
 class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
     """Say that whole partitions are complete: a ``_SUCCESS`` file in each.
@@ -89,10 +84,6 @@ class PaimonMarkPartitionDoneOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.partitions = partitions
         self.announce_partitions = announce_partitions
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.mark_done``."""
-        return {"partitions": [dict(partition) for partition in self.partitions]}
 
     def _announce(self, context: Any, result: Mapping[str, Any], user: str) -> None:  # noqa: ARG002
         """One event for each partition, or one for all."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.timestamps import snapshot_id
 from paimon_provider.arguments.values import optional, require_table
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
@@ -61,13 +60,3 @@ class PaimonPositionOperator(PaimonTableOperator):
         self.source = source
         self.reader = reader
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.positions.set``; without a snapshot, of ``reset``."""
-        return {
-            "name": self.position,
-            "snapshot": snapshot_id(self.snapshot, "snapshot"),
-            "source": self.source,
-            "reader": self.reader,
-            "dry_run": self.dry_run_only,
-        }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
 from paimon_provider.operators.base import PaimonTableOperator
 from table_core.errors import ArgumentError
 
@@ -55,12 +54,3 @@ class PaimonRollbackOperator(PaimonTableOperator):
         self.tag = tag
         self.timestamp = timestamp
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.rollback_to``."""
-        return {
-            "snapshot": snapshot_id(self.snapshot, "snapshot"),
-            "tag": self.tag,
-            "timestamp": epoch_ms(self.timestamp, "timestamp"),
-            "dry_run": self.dry_run_only,
-        }

@@ -35,10 +35,6 @@ class PaimonDeleteOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.where = where
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.delete``."""
-        return {"where": self.where}
-
 
 class PaimonUpdateOperator(PaimonTableOperator):
     """Set columns of the rows that a condition holds for, in one commit.
@@ -62,7 +58,3 @@ class PaimonUpdateOperator(PaimonTableOperator):
         super().__init__(engine=engine, **kwargs)
         self.values = values
         self.where = where
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.update``."""
-        return {"values": dict(self.values), "where": self.where}

@@ -41,11 +41,14 @@ class _FromSource(PaimonTableOperator):
         self.settings = settings
 
     def arguments(self) -> dict[str, Any]:
-        """Those of ``table_core.sync_table`` and ``sync_database`` alike."""
+        """Those of the action, its source with what the connection says, and ``settings``."""
+        from paimon_provider.arguments.job_values import job_settings
+        from table_core.jobs.registry import action_of
+
         return {
+            **super().arguments(),
             "source": source_with(self.source, self.source_conn_id),
-            "until": self.until,
-            **(self.settings or {}),
+            **job_settings(action_of(self.action), self.settings or {}),
         }
 
 
@@ -90,16 +93,6 @@ class PaimonSyncTableOperator(_FromSource):
         self.computed_columns = computed_columns
         self.type_mapping = type_mapping
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table_core.sync_table``."""
-        return {
-            "primary_key": list(self.primary_key),
-            "partition_by": list(self.partition_by),
-            "computed_columns": list(self.computed_columns),
-            "type_mapping": list(self.type_mapping),
-            **super().arguments(),
-        }
-
 
 class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
     """Apply the change events of many tables to the tables of a database.
@@ -141,13 +134,3 @@ class PaimonSyncDatabaseOperator(_FromSource, PaimonDatabaseOperator):
         self.excluding = excluding
         self.table_prefix = table_prefix
         self.merge_shards = merge_shards
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table_core.sync_database``."""
-        return {
-            "including": self.including,
-            "excluding": self.excluding,
-            "table_prefix": self.table_prefix,
-            "merge_shards": self.merge_shards,
-            **super().arguments(),
-        }

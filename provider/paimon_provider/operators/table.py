@@ -59,17 +59,6 @@ class PaimonCreateTableOperator(PaimonTableOperator):
         self.comment = comment
         self.if_not_exists = if_not_exists
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.create_table``."""
-        return {
-            "columns": dict(self.columns),
-            "primary_key": list(self.primary_key),
-            "partition_by": list(self.partition_by),
-            "options": dict(self.options or {}),
-            "comment": self.comment,
-            "if_not_exists": self.if_not_exists,
-        }
-
 
 class PaimonAlterTableOperator(PaimonTableOperator):
     """Change columns, options or the comment of a table.
@@ -91,7 +80,3 @@ class PaimonAlterTableOperator(PaimonTableOperator):
     ) -> None:
         super().__init__(engine=engine, **kwargs)
         self.changes = changes
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``catalog.alter_table``."""
-        return {"changes": [dict(change) for change in self.changes]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paimon_provider.arguments.checks import with_checks
-from paimon_provider.arguments.timestamps import epoch_ms, snapshot_id
 from paimon_provider.arguments.values import name_of_file
 from paimon_provider.operators.base import PaimonTableOperator
 
@@ -53,16 +52,6 @@ class PaimonCreateTagOperator(PaimonTableOperator):
         self.time_retained = time_retained
         self.if_not_exists = if_not_exists
 
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.tags.create``."""
-        return {
-            "name": self.tag,
-            "snapshot": snapshot_id(self.snapshot, "snapshot"),
-            "timestamp": epoch_ms(self.timestamp, "timestamp"),
-            "time_retained": self.time_retained,
-            "if_not_exists": self.if_not_exists,
-        }
-
 
 class PaimonDeleteTagOperator(PaimonTableOperator):
     """Forget a tag.  Files that only it kept go with the next ``PaimonRemoveOrphanFilesOperator``.
@@ -89,7 +78,3 @@ class PaimonDeleteTagOperator(PaimonTableOperator):
         self.tag = tag
         self.if_exists = if_exists
         self.dry_run_only = dry_run
-
-    def arguments(self) -> dict[str, Any]:
-        """Those of ``table.tags.delete``."""
-        return {"name": self.tag, "if_exists": self.if_exists, "dry_run": self.dry_run_only}

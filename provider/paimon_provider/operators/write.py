@@ -130,7 +130,7 @@ class PaimonWriteOperator(PaimonTableOperator):
         return Derivation(views=views, sql=self.sql)
 
     def arguments(self) -> dict[str, Any]:
-        """What the ``write`` job is told.
+        """What the ``write`` job is told, the defaults of sources spelled out.
 
         Raises:
             ArgumentError: ``rows_uri`` leads upwards, as a value in a template can.
@@ -142,16 +142,9 @@ class PaimonWriteOperator(PaimonTableOperator):
                 value=self.rows_uri,
             )
         return {
-            "sql": self.sql,
-            "parameters": _given(self.parameters),
+            **super().arguments(),
             "sources": _sources(self.sources),
-            "pending": None if self.pending is None else dict(self.pending),
-            "rows_uri": self.rows_uri,
-            "rows_position": self.rows_position,
-            "name": self.flow_name,
             "task": None if self.flow_name else self._task,
-            "overwrite": self.overwrite,
-            "computed_columns": list(self.computed_columns),
         }
 
 
@@ -204,24 +197,16 @@ class PaimonMergeIntoOperator(PaimonTableOperator):
         return Derivation(views=views, sql=self.source.get("sql"), values=values)
 
     def arguments(self) -> dict[str, Any]:
-        """Those of ``table.merge_into``."""
-        source = dict(self.source)
-        if source.get("sources"):
-            source["sources"] = _sources(source["sources"])
-        return {
-            "source": source,
-            "parameters": _given(self.parameters),
-            "on": list(self.on),
-            "when": [{"values": None, "condition": None, **clause} for clause in self.when],
-        }
+        """Those of ``table.merge_into``, the defaults of sources and clauses spelled out."""
+        found = super().arguments()
+        if found["source"].get("sources"):
+            found["source"]["sources"] = _sources(found["source"]["sources"])
+        when = [{"values": None, "condition": None, **clause} for clause in found["when"]]
+        return {**found, "when": when}
 
 
 def _tables(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, str]:
     return {view: str(source["table"]) for view, source in (given or {}).items()}
-
-
-def _given(parameters: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if parameters is None else dict(parameters)
 
 
 def _sources(given: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:

@@ -46,6 +46,11 @@ _TIMEOUT_S: Final = 10.0
 _MESSAGES: Final = 100
 """Held at once beside those that the client holds: each may be as large as an event may be."""
 _END_OF_PARTITION: Final = -191
+_NO_IDS: Final = (
+    *("UNSUPPORTED_VERSION", "_UNSUPPORTED_FEATURE"),
+    *("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"),
+)
+"""Errors of brokers that do not tell the ids of topics, today or tomorrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +235,9 @@ class KafkaReading:
             names = topics_meant(wanted, known)
             lacking = [n for n in names if n not in known or known[n].error is not None]
             if lacking or not names:
+                whole = "" if lacking else " (a pattern is matched against whole names)"
                 raise NotFoundError(
-                    f"no topic {lacking or wanted} at {self._source.servers}; there are "
+                    f"no topic {lacking or wanted} at {self._source.servers}{whole}; there are "
                     f"{sorted(n for n in known if not n.startswith('__'))}",
                     name=str(lacking or wanted),
                     available=sorted(known),
@@ -254,7 +260,12 @@ class KafkaReading:
         return TopicsNow(source=TopicsId(cluster=cluster, topics=ids), ends=ends)
 
     def _topic_ids(self, names: Sequence[str]) -> dict[str, str]:
-        """Ids of topics; none of brokers that have none, or do not show them to this user."""
+        """Ids of topics; none of brokers that have none, or do not show them to this user.
+
+        Raises:
+            StorageUnavailableError: nobody answered: a topic whose id is not known is not told from one
+                that was made anew, so that is no answer.
+        """
         admin = importlib.import_module("confluent_kafka.admin")
         given = {"bootstrap.servers": self._source.servers, **self._source.options}
         client = admin.AdminClient(given, logger=_Silent())
@@ -263,8 +274,10 @@ class KafkaReading:
         for name, described in client.describe_topics(wanted, request_timeout=_TIMEOUT_S).items():
             try:
                 found[name] = str(described.result().topic_id)
-            except self._driver.KafkaException:
-                continue
+            except self._driver.KafkaException as error:
+                code = error.args[0].code() if error.args else None
+                if code not in {getattr(self._driver.KafkaError, name) for name in _NO_IDS}:
+                    raise self._unavailable(error) from None
         return found
 
     def lines(

@@ -202,5 +202,6 @@ def _digest(stored: str | None) -> str:
 def together(old: SourceId, new: SourceId) -> SourceId:
     """The newer identity of one source, with what only the older one knew."""
     if isinstance(old, TopicsId) and isinstance(new, TopicsId):
-        return replace(new, topics={**old.topics, **new.topics})
+        known = {name: id for name, id in new.topics.items() if id or name not in old.topics}
+        return replace(new, topics={**old.topics, **known})
     return new

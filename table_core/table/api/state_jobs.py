@@ -1,4 +1,4 @@
-"""Jobs on named states of a table: tags, branches, and going back.
+"""Jobs on named states of a table: tags and branches.
 
 Each may be run again after a crash: what an earlier attempt did is found instead of refused, and a
 branch that main has taken over already is left alone.
@@ -18,15 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from table_core.table.api.table import Table
-    from table_core.table.metadata.results import CommitAs, ResultDocument
+    from table_core.table.metadata.results import ResultDocument
 
 __all__ = [
     "create_branch",
     "create_tag",
-    "delete_branch",
-    "delete_tag",
     "fast_forward",
-    "rollback",
 ]
 
 
@@ -43,13 +40,6 @@ def create_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
     )
     details = {"tag": name, "snapshot": tag.snapshot.id, "created": not existed}
     return unchanged(table.access, "create-tag", details)
-
-
-def delete_tag(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``name``, ``if_exists``, ``dry_run``."""
-    return table.tags.delete(
-        args["name"], if_exists=args.get("if_exists", True), dry_run=bool(args.get("dry_run"))
-    )
 
 
 def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
@@ -71,13 +61,6 @@ def create_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
         if_not_exists=args.get("if_not_exists", True),
         dry_run=bool(args.get("dry_run")),
         to_publish=bool(args.get("to_publish")),
-    )
-
-
-def delete_branch(table: Table, args: Mapping[str, Any]) -> ResultDocument:
-    """``name``, ``if_exists``, ``dry_run``."""
-    return table.branches.delete(
-        args["name"], if_exists=args.get("if_exists", True), dry_run=bool(args.get("dry_run"))
     )
 
 
@@ -127,14 +110,3 @@ def _has_nothing(table: Table, branch: str) -> bool:
     if table.latest_snapshot() is not None:
         return False
     return branch_access(table.access, branch).metadata.head_id() is None
-
-
-def rollback(table: Table, args: Mapping[str, Any], commit: CommitAs) -> ResultDocument:
-    """``snapshot``, ``tag`` or ``timestamp``; ``dry_run``."""
-    return table.rollback_to(
-        snapshot=args.get("snapshot"),
-        tag=args.get("tag"),
-        timestamp=args.get("timestamp"),
-        dry_run=bool(args.get("dry_run")),
-        commit=commit,
-    )

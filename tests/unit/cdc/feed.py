@@ -1,21 +1,16 @@
-"""Event lines to rows, as ``cdc.sync`` does it, without a table."""
+"""One file of event lines and the table that ``sync_table`` makes of it."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from table_core.cdc.debezium.json_blocks import DebeziumDecoder
-from table_core.cdc.model.encoding import PlainSettings
-from table_core.cdc.model.infer import missing_columns
-from table_core.cdc.model.record import EventBatch, LineBlock, SourceTable
-from table_core.cdc.model.rows import Target, event_batch
-from table_core.cdc.model.truncates import cuts, within
-from table_core.cdc.model.unavailable_values import with_earlier_values
-from table_core.datatypes.kinds import DataType, Field, not_null
-from table_core.datatypes.text import parse_type
+import table_core as tc
+from table_core.datatypes.kinds import DataType, Field
+from table_core.datatypes.text import parse_type, type_text
 
 __all__ = ["Feed", "columns", "event", "lines"]
 
@@ -42,67 +37,49 @@ def lines(*values: Any) -> bytes:
 
 
 class Feed:
-    """Applies events to fields and to rows by key."""
+    """A table with key ``id`` that follows the file ``f.jsonl``, in a folder of its own."""
 
     def __init__(
-        self,
-        fields: Sequence[Field] = (),
-        key: Sequence[str] = ("id",),
-        *,
-        keep_before: bool = True,
-        settings: PlainSettings | None = None,
+        self, fields: Sequence[Field] = (), *, keep_before: bool = True, **source: Any
     ) -> None:
-        self.fields = tuple(fields)
-        self.key = tuple(key)
-        self.keep_before = keep_before
-        self.settings = settings or PlainSettings()
-        self.added: list[tuple[str, str]] = []
-        self.state: dict[tuple[Any, ...], dict[str, Any]] = {}
-        self.rows: list[dict[str, Any]] = []
-        self.decoder: Any = DebeziumDecoder(lambda _: self.fields, self.wants, self.settings)
+        self._folder = tempfile.TemporaryDirectory(prefix="feed")
+        root = Path(self._folder.name)
+        self.file = root / "f.jsonl"
+        self.catalog = tc.open_catalog(f"file://{root}/wh")
+        self.catalog.create_database("d")
+        self.options = {"changelog-producer": "input" if keep_before else "none"}
+        self._declared = {field.name for field in fields}
+        if fields:
+            self.catalog.create_table("d.t", fields, primary_key=("id",), options=self.options)
+        self.source = tc.FilesSource(f"file://{root}/*.jsonl", **source)
 
-    def wants(self, table: SourceTable) -> bool:
-        return True
-
-    def give(self, body: bytes, first_line: int = 1, file: str = "f.jsonl") -> list[EventBatch]:
-        found = self.decode(LineBlock(file, first_line, body))
-        edges = [0, *cuts(found), 1 << 60]
-        batches = []
-        for first, end in pairwise(edges):
-            part = within(found, first, end)
-            if part:
-                batches.append(self._apply(part))
-        return batches
-
-    def decode(self, block: LineBlock) -> list[Any]:
-        return self.decoder.decode(block)
-
-    def _apply(self, part: list[Any]) -> EventBatch:
-        added = missing_columns(part, self.fields)
-        self.added += [(a.name, str(a.type)) for a in added]
-        self.fields = tuple(
-            Field(f.id, f.name, not_null(f.type) if f.name in self.key else f.type)
-            for f in (*self.fields, *(Field(-1, a.name, a.type) for a in added))
+    def give(self, body: bytes, first_line: int = 1) -> tc.ResultDocument:
+        """Put lines at the end of the file, the first at least at ``first_line``, and sync."""
+        there = self.file.read_bytes() if self.file.exists() else b""
+        blank = b"\n" * max(first_line - 1 - there.count(b"\n"), 0)
+        self.file.write_bytes(there + blank + body)
+        return tc.sync_table(
+            self.catalog, "d.t", self.source, primary_key=("id",), options=self.options
         )
-        target = Target(fields=self.fields, key=self.key, keep_before=self.keep_before)
-        batch = event_batch(part, target, self.settings, added)
-        if batch.truncate:
-            self.state.clear()
-        rows = with_earlier_values(
-            batch,
-            self.key,
-            lambda _: None,
-            lambda keys, names: {
-                k: [self.state[k].get(name) for name in names] for k in keys if k in self.state
-            },
-            part[0].place,
-        )
-        for row in rows.to_pylist():
-            self.rows.append(dict(row))
-            kind = row.pop("_ROW_KIND")
-            key = tuple(row[name] for name in self.key)
-            if kind in {"+I", "+U"}:
-                self.state[key] = row
-            else:
-                self.state.pop(key, None)
-        return batch
+
+    @property
+    def table(self) -> Any:
+        return self.catalog.table("d.t")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The changes with their kinds, those of one commit by their keys."""
+        return list(self.table.changes(after=0, mode="changelog").to_arrow().to_pylist())
+
+    @property
+    def state(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        return {(row["id"],): row for row in self.table.read().to_arrow().to_pylist()}
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(self.table.definition.fields)
+
+    @property
+    def added(self) -> list[tuple[str, str]]:
+        """The columns that came with events, and their types."""
+        return [(f.name, type_text(f.type)) for f in self.fields if f.name not in self._declared]

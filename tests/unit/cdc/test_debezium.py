@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from table_core.cdc.debezium.json_blocks import DebeziumDecoder
 from table_core.cdc.model.encoding import PlainSettings
 from table_core.cdc.model.record import LineBlock, SourceTable
+from table_core.cdc.model.rows import Target, event_batch
 from table_core.datatypes.kinds import Array, Atomic, Root
 from table_core.errors import DataError, EventError
 from tests.unit.cdc.feed import Feed, columns, event, lines
@@ -40,24 +42,35 @@ def test_create_read_update_delete() -> None:
     )
     assert kinds(feed) == [
         ("+I", 1, "a"),
-        ("+I", 2, "b"),
         ("-U", 1, "a"),
         ("+U", 1, "c"),
+        ("+I", 2, "b"),
         ("-D", 2, "b"),
     ]
 
 
 def test_old_rows_of_updates_can_be_spared_but_not_those_of_deletes() -> None:
+    body = lines(event("u", row(1, "a"), row(1, "c")), event("d", row(1, "c")))
+    decoder = DebeziumDecoder(lambda _: NAMED, lambda _: True)
+    target = Target(fields=NAMED, key=("id",), keep_before=False)
+    found = event_batch(decoder.decode(LineBlock("f", 1, body)), target, PlainSettings()).rows
+    assert found.select(["_ROW_KIND", "id", "name"]).to_pylist() == [
+        {"_ROW_KIND": "+U", "id": 1, "name": "c"},
+        {"_ROW_KIND": "-D", "id": 1, "name": "c"},
+    ]
     feed = Feed(NAMED, keep_before=False)
-    feed.give(lines(event("u", row(1, "a"), row(1, "c")), event("d", row(1, "c"))))
-    assert kinds(feed) == [("+U", 1, "c"), ("-D", 1, "c")]
+    feed.give(body)
+    assert feed.state == {}
 
 
 @pytest.mark.parametrize("keep_before", [True, False])
 def test_an_update_of_the_primary_key_is_a_delete_and_an_insert(keep_before: bool) -> None:
     feed = Feed(NAMED, keep_before=keep_before)
+    feed.give(lines(event("c", None, row(1, "a"))))
     feed.give(lines(event("u", row(1, "a"), row(2, "a"))))
-    assert kinds(feed) == [("-D", 1, "a"), ("+I", 2, "a")]
+    assert feed.state == {(2,): row(2, "a")}
+    if keep_before:
+        assert kinds(feed) == [("+I", 1, "a"), ("-D", 1, "a"), ("+I", 2, "a")]
 
 
 def test_an_update_without_its_old_row_is_an_update_all_the_same() -> None:
@@ -66,12 +79,12 @@ def test_an_update_without_its_old_row_is_an_update_all_the_same() -> None:
     assert kinds(feed) == [("+U", 1, "c")]
 
 
-def test_a_truncate_comes_first_in_its_batch() -> None:
+def test_a_truncate_takes_out_what_came_before_it() -> None:
     feed = Feed(NAMED)
-    found = feed.give(
-        lines(event("c", None, row(1)), event("t"), event("c", None, row(2)), event("t"))
-    )
-    assert [(b.truncate, b.rows.num_rows) for b in found] == [(False, 1), (True, 1), (True, 0)]
+    found = feed.give(lines(event("c", None, row(1)), event("t"), event("c", None, row(2))))
+    assert feed.state == {(2,): row(2)}
+    assert found.details["truncates"] == 1
+    assert feed.give(lines(event("t"))).details["truncates"] == 1
     assert feed.state == {}
 
 
@@ -82,10 +95,13 @@ def test_a_delete_without_a_row_goes_by_the_key_of_its_record() -> None:
 
 
 def test_event_time_is_the_latest_commit_in_the_source() -> None:
-    (batch,) = Feed(NAMED).give(
-        lines(event("c", None, row(1), ts_ms=30), event("c", None, row(2), ts_ms=20))
+    found = Feed(NAMED).give(
+        lines(
+            event("c", None, row(1), ts_ms=30, table="t"),
+            event("c", None, row(2), ts_ms=20, table="t"),
+        )
     )
-    assert batch.event_time_ms == 30
+    assert found.details["event_time_ms"] == 30
 
 
 # -------------------------------------------------------------------------------- envelopes
@@ -149,16 +165,14 @@ def test_tombstones_heartbeats_transactions_ddl_messages_and_blank_lines_are_no_
 
 
 def test_tables_in_one_block_come_apart_and_keep_their_order() -> None:
-    feed = Feed(NAMED)
     body = lines(
         event("c", None, {"id": 1}, table="a"),
         event("c", None, {"id": "x"}, table="b"),
         event("c", None, {"id": 2}, table="a"),
         event("c", None, {"id": 3}, table="a", schema="s"),
     )
-    feed.wants = lambda table: table.name == "a"  # type: ignore[method-assign]  # test double
-    feed.decoder.wants = feed.wants
-    found = feed.decoder.decode(LineBlock("f", 1, body))
+    decoder = DebeziumDecoder(lambda _: NAMED, lambda table: table.name == "a")
+    found = decoder.decode(LineBlock("f", 1, body))
     assert {(c.table, tuple(c.lines)) for c in found} == {
         (SourceTable("shop", "a"), (1, 3)),
         (SourceTable("s", "a"), (4,)),
@@ -166,7 +180,7 @@ def test_tables_in_one_block_come_apart_and_keep_their_order() -> None:
 
 
 def test_shards_go_into_one_table_in_the_order_of_their_lines() -> None:
-    feed = Feed(NAMED)
+    feed = Feed(NAMED, tables="a")
     feed.give(
         lines(
             event("c", None, row(1, "old"), table="a", db="s1"),
@@ -174,7 +188,8 @@ def test_shards_go_into_one_table_in_the_order_of_their_lines() -> None:
             event("u", row(1, "old"), row(1, "new"), table="a", db="s1"),
         )
     )
-    assert [k[:2] for k in kinds(feed)] == [("+I", 1), ("+I", 2), ("-U", 1), ("+U", 1)]
+    assert [k[:2] for k in kinds(feed)] == [("+I", 1), ("-U", 1), ("+U", 1), ("+I", 2)]
+    assert feed.state == {(1,): row(1, "new"), (2,): row(2)}
 
 
 # ------------------------------------------------------------------------------ new columns
@@ -195,11 +210,9 @@ def test_columns_of_a_new_table_come_from_json_types() -> None:
 def test_a_new_column_is_announced_before_the_rows_that_have_it() -> None:
     feed = Feed(NAMED)
     feed.give(lines(event("c", None, row(1))))
-    (batch,) = feed.give(
-        lines(event("c", None, row(2)), event("c", None, {**row(3), "age": 7})), first_line=2
-    )
-    assert [(c.name, c.type.root.value) for c in batch.schema_changes] == [("age", "BIGINT")]  # type: ignore[union-attr]  # AddColumn
-    assert batch.rows["age"].to_pylist() == [None, 7]
+    feed.give(lines(event("c", None, row(2)), event("c", None, {**row(3), "age": 7})))
+    assert feed.added == [("age", "BIGINT")]
+    assert [feed.state[n,]["age"] for n in (1, 2, 3)] == [None, None, 7]
 
 
 def test_a_number_too_large_for_its_digits_is_no_double() -> None:
@@ -280,7 +293,7 @@ def test_a_value_that_does_not_fit_is_told_with_column_value_file_and_line(
     with pytest.raises(DataError) as caught:
         feed.give(lines(*good, b"", event("c", None, {"id": 6, "v": given}), *good), first_line=10)
     facts = caught.value.facts
-    assert (facts["column"], facts["file"], facts["line"]) == ("v", "f.jsonl", 16)
+    assert (facts["column"], facts["file"], facts["line"]) == ("v", feed.file.as_uri(), 16)
     assert str(given) in str(facts["value"])
     assert "f.jsonl, line 16" in str(caught.value)
 
@@ -294,7 +307,7 @@ def test_times_of_day_in_numbers_need_their_unit_unless_they_show_it() -> None:
     feed = Feed(fields)
     feed.give(shows)
     assert feed.rows[0]["v"] == dt.time(10, 0, 1, 500000)
-    feed = Feed(fields, settings=PlainSettings(times="micros"))
+    feed = Feed(fields, times="micros")
     feed.give(body)
     assert feed.rows[0]["v"] == dt.time(0, 1)
     with pytest.raises(DataError, match="not a time of day"):
@@ -302,9 +315,7 @@ def test_times_of_day_in_numbers_need_their_unit_unless_they_show_it() -> None:
 
 
 def test_precise_decimals_are_base64() -> None:
-    feed = Feed(
-        columns(id="INT NOT NULL", v="DECIMAL(10, 2)"), settings=PlainSettings(decimals="base64")
-    )
+    feed = Feed(columns(id="INT NOT NULL", v="DECIMAL(10, 2)"), decimals="base64")
     feed.give(
         lines(event("c", None, {"id": 1, "v": "BNI="}), event("c", None, {"id": 2, "v": "/w=="}))
     )
@@ -339,10 +350,14 @@ def test_large_values_that_postgres_left_out_are_refused() -> None:
 @pytest.mark.parametrize("at", [0, 1, 4])
 def test_a_bad_line_is_told_with_file_and_line(bad: bytes, words: str, at: int) -> None:
     good = [json.dumps(event("c", None, row(n))).encode() for n in range(4)]
+    feed = Feed(NAMED)
     with pytest.raises(EventError, match=r"f\.jsonl, line") as caught:
-        Feed(NAMED).give(lines(*good[:at], bad, *good[at:]), first_line=100)
+        feed.give(lines(*good[:at], bad, *good[at:]), first_line=100)
     assert words in str(caught.value)
-    assert (caught.value.facts["file"], caught.value.facts["line"]) == ("f.jsonl", 100 + at)
+    assert (caught.value.facts["file"], caught.value.facts["line"]) == (
+        feed.file.as_uri(),
+        100 + at,
+    )
 
 
 def test_broken_json_is_told_with_its_column() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from table_core.cdc.model.claims import together
 from table_core.cdc.model.position import FilesPosition, Piece
 from table_core.errors import EventError
+from table_core.position.source import TopicsId
 
 
 def test_text_and_parse_are_inverse_and_the_text_is_one() -> None:
@@ -50,3 +54,9 @@ def test_a_file_that_is_gone_is_done_with() -> None:
 def test_a_position_of_something_else_is_refused(text: str) -> None:
     with pytest.raises(EventError, match="not written by a source of files"):
         FilesPosition.parse(text)
+
+
+def test_an_id_of_a_topic_that_is_not_told_now_is_not_forgotten() -> None:
+    old = TopicsId(cluster="c", topics={"a": "1", "b": "2"})
+    new = TopicsId(cluster="c", topics={"a": "", "b": "3", "c": ""})
+    assert together(old, new) == replace(new, topics={"a": "1", "b": "3", "c": ""})

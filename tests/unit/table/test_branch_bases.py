@@ -31,7 +31,7 @@ def test_a_tag_of_the_user_stays_when_the_branch_that_began_with_it_goes(table: 
     assert table.tags.list() == ["x-base"]
     for done in (
         state_jobs.create_branch(table, {"name": "x", "tag": "x-base"}),
-        state_jobs.delete_branch(table, {"name": "x"}),
+        table.branches.delete("x", if_exists=True),
     ):
         assert done.action
     assert table.tags.list() == ["x-base"]

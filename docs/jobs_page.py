@@ -1,0 +1,63 @@
+"""Writes jobs.md from the registry of actions: ``python docs/jobs_page.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from table_core.jobs.action import COMMON
+from table_core.jobs.job_spec import VERSION
+from table_core.jobs.registry import ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from table_core.jobs.action import Action, Parameter
+
+PAGE = Path(__file__).with_name("jobs.md")
+HEAD = f"""\
+# Jobs: every verb and its arguments
+
+Written by `python docs/jobs_page.py` from the registry of actions, which also makes the commands, the checks of a job and
+what operators pass on. A job is one JSON document:
+
+```json
+{{"version": {VERSION}, "action": "compact", "warehouse": "file:///wh", "table": "shop.orders",
+ "args": {{"strategy": "minor"}}, "options": {{}}, "commit_user": null, "commit_identifier": null}}
+```
+
+It runs by `python -m table_core.spark.entrypoint --spec FILE --result FILE`, or by `table_core.jobs.run.run_embedded`.
+An argument that its action does not have is refused with the nearest spelling, before the warehouse is touched;
+so is one that is missing, or of another kind. `null` is as good as not given. **Bold**: must be there.
+
+Every job may say of its commit:
+"""
+
+
+def rows(parameters: Iterable[Parameter]) -> str:
+    lines = ["| argument | what it is | default | |", "|---|---|---|---|"]
+    for parameter in parameters:
+        if parameter.job:
+            name = f"`{parameter.name}`"
+            kind = ", ".join(f"`{one}`" for one in parameter.choices) or str(parameter.kind)
+            shown = "" if parameter.default is None else f"`{parameter.default!r}`"
+            told = parameter.about.replace("|", "\\|")
+            name = f"**{name}**" if parameter.required else name
+            lines.append(f"| {name} | {kind} | {shown} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
+def described(action: Action) -> str:
+    told = f"{action.about} On a {action.target}; run by {action.run_by}."
+    if action.command is not None:
+        told += f" Command: `table-core {' '.join(action.command.path or (action.name,))}`."
+    return f"## {action.name}\n\n{told}\n\n{rows(action.parameters)}"
+
+
+def page() -> str:
+    actions = sorted(ACTIONS.values(), key=lambda action: action.name)
+    return "\n".join([HEAD, rows(COMMON), *(described(action) for action in actions)])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,191 @@
+"""Commands made of actions: each that ``table_core.jobs.registry`` has is here without a line of its own."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from table_core.cli import output
+from table_core.cli.arguments import AsJson, TableName, Warehouse, catalog_of, pairs
+from table_core.cli.rows import show_records
+from table_core.errors import ArgumentError
+from table_core.jobs.action import Job, Target
+from table_core.jobs.kinds import Kind
+from table_core.jobs.registry import ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from table_core.jobs.action import Action, Command, Parameter
+
+__all__ = ["add_actions", "moment", "partition_of"]
+
+_DATABASE: Final = Annotated[str, typer.Argument(metavar="DATABASE")]
+_TARGETS: Final[Mapping[Target, tuple[str, Any]]] = {
+    Target.TABLE: ("table", TableName),
+    Target.DATABASE: ("database", _DATABASE),
+}
+
+
+def add_actions(app: typer.Typer, groups: Mapping[str, typer.Typer]) -> None:
+    """Give ``app`` and its ``groups``, by their names, a command for each action."""
+    for action in ACTIONS.values():
+        if action.command is not None:
+            *group, name = action.command.path or (action.name,)
+            home = groups[group[0]] if group else app
+            home.command(name, help=action.command.about or action.about)(
+                _command(action, action.command)
+            )
+
+
+def moment(text: str | None) -> datetime | None:
+    """A point in time of the command line.
+
+    Raises:
+        ArgumentError: it is none, or lacks an offset from UTC.
+    """
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentError(f"{text!r}: {error}", argument="timestamp", value=text) from error
+
+
+def partition_of(text: str) -> dict[str, str]:
+    """``dt=2026-01-01,hour=5`` as a partition.
+
+    Raises:
+        ArgumentError: a part has no '='.
+    """
+    found = [part.partition("=") for part in text.split(",")]
+    if any(not mark for _, mark, _ in found):
+        raise ArgumentError(f"{text!r}: write dt=2026-01-01,hour=5", argument="partition")
+    return {name.strip(): value for name, _, value in found}
+
+
+def _command(action: Action, command: Command) -> Callable[..., None]:
+    """What typer makes a command of: its parameters are those of ``action``."""
+    target, target_type = _TARGETS[action.target]
+
+    def run(*, warehouse: str, as_json: bool, **given: Any) -> None:
+        from table_core.jobs.embedded import EmbeddedEngine
+        from table_core.table.metadata.results import CommitAs, ResultDocument
+
+        name = given.pop(target)
+        catalog = catalog_of(warehouse)
+        job = Job(
+            action=action.name,
+            catalog=catalog,
+            target=name,
+            args=action.checked(_arguments(action, given)),
+            commit=CommitAs(),
+            engine=EmbeddedEngine(),
+        )
+        result = action.run(job)
+        if not isinstance(result, ResultDocument):
+            output.show_health(result, as_json=as_json)
+        elif command.shows:
+            details = result.details
+            show_records([{name: details[name] for name in command.shows}], as_json=as_json)
+        else:
+            output.show_result(result, as_json=as_json)
+
+    taken = {
+        "warehouse": (Warehouse, inspect.Parameter.empty),
+        target: (target_type, inspect.Parameter.empty),
+        **{name: (of, default) for name, of, default in _options(action)},
+        "as_json": (AsJson, False),
+    }
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=of, default=default)
+            for name, (of, default) in taken.items()
+        ]
+    )
+    made: Any = run
+    made.__signature__ = signature
+    made.__annotations__ = {name: of for name, (of, _) in taken.items()}
+    return run
+
+
+def _options(action: Action) -> Iterator[tuple[str, Any, Any]]:
+    """Name, type and default of each parameter that a command shows."""
+    for parameter in action.parameters:
+        option = parameter.option
+        if option is None or not option.shown:
+            continue
+        of: Any = datetime if option.utc else _TYPES.get(parameter.kind, str)
+        if option.argument:
+            told = typer.Argument(metavar=option.argument, help=option.about or None)
+            yield parameter.name, Annotated[of, told], inspect.Parameter.empty
+            continue
+        default = parameter.default if option.default is None else option.default
+        flags = [option.flag] if option.flag else []
+        if parameter.kind is Kind.FLAG and default is False and not flags:
+            flags = [f"--{parameter.name.replace('_', '-')}"]
+        told = typer.Option(*flags, help=option.about or parameter.about)
+        must = parameter.required and parameter.kind not in _LISTS
+        if must:
+            yield parameter.name, Annotated[of, told], inspect.Parameter.empty
+        else:
+            optional = of if default is not None else of | None
+            yield parameter.name, Annotated[optional, told], default
+
+
+def _arguments(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the job gets of what the command line has."""
+    found: dict[str, Any] = {}
+    for parameter in action.parameters:
+        option = parameter.option
+        if option is None or not parameter.job:
+            continue
+        if not option.shown:
+            found[parameter.name] = option.default
+            continue
+        value = given[parameter.name]
+        if value is None and parameter.required:  # a list that may be named again and again
+            value = []
+        if value is not None and (value != [] or parameter.required):
+            found[parameter.name] = _value(parameter, value)
+    return found
+
+
+def _value(parameter: Parameter, value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC)
+    read = _READ.get(parameter.kind)
+    return value if read is None else read(value, parameter)
+
+
+def _numbers(texts: list[str], parameter: Parameter) -> dict[str, float]:
+    found = {}
+    flag = parameter.option.flag if parameter.option and parameter.option.flag else parameter.name
+    for name, value in pairs(texts).items():
+        try:
+            found[name] = float(value)
+        except ValueError as error:
+            raise ArgumentError(f"{flag} {name}: {error}", argument=flag.lstrip("-")) from error
+    return found
+
+
+_LISTS: Final = (Kind.PARTITIONS, Kind.VALUES, Kind.NUMBERS)
+"""Said by an option that may be repeated."""
+_TYPES: Final[Mapping[Kind, Any]] = {
+    Kind.FLAG: bool,
+    Kind.COUNT: int,
+    Kind.SNAPSHOT: int,
+    **dict.fromkeys(_LISTS, list[str]),
+}
+"""What typer reads; text by default."""
+_READ: Final[Mapping[Kind, Callable[[Any, Parameter], Any]]] = {
+    Kind.MOMENT: lambda text, _: moment(text),
+    Kind.NAMES: lambda text, _: [name.strip() for name in text.split(",")],
+    Kind.PARTITIONS: lambda texts, _: [partition_of(text) for text in texts],
+    Kind.VALUES: lambda texts, _: pairs(texts),
+    Kind.NUMBERS: _numbers,
+}
+"""What a job gets of it."""

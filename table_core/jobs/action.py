@@ -1,0 +1,235 @@
+"""What an action is: one verb, as every door to it knows it.
+
+An ``Action`` is written once, in a module of ``table_core.jobs.actions``.  From it come the command, the
+job and the check of its arguments, what an operator passes on, what a declaration's ``run`` takes,
+and the reference page (docs/adr/0018-one-verb-one-registration.md).  Nothing here loads Arrow, Spark or
+Airflow: the verb itself is imported when it runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import ArgumentError
+from table_core.jobs.kinds import Kind, fits
+from table_core.options.nearest import meant, require_one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from table_core.jobs.flow import Engine
+    from table_core.table.api.catalog import Catalog
+    from table_core.table.api.table import Table
+    from table_core.table.maintenance.health import Health
+    from table_core.table.metadata.results import CommitAs, ResultDocument
+    from table_core.table.metadata.sharing import Share
+
+__all__ = ["COMMON", "Action", "Command", "Job", "Option", "Parameter", "RunBy", "Step", "Target"]
+
+
+class Target(StrEnum):
+    """What an action is done to."""
+
+    TABLE = "table"
+    DATABASE = "database"
+
+
+class RunBy(StrEnum):
+    """What may carry an action out, beside the process that it is asked of."""
+
+    PROCESS = "this process"
+    """Nothing else: Spark is not even loaded."""
+    TASKS = "Spark's tasks"
+    """Tasks share in its pieces, by what every ``Engine`` has: ``sharing``, ``each``, ``query``, ``write``."""
+    SPARK = "Spark's own operators"
+    """A verb of ``table_core.spark`` of that name, by ``Engine.verb``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """How the command line takes a parameter, where its kind does not say all."""
+
+    flag: str = ""
+    """Other than ``--name``."""
+    about: str = ""
+    """Other than the parameter's."""
+    default: Any = None
+    """What a command does where nothing is given, if a job does something else."""
+    argument: str = ""
+    """Not an option but an argument, shown by this word."""
+    utc: bool = False
+    """A point in time is written without a zone, and is of UTC."""
+    shown: bool = True
+    """Off: nobody can give it, and it is ``default``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One argument of an action."""
+
+    name: str
+    """In a job."""
+    kind: Kind
+    about: str
+    """One sentence: the help of the command line and of the reference page."""
+    default: Any = None
+    """What the verb gets where nothing is given; None: nothing."""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    operator: str | None = ""
+    """Its name in the operator, if it is another; None: no operator takes it."""
+    required_by_operator: bool = False
+    """Where a job may leave it out and an operator may not."""
+    templated: bool = False
+    """Whether the operator renders it: then a job may come by templates in it."""
+    option: Option | None = Option()
+    """None: not on the command line."""
+    job: bool = True
+    """Off: it is the operator's own, and no part of the job."""
+
+    @property
+    def in_operator(self) -> str | None:
+        """Its name in the operator; None if no operator takes it."""
+        return None if self.operator is None else self.operator or self.name
+
+    def require(self, value: Any) -> None:
+        """Refuse what is not of this kind.
+
+        Raises:
+            ArgumentError: names the parameter, the value and what it must be.
+        """
+        if not fits(self.kind, value):
+            raise ArgumentError(
+                f"{self.name}={value!r} is not {self.kind}", argument=self.name, value=value
+            )
+        if self.choices:
+            require_one_of(self.name, value, self.choices)
+
+
+COMMON: Final = (
+    Parameter(
+        name="properties",
+        kind=Kind.VALUES,
+        about="Put into the snapshot that the job commits.",
+        operator=None,
+        option=None,
+    ),
+    Parameter(
+        name="expect",
+        kind=Kind.VALUES,
+        about="Properties that the newest snapshot must have, else the job fails with kind conflict.",
+        operator=None,
+        option=None,
+    ),
+    Parameter(
+        name="watermark",
+        kind=Kind.SNAPSHOT,
+        about="The watermark of the snapshot that the job commits.",
+        operator=None,
+        option=None,
+    ),
+)
+"""What every job may say of its commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The command of an action, where it is not just its name and its result document."""
+
+    path: tuple[str, ...] = ()
+    """A group and a name, e.g. ``("tag", "create")``; by default the action's name alone."""
+    about: str = ""
+    """Other than the action's."""
+    shows: tuple[str, ...] = ()
+    """Of the result only these of its details, as one record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a flow of a declaration must know to ``run`` an action."""
+
+    operator: str
+    """Module and class below the provider's ``operators``."""
+    changes_rows: bool = False
+    """Whether a reader that stands after it in the file must wait for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One action that is asked for: on what, with which arguments, by which engine."""
+
+    action: str
+    catalog: Catalog
+    target: str
+    """``database.table``, or a database."""
+    args: Mapping[str, Any]
+    """What was given and is not None, and the defaults of the rest."""
+    commit: CommitAs
+    engine: Engine
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the job: its storage, its session, its limits."""
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def table(self) -> Table:
+        """A handle on the target."""
+        return self.catalog.table(self.target)
+
+    @property
+    def share(self) -> Share:
+        """What has groups of many pieces done, by tasks or here."""
+        return self.engine.sharing(self.action, self.target)
+
+    def verb(self, name: str, handle: Table | Catalog) -> Callable[..., ResultDocument]:
+        """``name`` of ``handle`` as the engine does it; it commits as this job."""
+        found = self.engine.verb(name, handle)
+        return lambda *given, **args: found(*given, commit=self.commit, **args)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One verb, on a table or on a database."""
+
+    name: str
+    about: str
+    """One sentence."""
+    run: Callable[[Job], ResultDocument | Health]
+    parameters: tuple[Parameter, ...] = ()
+    target: Target = Target.TABLE
+    run_by: RunBy = RunBy.PROCESS
+    command: Command | None = Command()
+    """None: there is no such command, or one that is more than the action."""
+    step: Step | None = None
+    """None: no flow of a declaration runs it by ``run``."""
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter that a job calls so."""
+        return next(p for p in self.parameters if p.name == name)
+
+    def checked(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """What a job gets of ``args``: without None, each checked, with the defaults of the rest.
+
+        Raises:
+            ArgumentError: an argument is unknown, missing, or not of its kind.
+        """
+        known = {p.name: p for p in (*self.parameters, *COMMON) if p.job}
+        given = {name: value for name, value in args.items() if value is not None}
+        for name in args:
+            if name not in known:
+                raise ArgumentError(
+                    f"{self.name} has no argument {name!r}{meant(name, known)}; there are "
+                    f"{', '.join(known)}",
+                    argument=name,
+                    value=args[name],
+                )
+        for name, parameter in known.items():
+            if parameter.required and name not in given:
+                raise ArgumentError(
+                    f"{self.name} needs the argument {name!r}: {parameter.about}", argument=name
+                )
+            if name in given:
+                parameter.require(given[name])
+        defaults = {p.name: p.default for p in known.values() if p.default is not None}
+        return {**defaults, **given}

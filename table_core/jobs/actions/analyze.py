@@ -1,0 +1,42 @@
+"""Statistics for those who plan queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.common_parameters import DRY_RUN
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _analyze(job: Job) -> ResultDocument:
+    from table_core.table.maintenance.analyze import analyze
+
+    columns, dry_run = job.args.get("columns"), job.args["dry_run"]
+    return analyze(job.table.access, columns, job.commit, dry_run=dry_run, share=job.share)
+
+
+ACTIONS: Final = (
+    Action(
+        name="analyze",
+        about="Gather statistics for query planners.",
+        run=_analyze,
+        run_by=RunBy.TASKS,
+        parameters=(
+            Parameter(
+                name="columns",
+                kind=Kind.NAMES,
+                about="The columns to look at; default all.",
+                templated=True,
+                option=Option(about="Comma-separated; default all."),
+            ),
+            DRY_RUN,
+        ),
+        step=Step(operator="analyze.PaimonAnalyzeOperator"),
+    ),
+)

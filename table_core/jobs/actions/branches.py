@@ -1,0 +1,127 @@
+"""Lines of history of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Command, Job, Option, Parameter
+from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TAG
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+_NAME: Final = Parameter(
+    name="name",
+    kind=Kind.TEXT,
+    about="Its name.",
+    required=True,
+    templated=True,
+    operator="branch",
+    option=Option(argument="NAME"),
+)
+
+
+def _create_branch(job: Job) -> ResultDocument:
+    from table_core.table.api.state_jobs import create_branch
+
+    return create_branch(job.table, job.args)
+
+
+def _delete_branch(job: Job) -> ResultDocument:
+    return job.table.branches.delete(**job.args)
+
+
+def _fast_forward(job: Job) -> ResultDocument:
+    from table_core.table.api.state_jobs import fast_forward
+
+    return fast_forward(job.table, job.args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="create-branch",
+        about="Make a branch, empty or from a tag or a snapshot.",
+        run=_create_branch,
+        command=Command(path=("branch", "create")),
+        parameters=(
+            _NAME,
+            TAG,
+            replace(SNAPSHOT, operator=None),
+            Parameter(
+                name="from_head",
+                kind=Kind.FLAG,
+                default=False,
+                about="Begin with the newest state.",
+                option=None,
+            ),
+            Parameter(
+                name="if_not_exists",
+                kind=Kind.FLAG,
+                default=True,
+                about="Leave a branch of that name as it is.",
+                option=Option(shown=False, default=False),
+            ),
+            Parameter(
+                name="replace",
+                kind=Kind.FLAG,
+                default=False,
+                about="Forget a branch of that name first.",
+                option=None,
+            ),
+            Parameter(
+                name="to_publish",
+                kind=Kind.FLAG,
+                default=False,
+                about="Note that main is to take the branch over.",
+                operator=None,
+                option=None,
+            ),
+            replace(DRY_RUN, operator=None),
+        ),
+    ),
+    Action(
+        name="delete-branch",
+        about="Delete a branch; its files stay until remove-orphan-files.",
+        run=_delete_branch,
+        command=Command(path=("branch", "delete")),
+        parameters=(
+            _NAME,
+            Parameter(
+                name="if_exists",
+                kind=Kind.FLAG,
+                default=True,
+                about="No error if it is not there.",
+                option=Option(default=False),
+            ),
+            DRY_RUN,
+        ),
+    ),
+    Action(
+        name="fast-forward",
+        about="Let main go on as the branch has.",
+        run=_fast_forward,
+        command=None,  # who types it has decided: it loses what main has done since
+        parameters=(
+            replace(_NAME, name="branch"),
+            Parameter(
+                name="force",
+                kind=Kind.FLAG,
+                default=False,
+                about="Lose what main has done since the branch began.",
+                option=None,
+            ),
+            Parameter(
+                name="state",
+                kind=Kind.TEXT,
+                about="Take over nothing but this state of the branch.",
+                templated=True,
+                option=None,
+            ),
+            DRY_RUN,
+        ),
+    ),
+)

@@ -1,0 +1,55 @@
+"""A copy of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Parameter, RunBy
+from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TAG, TIMESTAMP
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _clone(job: Job) -> ResultDocument:
+    """The target is the copy; its database is made where it is missing."""
+    from table_core.table.api.clone import clone_table
+
+    args = dict(job.args)
+    if not args["dry_run"]:
+        job.catalog.create_database(job.target.partition(".")[0], if_not_exists=True)
+    source = args.pop("source")
+    return clone_table(job.catalog, source, job.target, commit=job.commit, share=job.share, **args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="clone",
+        about="Copy one state of a table to a new table, which the job's table is.",
+        run=_clone,
+        run_by=RunBy.TASKS,
+        parameters=(
+            Parameter(
+                name="source",
+                kind=Kind.TEXT,
+                about="The table that is copied.",
+                required=True,
+                templated=True,
+            ),
+            SNAPSHOT,
+            TAG,
+            TIMESTAMP,
+            Parameter(
+                name="positions",
+                kind=Kind.FLAG,
+                default=True,
+                about="Whether the positions of what feeds it come along.",
+            ),
+            DRY_RUN,
+        ),
+        command=None,  # it may name two warehouses
+    ),
+)

@@ -1,0 +1,118 @@
+"""Files and manifests written anew: compaction, another number of buckets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step, Target
+from table_core.jobs.common_parameters import (
+    DRY_RUN,
+    EXCLUDING,
+    IDLE_TIME,
+    INCLUDING,
+    PARTITIONS,
+)
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+_STRATEGY: Final = Parameter(
+    name="strategy",
+    kind=Kind.TEXT,
+    choices=("full", "minor"),
+    default="full",
+    about="full: each bucket becomes one sorted run; minor: what Paimon's automatic compaction would do.",
+    option=Option(about="full or minor."),
+)
+
+
+def _compact(job: Job) -> ResultDocument:
+    return job.verb("compact", job.table)(**job.args)
+
+
+def _rescale(job: Job) -> ResultDocument:
+    return job.verb("rescale", job.table)(**job.args)
+
+
+def _rewrite_manifests(job: Job) -> ResultDocument:
+    return job.table.rewrite_manifests(commit=job.commit, **job.args)
+
+
+def _compact_database(job: Job) -> ResultDocument:
+    return job.verb("compact_database", job.catalog)(job.target, **job.args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="compact",
+        about="Compact a table.",
+        run=_compact,
+        run_by=RunBy.SPARK,
+        parameters=(
+            _STRATEGY,
+            replace(PARTITIONS, option=None),
+            Parameter(
+                name="where",
+                kind=Kind.CONDITION,
+                about="A condition on partition columns, instead of partitions.",
+                templated=True,
+                option=None,
+            ),
+            Parameter(
+                name="order_by",
+                kind=Kind.NAMES,
+                about="Columns to sort the rows of an append table by.",
+                templated=True,
+                option=None,
+            ),
+            DRY_RUN,
+        ),
+        step=Step(operator="compact.PaimonCompactOperator"),
+    ),
+    Action(
+        name="compact-database",
+        about="Compact the tables of a database.",
+        run=_compact_database,
+        run_by=RunBy.SPARK,
+        target=Target.DATABASE,
+        parameters=(
+            replace(_STRATEGY, default="minor"),
+            INCLUDING,
+            EXCLUDING,
+            IDLE_TIME,
+            Parameter(
+                name="parallelism", kind=Kind.COUNT, default=1, about="So many tables at a time."
+            ),
+            DRY_RUN,
+        ),
+    ),
+    Action(
+        name="rescale",
+        about="Write partitions that have another number of buckets anew.",
+        run=_rescale,
+        run_by=RunBy.SPARK,
+        parameters=(
+            Parameter(
+                name="buckets",
+                kind=Kind.COUNT,
+                about="Change the table to so many buckets first; default: what it has.",
+                templated=True,
+                option=Option(about="Default: what the table has."),
+            ),
+            PARTITIONS,
+            DRY_RUN,
+        ),
+        step=Step(operator="compact.PaimonRescaleOperator"),
+    ),
+    Action(
+        name="rewrite-manifests",
+        about="Write the manifests of a table anew, as few as may be.",
+        run=_rewrite_manifests,
+        parameters=(DRY_RUN,),
+        step=Step(operator="compact.PaimonRewriteManifestsOperator"),
+    ),
+)

@@ -1,0 +1,113 @@
+"""What is too old to be needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Option, Parameter, RunBy, Step
+from table_core.jobs.common_parameters import (
+    DRY_RUN,
+    MAX_DELETES,
+    RETAIN_MAX,
+    RETAIN_MIN,
+)
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+_OLDER_THAN: Final = Parameter(
+    name="older_than",
+    kind=Kind.MOMENT,
+    about="Only what is from before this time.",
+    templated=True,
+    option=None,
+)
+_KEPT: Final = (RETAIN_MAX, RETAIN_MIN, _OLDER_THAN, MAX_DELETES, DRY_RUN)
+
+
+def _expire_snapshots(job: Job) -> ResultDocument:
+    return job.table.expire_snapshots(**job.args)
+
+
+def _expire_changelogs(job: Job) -> ResultDocument:
+    return job.table.expire_changelogs(**job.args)
+
+
+def _expire_partitions(job: Job) -> ResultDocument:
+    return job.table.expire_partitions(commit=job.commit, **job.args)
+
+
+def _expire_tags(job: Job) -> ResultDocument:
+    return job.table.expire_tags(**job.args)
+
+
+def _remove_orphan_files(job: Job) -> ResultDocument:
+    from table_core.table.maintenance.orphan_remover import remove_orphan_files
+
+    return remove_orphan_files(job.table.access, share=job.share, **job.args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="expire-snapshots",
+        about="Forget old snapshots and the files that only they need.",
+        run=_expire_snapshots,
+        parameters=_KEPT,
+        step=Step(operator="expire.PaimonExpireSnapshotsOperator"),
+    ),
+    Action(
+        name="expire-changelogs",
+        about="Forget changelogs that were kept when their snapshots expired.",
+        run=_expire_changelogs,
+        parameters=_KEPT,
+        step=Step(operator="expire.PaimonExpireChangelogsOperator"),
+    ),
+    Action(
+        name="expire-partitions",
+        about="Drop partitions past their time.",
+        run=_expire_partitions,
+        parameters=(
+            Parameter(
+                name="expiration_time",
+                kind=Kind.LENGTH,
+                about="How old a partition may be, e.g. 7 d; default: the table's option.",
+                templated=True,
+                option=Option(about="e.g. '7 d'."),
+            ),
+            DRY_RUN,
+        ),
+        step=Step(operator="expire.PaimonExpirePartitionsOperator", changes_rows=True),
+    ),
+    Action(
+        name="remove-orphan-files",
+        about="Delete files that nothing names.",
+        run=_remove_orphan_files,
+        run_by=RunBy.TASKS,
+        parameters=(
+            replace(
+                _OLDER_THAN,
+                about="Only files from before this time; default: a day ago.",
+                option=Option(utc=True, about="UTC; files changed since stay. Default: a day ago."),
+            ),
+            Parameter(
+                name="allow_young",
+                kind=Kind.FLAG,
+                default=False,
+                about="Permit less than a day; nobody may be writing.",
+            ),
+            DRY_RUN,
+        ),
+        step=Step(operator="expire.PaimonRemoveOrphanFilesOperator"),
+    ),
+    Action(
+        name="expire-tags",
+        about="Delete tags whose time is over.",
+        run=_expire_tags,
+        parameters=(_OLDER_THAN, DRY_RUN),
+        step=Step(operator="expire.PaimonExpireTagsOperator"),
+    ),
+)

@@ -1,0 +1,35 @@
+"""What a table needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Option, Parameter
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.maintenance.health import Health
+
+__all__ = ["ACTIONS"]
+
+
+def _health(job: Job) -> Health:
+    return job.table.health(**job.args.get("thresholds", {}))
+
+
+ACTIONS: Final = (
+    Action(
+        name="health",
+        about="Say what a table needs: ok, due or urgent, with reasons.",
+        run=_health,
+        parameters=(
+            Parameter(
+                name="thresholds",
+                kind=Kind.NUMBERS,
+                about="From where on something is due, e.g. {'sorted_runs_due': 10}.",
+                templated=True,
+                option=Option(flag="--threshold", about="sorted_runs_due=10; may be repeated."),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,60 @@
+"""Partitions taken out, or marked as complete."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Parameter, Step
+from table_core.jobs.common_parameters import DRY_RUN, IDLE_TIME, PARTITIONS
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _mark_done(job: Job) -> ResultDocument:
+    return job.table.mark_done(**job.args)
+
+
+def _drop_partitions(job: Job) -> ResultDocument:
+    return job.table.drop_partitions(commit=job.commit, **job.args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="mark-done",
+        about="Mark partitions as complete: those named, or those that are idle.",
+        run=_mark_done,
+        parameters=(
+            replace(
+                PARTITIONS,
+                about="These partitions, every partition column each.",
+                required_by_operator=True,
+            ),
+            replace(IDLE_TIME, operator=None),
+            replace(DRY_RUN, operator=None),
+            Parameter(
+                name="announce_partitions",
+                kind=Kind.FLAG,
+                default=False,
+                about="Announce an Airflow asset partition for each.",
+                job=False,
+                option=None,
+            ),
+        ),
+        step=Step(operator="partitions.PaimonMarkPartitionDoneOperator"),
+    ),
+    Action(
+        name="drop-partitions",
+        about="Take whole partitions out.",
+        run=_drop_partitions,
+        parameters=(
+            replace(PARTITIONS, about="Those that agree with one of these.", required=True),
+            DRY_RUN,
+        ),
+        step=Step(operator="partitions.PaimonDropPartitionOperator", changes_rows=True),
+    ),
+)

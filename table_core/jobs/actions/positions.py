@@ -1,0 +1,65 @@
+"""Where a reader goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Parameter
+from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _set_position(job: Job) -> ResultDocument:
+    """Without a place, the reader starts again."""
+    args = dict(job.args)
+    if "source" in args:
+        args["source"] = job.catalog.table(args["source"])
+    positions = job.table.positions
+    verb = positions.set if args.keys() & {"snapshot", "text"} else positions.reset
+    return verb(commit=job.commit, **args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="set-position",
+        about="Let a reader go on after a snapshot of its source, or start again.",
+        run=_set_position,
+        parameters=(
+            Parameter(
+                name="name",
+                kind=Kind.TEXT,
+                about="The property that holds the position.",
+                required=True,
+                operator="position",
+                templated=True,
+            ),
+            replace(SNAPSHOT, about="Go on after it; 0: start."),
+            Parameter(
+                name="text",
+                kind=Kind.TEXT,
+                about="Of other sources: stored as it is.",
+                operator=None,
+            ),
+            Parameter(
+                name="source",
+                kind=Kind.TEXT,
+                about="The table that is read.",
+                templated=True,
+            ),
+            Parameter(
+                name="reader",
+                kind=Kind.TEXT,
+                about="Name of the flow, where several share one.",
+                templated=True,
+            ),
+            DRY_RUN,
+        ),
+        command=None,  # two commands: who forgets the place must not start again
+    ),
+)

@@ -1,0 +1,60 @@
+"""Rows changed or taken away by a condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Parameter, RunBy, Step
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+_WHERE: Final = Parameter(
+    name="where",
+    kind=Kind.CONDITION,
+    about="Which rows: SQL over the table's columns.",
+    required=True,
+    templated=True,
+)
+
+
+def _delete(job: Job) -> ResultDocument:
+    return job.verb("delete", job.table)(**job.args)
+
+
+def _update(job: Job) -> ResultDocument:
+    return job.verb("update", job.table)(**job.args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="delete",
+        about="Delete the rows that a condition holds for.",
+        run=_delete,
+        run_by=RunBy.SPARK,
+        parameters=(_WHERE,),
+        command=None,
+        step=Step(operator="statements.PaimonDeleteOperator", changes_rows=True),
+    ),
+    Action(
+        name="update",
+        about="Set columns of the rows that a condition holds for.",
+        run=_update,
+        run_by=RunBy.SPARK,
+        parameters=(
+            Parameter(
+                name="values",
+                kind=Kind.VALUES,
+                about="Column to SQL over the row as it was.",
+                required=True,
+                templated=True,
+            ),
+            _WHERE,
+        ),
+        command=None,
+        step=Step(operator="statements.PaimonUpdateOperator", changes_rows=True),
+    ),
+)

@@ -1,0 +1,131 @@
+"""Change events of a source, applied to tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Job, Parameter, RunBy, Target
+from table_core.jobs.common_parameters import EXCLUDING, INCLUDING
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _sync_table(job: Job) -> ResultDocument:
+    from table_core.cdc.sync.sync import sync_from_spec, sync_table
+
+    return sync_from_spec(
+        sync_table, job.catalog, job.target, job.args, job.commit, **_by_engine(job)
+    )
+
+
+def _sync_database(job: Job) -> ResultDocument:
+    from table_core.cdc.sync.sync import sync_database, sync_from_spec
+
+    return sync_from_spec(
+        sync_database, job.catalog, job.target, job.args, job.commit, **_by_engine(job)
+    )
+
+
+def _by_engine(job: Job) -> dict[str, object]:
+    engine = job.engine
+    return {"progress": engine.progress, "each": engine.each, "records_by": engine.records_by}
+
+
+def _setting(name: str, kind: Kind, about: str) -> Parameter:
+    """What an operator takes in its ``settings``."""
+    return Parameter(name=name, kind=kind, about=about, operator=None)
+
+
+def _names(name: str, about: str, kind: Kind = Kind.NAMES) -> Parameter:
+    return Parameter(name=name, kind=kind, about=about, templated=True)
+
+
+_SOURCE: Final = Parameter(
+    name="source",
+    kind=Kind.VALUES,
+    about="{kind: files, kafka, mysql or postgres, and what that needs}.",
+    required=True,
+    templated=True,
+)
+_UNTIL: Final = Parameter(
+    name="until",
+    kind=Kind.TEXT,
+    default="now",
+    about="now: what is there when it starts; forever: until it is stopped.",
+    templated=True,
+)
+_SETTINGS: Final = (
+    _setting("options", Kind.VALUES, "Options of tables to be made."),
+    _setting("metadata_columns", Kind.NAMES, "Columns that say where a row is from."),
+    _setting("on_truncate", Kind.TEXT, "When the source is emptied: apply, ignore or fail."),
+    _setting("on_drop", Kind.TEXT, "When the source is dropped: ignore, apply or fail."),
+    _setting("dead_letter", Kind.TEXT, "A table for events that cannot be applied."),
+    _setting("fill_defaults", Kind.FLAG, "Whether rows get the default of a column that is added."),
+    _setting("commit_rows", Kind.COUNT, "Commit a table once so many rows wait."),
+    _setting("max_columns", Kind.COUNT, "An event that gives a table more cannot be applied."),
+    _setting("max_duration", Kind.LENGTH, "End after so long, e.g. '10 min'."),
+    _setting("max_rows", Kind.COUNT, "End after about so many events."),
+)
+_BY_TABLE: Final = Kind.NAMES_OR_VALUES
+
+ACTIONS: Final = (
+    Action(
+        name="sync-table",
+        about="Apply the change events of a source to a table.",
+        run=_sync_table,
+        run_by=RunBy.TASKS,
+        parameters=(
+            _SOURCE,
+            _names("primary_key", "Of a table to be made."),
+            _names("partition_by", "Of a table to be made."),
+            replace(_names("computed_columns", "Columns made from others."), templated=False),
+            replace(_names("type_mapping", "E.g. tinyint1-not-bool."), templated=False),
+            _UNTIL,
+            *_SETTINGS,
+        ),
+        command=None,  # 'sync' chooses by its target, and reads the source from a file
+    ),
+    Action(
+        name="sync-database",
+        about="Apply the change events of many tables to the tables of a database.",
+        run=_sync_database,
+        run_by=RunBy.TASKS,
+        target=Target.DATABASE,
+        parameters=(
+            _SOURCE,
+            replace(INCLUDING, about="A regular expression for source tables."),
+            replace(EXCLUDING, about="A regular expression for source tables left out."),
+            Parameter(
+                name="table_prefix",
+                kind=Kind.TEXT,
+                default="",
+                about="Put in front of each table's name.",
+            ),
+            Parameter(
+                name="merge_shards",
+                kind=Kind.FLAG,
+                default=True,
+                about="Whether tables of one name in several databases go into one table.",
+            ),
+            _UNTIL,
+            *_SETTINGS,
+            _setting("table_suffix", Kind.TEXT, "Put behind each table's name."),
+            _setting("table_mapping", Kind.VALUES, "Names of single tables."),
+            _setting("primary_key", _BY_TABLE, "Of tables to be made."),
+            _setting("partition_by", _BY_TABLE, "Of tables to be made."),
+            _setting("computed_columns", _BY_TABLE, "Columns made from others."),
+            _setting("type_mapping", Kind.NAMES, "E.g. tinyint1-not-bool."),
+            _setting("mode", Kind.TEXT, "combined: one pass; divided: one for each table."),
+            _setting("eager_init", Kind.FLAG, "Make every table before the first row arrives."),
+            _setting(
+                "ignore_incompatible", Kind.FLAG, "Leave tables out whose key is not the source's."
+            ),
+        ),
+        command=None,
+    ),
+)

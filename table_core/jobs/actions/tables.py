@@ -1,0 +1,107 @@
+"""Tables declared, and their declaration changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.errors import ArgumentError
+from table_core.jobs.action import Action, Job, Parameter
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _create_table(job: Job) -> ResultDocument:
+    """A database that is missing is made."""
+    from table_core.datatypes.kinds import Field
+    from table_core.datatypes.text import parse_type
+    from table_core.table.metadata.describing import unchanged
+
+    catalog, args = job.catalog, dict(job.args)
+    database, _, name = job.target.partition(".")
+    columns = args.pop("columns").items()
+    fields = [Field(0, column, parse_type(text)) for column, text in columns]
+    catalog.create_database(database, if_not_exists=True)
+    existed = name in catalog.tables(database)
+    table = catalog.create_table(job.target, fields, **args)
+    return unchanged(table.access, "create-table", {"created": not existed})
+
+
+def _alter_table(job: Job) -> ResultDocument:
+    from table_core.schema import change as changes
+    from table_core.table.metadata.describing import unchanged
+
+    wanted = []
+    for document in job.args["changes"]:
+        members = dict(document)
+        name = members.pop("change", None)
+        cls = getattr(changes, str(name), None)
+        if name not in changes.__all__ or cls is None:
+            known = ", ".join(changes.__all__)
+            raise ArgumentError(f"unknown change {name!r}; known: {known}", argument="changes")
+        wanted.append(cls(**members))
+    before = job.table.definition.id
+    table = job.catalog.alter_table(job.target, wanted, job.commit)
+    details = {"schema_before": before, "schema_after": table.definition.id}
+    return unchanged(table.access, "alter-table", details)
+
+
+ACTIONS: Final = (
+    Action(
+        name="create-table",
+        about="Create a table, and its database where it is missing.",
+        run=_create_table,
+        parameters=(
+            Parameter(
+                name="columns",
+                kind=Kind.VALUES,
+                about="Name to type, in order.",
+                required=True,
+                templated=True,
+            ),
+            Parameter(
+                name="primary_key",
+                kind=Kind.NAMES,
+                default=(),
+                about="The key columns; none makes an append table.",
+                templated=True,
+            ),
+            Parameter(
+                name="partition_by",
+                kind=Kind.NAMES,
+                default=(),
+                about="The partition columns.",
+                templated=True,
+            ),
+            Parameter(name="options", kind=Kind.VALUES, about="Table options.", templated=True),
+            Parameter(
+                name="comment", kind=Kind.TEXT, about="What the table is for.", templated=True
+            ),
+            Parameter(
+                name="if_not_exists",
+                kind=Kind.FLAG,
+                default=True,
+                about="Leave a table of that name as it is.",
+            ),
+        ),
+        command=None,
+    ),
+    Action(
+        name="alter-table",
+        about="Change columns, options or the comment of a table.",
+        run=_alter_table,
+        parameters=(
+            Parameter(
+                name="changes",
+                kind=Kind.RECORDS,
+                about="E.g. [{'change': 'AddColumn', 'name': 'note', 'type': 'STRING'}].",
+                required=True,
+                templated=True,
+            ),
+        ),
+        command=None,
+    ),
+)

@@ -1,0 +1,81 @@
+"""Names for snapshots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from table_core.jobs.action import Action, Command, Job, Option, Parameter, Step
+from table_core.jobs.common_parameters import DRY_RUN, SNAPSHOT, TIMESTAMP
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+_NAME: Final = Parameter(
+    name="name",
+    kind=Kind.TEXT,
+    about="Its name.",
+    required=True,
+    templated=True,
+    operator="tag",
+    option=Option(argument="NAME"),
+)
+
+
+def _create_tag(job: Job) -> ResultDocument:
+    from table_core.table.api.state_jobs import create_tag
+
+    return create_tag(job.table, job.args)
+
+
+def _delete_tag(job: Job) -> ResultDocument:
+    return job.table.tags.delete(**job.args)
+
+
+ACTIONS: Final = (
+    Action(
+        name="create-tag",
+        about="Tag a snapshot, by default the newest.",
+        run=_create_tag,
+        command=Command(path=("tag", "create"), shows=("tag", "snapshot")),
+        parameters=(
+            _NAME,
+            SNAPSHOT,
+            TIMESTAMP,
+            Parameter(
+                name="time_retained",
+                kind=Kind.LENGTH,
+                about="How long the tag holds, e.g. '7 d'.",
+                templated=True,
+            ),
+            Parameter(
+                name="if_not_exists",
+                kind=Kind.FLAG,
+                default=True,
+                about="Leave a tag of that name as it is.",
+                option=Option(shown=False, default=False),
+            ),
+        ),
+        step=Step(operator="tags.PaimonCreateTagOperator"),
+    ),
+    Action(
+        name="delete-tag",
+        about="Delete a tag, and what only it kept.",
+        run=_delete_tag,
+        command=Command(path=("tag", "delete")),
+        parameters=(
+            _NAME,
+            Parameter(
+                name="if_exists",
+                kind=Kind.FLAG,
+                default=True,
+                about="No error if it is not there.",
+                option=Option(shown=False, default=False),
+            ),
+            DRY_RUN,
+        ),
+        step=Step(operator="tags.PaimonDeleteTagOperator"),
+    ),
+)

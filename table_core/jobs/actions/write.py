@@ -1,0 +1,160 @@
+"""Rows put into a table: by a query, by a flow, from files, by a merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from table_core.errors import ArgumentError
+from table_core.jobs.action import Action, Job, Parameter, RunBy
+from table_core.jobs.common_parameters import SQL_PARAMETERS
+from table_core.jobs.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from table_core.table.metadata.results import ResultDocument
+
+__all__ = ["ACTIONS"]
+
+
+def _write(job: Job) -> ResultDocument:
+    from table_core.jobs.flow import computed_rows, run_flow
+    from table_core.table.api.file_rows import append_files
+
+    table, args = job.table, job.args
+    if args.get("rows_uri"):
+        computed = computed_rows(table, args)
+        return append_files(table, args, job.commit, job.storage_options, computed)
+    return run_flow(job.catalog, table, args, job.commit, job.engine)
+
+
+def _merge_into(job: Job) -> ResultDocument:
+    from table_core.jobs.flow import views_of
+    from table_core.table.api.opening import open_table
+
+    args, source = job.args, job.args["source"]
+    rows: Any
+    if source.get("sql"):
+        views = views_of(job.catalog, source.get("sources") or {})
+        rows = job.engine.query(source["sql"], views, args.get("parameters"))
+    elif source.get("path"):
+        rows = open_table(source["path"], storage_options=job.storage_options)
+    else:
+        rows = job.catalog.table(source["table"])
+    when = tuple(_clause(document) for document in args["when"])
+    table = job.table
+    commit = job.commit.with_request(
+        "merge-into", table.access.branch, source=source, on=args["on"], when=args["when"]
+    )
+    merge = job.engine.verb("merge_into", table)
+    return merge(source=rows, on=args["on"], when=when, commit=commit)
+
+
+def _clause(document: Mapping[str, Any]) -> Any:
+    """``{"action": "not-matched-insert", "values": …, "condition": …}`` as a clause."""
+    from table_core.table.dml import merge_into as clauses
+
+    members = {key: value for key, value in document.items() if value is not None}
+    name = "".join(part.title() for part in str(members.pop("action", "")).split("-"))
+    cls = getattr(clauses, name, None)
+    if name not in clauses.__all__ or cls is None:
+        raise ArgumentError(f"unknown clause {document.get('action')!r}", argument="when")
+    return cls(**members)
+
+
+ACTIONS: Final = (
+    Action(
+        name="write",
+        about="Write the rows of a query, or of files, into a table in one commit.",
+        run=_write,
+        run_by=RunBy.TASKS,
+        parameters=(
+            Parameter(
+                name="sql",
+                kind=Kind.SQL,
+                about="One SELECT over the views that sources names.",
+                templated=True,
+            ),
+            SQL_PARAMETERS,
+            Parameter(
+                name="sources",
+                kind=Kind.VALUES,
+                about="View name to {table, mode: snapshot or changes, position}.",
+                templated=True,
+            ),
+            Parameter(
+                name="pending",
+                kind=Kind.VALUES,
+                about="{table, sql, view}: rows that cannot be used yet.",
+                templated=True,
+            ),
+            Parameter(
+                name="rows_uri",
+                kind=Kind.TEXT,
+                about="Files to append instead of a query: a glob of Parquet or JSON lines.",
+                templated=True,
+            ),
+            Parameter(
+                name="rows_position",
+                kind=Kind.TEXT,
+                about="The property that keeps which files were taken.",
+            ),
+            Parameter(
+                name="name",
+                kind=Kind.TEXT,
+                about="Of the flow: its positions are found again by it.",
+                operator="flow_name",
+                templated=True,
+            ),
+            Parameter(
+                name="task",
+                kind=Kind.TEXT,
+                about="What runs the flow, where it has no name.",
+                operator=None,
+            ),
+            Parameter(
+                name="overwrite",
+                kind=Kind.TEXT_OR_VALUES,
+                about="What the rows take the place of: table, partitions, or one partition.",
+                templated=True,
+            ),
+            Parameter(
+                name="computed_columns",
+                kind=Kind.NAMES,
+                about="Columns made from others before the rows are written.",
+            ),
+        ),
+        command=None,
+    ),
+    Action(
+        name="merge-into",
+        about="Merge a table or the result of a query into a table, row by row.",
+        run=_merge_into,
+        run_by=RunBy.SPARK,
+        parameters=(
+            Parameter(
+                name="source",
+                kind=Kind.VALUES,
+                about="{table}, {path} or {sql, sources}.",
+                required=True,
+                templated=True,
+            ),
+            SQL_PARAMETERS,
+            Parameter(
+                name="on",
+                kind=Kind.NAMES_OR_VALUES,
+                about="The columns that rows are matched on; or theirs to those of the source.",
+                required=True,
+                templated=True,
+            ),
+            Parameter(
+                name="when",
+                kind=Kind.RECORDS,
+                about="What to do, first match wins: {action, values, condition}.",
+                required=True,
+                templated=True,
+            ),
+        ),
+        command=None,
+    ),
+)
