@@ -140,7 +140,7 @@ def follow(
     consumer: Annotated[
         str | None, typer.Option(help="Go on where this consumer is, and move it on.")
     ] = None,
-    poll_seconds: Annotated[float, typer.Option(help="How often to look.")] = 1.0,
+    poll_seconds: Annotated[float | None, typer.Option(help="How often to look.")] = None,
     branch: Branch = None,
     option: Options = None,
     limit: Annotated[int | None, typer.Option(help="End after so many rows.")] = None,

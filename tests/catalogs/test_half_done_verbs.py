@@ -142,3 +142,15 @@ def test_an_alter_that_is_done_asks_the_store_for_nothing_more(opened) -> None:
     assert [call.name for call in faults.calls].index("create") == len(faults.calls) - 1
     assert table.arrow_schema.names == ["k", "v", "c"]
     assert values(sound, "d.t") == [1, 1]
+
+
+def test_a_table_that_is_created_asks_the_store_for_nothing_more(opened) -> None:
+    """What it answers is what it has stored, as another handle reads it."""
+    sound = opened(0)
+    faults = Faults.at({})
+    watched = replace(sound, storage=FaultyStorage(sound.storage, faults))
+    watched.create_database("d", if_not_exists=True)
+    table = watched.create_table("d.fresh", SCHEMA, options={"bucket": "-1"})
+    assert [call.name for call in faults.calls].index("create") == len(faults.calls) - 1
+    assert table.definition == sound.table("d.fresh").definition
+    assert table.birth == sound.table("d.fresh").birth

@@ -7,7 +7,6 @@ rows then, before and after a compaction, or the statement was refused by name a
 from __future__ import annotations
 
 import random
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -197,8 +197,7 @@ class Step:
 @pytest.mark.parametrize(("engine", "producer", "vectors"), cases())
 def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors: str) -> None:
     chance = random.Random(f"{engine} {producer} {vectors}")
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     options = {
         "bucket": chance.choice(["1", "2"]),
         "changelog-producer": producer,
@@ -209,11 +208,9 @@ def test_a_table_is_what_its_statements_say(engine: str, producer: str, vectors:
         "d.t", SCHEMA, primary_key=("p", "id"), partition_by=("p",), options=options
     )
     for _ in range(2):
-        with table.write() as writer:
-            writer.write(
-                table_of([row(chance, p, id) for p in "ab" for id in chance.sample(range(6), 4)])
-            )
-            writer.commit()
+        write_rows(
+            table, table_of([row(chance, p, id) for p in "ab" for id in chance.sample(range(6), 4)])
+        )
     outcomes = Counter[str]()
     for _ in range(8):
         before = state(table)

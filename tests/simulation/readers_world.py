@@ -34,6 +34,7 @@ from table_core.table.api.file_rows import append_files
 from table_core.table.api.table import Table
 from tests.clocks import Impatient, WouldWaitError
 from tests.simulation.stream_reader import Query
+from tests.tables import write_rows
 
 SCHEMA = pa.schema([("id", pa.int64())])
 OPTIONS = {"snapshot.num-retained.min": "1"}
@@ -152,9 +153,11 @@ class World:
         return frozenset(next(self.numbers) for _ in range(self.random.randint(1, most)))
 
     def write(self, name: str, ids: frozenset[int], overwrite: str | None = None) -> None:
-        with self.catalog.table(name).write(overwrite=overwrite) as writer:
-            writer.write(pa.table({"id": sorted(ids)}, schema=SCHEMA))
-            writer.commit()
+        write_rows(
+            self.catalog.table(name),
+            pa.table({"id": sorted(ids)}, schema=SCHEMA),
+            overwrite=overwrite,
+        )
 
     def append(self, name: str) -> None:
         for _ in range(self.random.choice((1, 1, 3))):

@@ -141,12 +141,16 @@ class Catalog(CatalogUpkeep):
             comment=comment,
             now_ms=self.clock.now_ms(),
         )
-        if not self._create(database, table, document) and not if_not_exists:
+        stored = self._create(database, table, document)
+        if stored is not None:
+            # Not read again: a store that fails now would say that there is no table.
+            return self._handle(f"{database}.{table}", schema=stored)
+        if not if_not_exists:
             raise AlreadyExistsError(f"table {name!r} exists already", name=name)
         return self.table(name)
 
-    def _create(self, database: str, table: str, document: TableSchema) -> bool:
-        """Store the schema and register the table; False if it is there."""
+    def _create(self, database: str, table: str, document: TableSchema) -> TableSchema | None:
+        """Store the schema and register the table; the schema as it is stored, None if it was there."""
         root, name = self.root(database, table), f"{database}.{table}"
         registered = self.directory.has_table(database, table)
         refuse_leftovers(root, name)
@@ -154,7 +158,7 @@ class Catalog(CatalogUpkeep):
         if self.names is None or (
             made and registered
         ):  # a drop that forgot the files, not the name
-            return made
+            return document if made else None
         if not made and not registered:
             # Files without a name: left by a crash before the name was kept, or somebody else's.
             found = Metadata(root)
@@ -165,7 +169,8 @@ class Catalog(CatalogUpkeep):
                     "it: delete them, or let Paimon's repair register the table",
                     name=name,
                 )
-        return self.names.add_table(database, table)
+            document = found.latest_schema()
+        return document if self.names.add_table(database, table) else None
 
     def _check_database(self, name: str) -> None:
         if name not in (names := self.databases()):
@@ -201,10 +206,20 @@ class Catalog(CatalogUpkeep):
                 name=plain,
                 available=known,
             )
-        handle = open_handle(
-            plain, root, self.clock, self.ids, branch=branch or asked.branch, options=options
-        )
+        handle = self._handle(plain, branch=branch or asked.branch, options=options)
         return asked.shown(handle)
+
+    def _handle(
+        self,
+        name: str,
+        branch: str | None = None,
+        options: Mapping[str, str] | None = None,
+        schema: TableSchema | None = None,
+    ) -> Table:
+        root = self.root(*self.split(name))
+        return open_handle(
+            name, root, self.clock, self.ids, branch=branch, options=options, schema=schema
+        )
 
     def system(self, name: str) -> Scan:
         """A global system table: ``all_table_options, catalog_options, tables, partitions``."""

@@ -115,7 +115,10 @@ class SystemTable(Table):
         return narrowed(scan, columns, where, limit)
 
     def follow(
-        self, after: int | None = None, consumer: str | None = None, poll_seconds: float = 1.0
+        self,
+        after: int | None = None,
+        consumer: str | None = None,
+        poll_seconds: float | None = None,
     ) -> Iterator[pa.Table]:
         """Changes for ever, as ``Table.follow``: of ``$audit_log`` and ``$binlog`` only.
 

@@ -41,8 +41,9 @@ def open_handle(
     *,
     branch: str | None,
     options: Mapping[str, str] | None,
+    schema: TableSchema | None = None,
 ) -> Table:
-    """A handle on the table whose root is ``storage``.
+    """A handle on the table whose root is ``storage``; with ``schema``, if that is known, nothing is read.
 
     Raises:
         NotFoundError: there is no table or no such branch.
@@ -56,7 +57,7 @@ def open_handle(
         name=name,
         storage=storage,
         metadata=metadata,
-        schema=metadata.latest_schema(),
+        schema=schema or metadata.latest_schema(),
         clock=clock,
         ids=ids,
         after_commit=_after_commit,
@@ -259,11 +260,15 @@ class Table(Upkeep):
         )
 
     def follow(
-        self, after: int | None = None, consumer: str | None = None, poll_seconds: float = 1.0
+        self,
+        after: int | None = None,
+        consumer: str | None = None,
+        poll_seconds: float | None = None,
     ) -> Iterator[pa.Table]:
         """Batches of changes, for ever; starts as ``scan.mode`` says (default: the full state).
 
         A batch counts as taken when the next one is asked for: then ``consumer`` moves on.
+        ``poll_seconds`` is how often to look; default is ``continuous.discovery-interval``, or else 1.
         """
         from table_core.table.read.following import follow
 

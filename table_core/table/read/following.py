@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from table_core.errors import ArgumentError
+from table_core.options import keys_scan
 from table_core.position.place import SnapshotPlace
 from table_core.scan.follow import Deliver, Ended, Wait
 from table_core.table.files.row_form import RowForm
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["follow"]
 
+_POLL_SECONDS: Final = 1.0
 _BYTES_AT_ONCE: Final = 64 << 20
 
 
@@ -39,14 +41,15 @@ def follow(
     *,
     after: int | None,
     consumer: str | None,
-    poll_seconds: float,
+    poll_seconds: float | None,
     shown: Callable[[RowReader], RowReader] = lambda reader: reader,
     with_number: bool = False,
     begins: RowForm = RowForm.INSERTS,
 ) -> Iterator[pa.Table]:
     """See ``Table.follow``.  ``shown`` makes of each reader the one whose rows are given.
 
-    ``begins`` is the form of the first, full read.
+    ``begins`` is the form of the first, full read.  Without ``poll_seconds`` the table's
+    ``continuous.discovery-interval`` says how often to look, and without that it is once a second.
 
     Raises:
         OptionError: ``scan.mode`` cannot be followed.
@@ -55,6 +58,10 @@ def follow(
         PositionDivergedError: the table was rolled back, fast-forwarded or made anew under the reader.
     """
     planner = StreamPlanner.of(access, consumer)
+    if poll_seconds is None:
+        asked = access.options.get(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)
+        given = access.options.is_set(keys_scan.CONTINUOUS_DISCOVERY_INTERVAL)
+        poll_seconds = asked / 1000 if given else _POLL_SECONDS
     if not 0 <= poll_seconds < math.inf:
         raise ArgumentError(
             f"poll_seconds={poll_seconds}: expected seconds, 0 or more",

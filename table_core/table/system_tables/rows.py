@@ -57,7 +57,12 @@ def binlog(access: TableAccess) -> Scan:
 
 
 def follow_log(
-    access: TableAccess, name: str, *, after: int | None, consumer: str | None, poll_seconds: float
+    access: TableAccess,
+    name: str,
+    *,
+    after: int | None,
+    consumer: str | None,
+    poll_seconds: float | None,
 ) -> Iterator[pa.Table]:
     """The changes of ``audit_log`` or ``binlog`` for ever, as ``Table.follow`` starts and goes on."""
     refuse_unreadable(access)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import random
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +13,7 @@ import pytest
 
 import table_core as tc
 from table_core import errors
+from tests.tables import new_catalog, write_rows
 
 SCHEMA = pa.schema(
     [
@@ -59,11 +57,11 @@ def make(options: dict[str, str], where: str | None = None, **more: str) -> tc.T
 
 def put(table: tc.Table, *rows: tuple[str, int, int], **how: Any) -> None:
     names = SCHEMA.names
-    with table.write(**how) as writer:
-        writer.write(
-            pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)}, schema=SCHEMA)
-        )
-        writer.commit()
+    write_rows(
+        table,
+        pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)}, schema=SCHEMA),
+        **how,
+    )
 
 
 def rows(table: tc.Table) -> dict[tuple[str, int], int]:
@@ -193,8 +191,7 @@ def test_a_retry_finds_the_statement_that_was_done_again(monkeypatch: pytest.Mon
 
 
 def test_a_statement_of_a_table_that_was_altered_since_its_newest_snapshot() -> None:
-    catalog = tc.open_catalog(f"memory://{uuid.uuid4().hex}")
-    catalog.create_database("d")
+    catalog = new_catalog()
     catalog.create_table("d.t", SCHEMA, primary_key=("p", "k"), options={"bucket": "1"})
     put(catalog.table("d.t"), ("a", 1, 1))
     catalog.alter_table("d.t", [tc.AddColumn("x", "INT"), tc.RenameColumn("v", "w")])
@@ -202,35 +199,3 @@ def test_a_statement_of_a_table_that_was_altered_since_its_newest_snapshot() -> 
     assert catalog.table("d.t").read().to_arrow().to_pylist() == [
         {"p": "a", "k": 1, "w": 2, "x": 7}
     ]
-
-
-def _count(uri: str, seed: int, rounds: int) -> None:
-    table, chance = tc.open_table(uri), random.Random(seed)
-    for _ in range(rounds):
-        key = chance.randint(0, 2)
-        while True:
-            try:
-                if chance.random() < 0.5:
-                    table.update({"v": "v + 1"}, f"k = {key}")
-                else:
-                    source = pa.table({"k": [key]})
-                    table.merge_into(
-                        source, ["k"], [tc.MatchedUpsert(values={"v": "target.v + 1"})]
-                    )
-                break
-            except (errors.CommitConflictError, errors.GaveUpError):
-                continue
-
-
-@pytest.mark.parametrize("options", ["plain", "vectors"])
-def test_two_processes_count_and_lose_nothing(tmp_path: Path, options: str) -> None:
-    table = make(OPTIONS[options], tmp_path.as_uri())
-    put(table, *(("a", k, 0) for k in range(3)))
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_count, args=(table.uri, n, 25)) for n in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0, 0]
-    assert sum(rows(tc.open_table(table.uri)).values()) == 50
