@@ -45,7 +45,7 @@ class KeyFilter:
 
     def add(self, hashes: Hashes) -> None:
         """Add keys.  Shape: ``hashes[n]``."""
-        for byte, bit in self._indices(hashes):
+        for byte, bit in self._indices(hashes):  # ``at``: two keys may set bits of one byte
             np.bitwise_or.at(self._bits, byte, bit)
 
     def may_hold(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
@@ -58,6 +58,7 @@ class KeyFilter:
     def _indices(
         self, hashes: Hashes
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]:
+        # It is never stored, so its places need not be Java's.
         first = hashes.astype(np.uint32).astype(np.uint64)
         step = ((first * _MIX) >> np.uint64(32)) | np.uint64(1)
         for i in range(self.rounds):

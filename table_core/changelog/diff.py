@@ -39,6 +39,13 @@ def net_changes(
     row and number, ``+U`` and ``+I`` the new.  With ``deduplicate`` a key whose value columns
     are equal, but for those in ``ignore``, gives nothing.
 
+    Keys 1 2 3 before and 2 3 4 after, of which 2 has another value and 3 has not::
+
+        before  place in after  turn     after  turn     in order of turn
+        1       0 (would be)    0        2      2        -D 1, -U 2, +U 2, +I 4
+        2       0               1        3      5        (3 is left out, as nothing changed)
+        3       1               4        4      8
+
     Shape: ``before[b]``, ``after[a]`` to ``result[r]``, columns of ``after``.
     """
     new = after.filter(pa.array(~is_retract(after)))
@@ -61,6 +68,7 @@ def net_changes(
             np.where(kept, np.int8(RowKind.UPDATE_AFTER), np.int8(RowKind.INSERT)),
         ]
     )
+    # Three turns a key of ``after``: what is gone before it, its -U, its +U or +I.
     turn = np.concatenate([place * 3 + stays, np.arange(len(kept)) * 3 + 2])
     wanted = np.flatnonzero(np.concatenate([old_wanted, new_wanted]))
     order = wanted[np.argsort(turn[wanted], kind="stable")]

@@ -1,6 +1,15 @@
 """The newest value of each key, put in its place chunk by chunk: rows are not brought together first.
 
 Half of a partial update is nulls; a chunk of nothing else costs nothing here.
+
+Keys 1 1 1 2 and two chunks, [5, NULL] and [7, 9]::
+
+    groups                 0 0 0 1
+    after the first chunk  5 _       row 0 puts 5 in place 0; row 1 has nothing to put
+    after the second       7 9       row 2 puts 7 over it
+
+So rows must come oldest first: the last one that has a value stays.  Numpy keeps the last of several
+values for one place.
 """
 
 from __future__ import annotations
@@ -53,8 +62,8 @@ class LatestNonNull:
             values.fill(0)
             there = np.zeros(self.count, np.bool_)
         for chunk, rows, groups in self._parts(column):
-            found = slots(chunk, dtype)
-            values[groups] = found if rows is None else at(found, rows)
+            in_chunk = slots(chunk, dtype)
+            values[groups] = in_chunk if rows is None else at(in_chunk, rows)
             if there is not None:
                 there[groups] = True
         bits = None if there is None else set_bits(there)

@@ -3,6 +3,10 @@
 A claim says: all events of a source that a route brings to this table are in it, up to a position.  A
 filter is no source: what another filter left out has no claim, so it is read from the start; what
 several claims cover is not taken twice.
+
+A table got ``orders_.*`` of server S up to event 100.  Then the route became ``orders_.*|refunds``: it has no
+claim, so it reads S from the start.  Rows of ``orders_eu`` up to 100 are covered by the first claim, and
+left out; those of ``refunds`` are taken.  Once the new claim has passed 100, the old one adds nothing and goes.
 """
 
 from __future__ import annotations
@@ -180,11 +184,11 @@ class Claims:
         takes: Callable[[str, SourceTable], bool],
     ) -> Flags:
         """Which of the events with ``numbers`` of a source table are there already."""
-        found = np.zeros(len(numbers), bool)
+        is_covered = np.zeros(len(numbers), bool)
         for claim in self.of(who):
             if claim.route in {who.route, ANY_ROUTE} or takes(claim.route, table):
-                found |= batch.consumed(claim.at, numbers)
-        return found
+                is_covered |= batch.consumed(claim.at, numbers)
+        return is_covered
 
 
 def _ahead(at: Any) -> Mapping[str, str]:

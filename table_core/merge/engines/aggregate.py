@@ -75,6 +75,7 @@ class Aggregation:
         past = None
         if self.remove_on_delete:
             last_delete = groups.last(kinds == RowKind.DELETE)
+            # A key whose newest version is a -D becomes that -D; nothing is folded into it.
             removed = np.where(last_delete == groups.stops - 1, versions[groups.stops - 1], -1)
             past = _Past(versions, groups, last_delete)
             groups, versions = past.rest()
@@ -113,7 +114,16 @@ class _Past:
     last_delete: npt.NDArray[np.int64]
 
     def rest(self) -> tuple[Groups, npt.NDArray[np.int64]]:
-        """Each key's versions from its last ``-D`` on, which then counts as an added row."""
+        """Each key's versions from its last ``-D`` on, which then counts as an added row.
+
+        Key 1 has ``+I`` ``-D`` ``+I``, key 2 has ``+I`` ``+I``: versions 1 2 | 3 4 are left, and only the first
+        group is ``removed``.
+
+        >>> past = _Past(np.arange(5), Groups.of_lengths(np.array([3, 2])), np.array([1, -1]))
+        >>> groups, versions = past.rest()
+        >>> versions.tolist(), groups.starts.tolist(), groups.removed.tolist()
+        ([1, 2, 3, 4], [0, 2], [True, False])
+        """
         groups, cut = self.groups, self.last_delete >= 0
         starts = np.where(cut, self.last_delete, groups.starts)
         kept = ranges(starts, groups.stops - starts)

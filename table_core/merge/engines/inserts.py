@@ -2,6 +2,9 @@
 
 Where nothing is taken back, a key with one version comes out as it went in, so it need not be told
 from the others.  Columns with the same gaps have the same rows picked.
+
+Keys 1 1 2 with ``a`` 5 NULL 9 and ``b`` x NULL z: rows 0 and 2 are picked for ``a``, and as ``b`` has
+the same gaps, for ``b``, without looking again.
 """
 
 from __future__ import annotations
@@ -43,7 +46,11 @@ _NEWEST: Final = KeyColumn | LastValue | LastNonNull
 
 
 def all_inserts(rows: pa.Table, aggregators: Mapping[str, Aggregator]) -> bool:
-    """Whether ``folded_inserts`` may be used."""
+    """Whether ``aggregated_inserts`` may be used: every kind is ``+I``, no function minds a lone value.
+
+    A function that is not ``Steady`` could change the value of a key with one version, which has to pass
+    through as it is (format 7.5).
+    """
     if single_chunk(rows[KIND_COLUMN]).to_numpy().any():
         return False
     plain = (
@@ -107,7 +114,11 @@ class _Versions:
 
     @cached_property
     def _padded(self) -> npt.NDArray[np.int64]:
-        """The rows in order, and -1 where -1 finds it."""
+        """The rows in order, and -1 where -1 finds it.
+
+        A fold gives positions in the order, -1 for null.  Rows 2 0 1 padded are 2 0 1 -1, so positions
+        1 -1 are rows 0 -1, in one step.
+        """
         padded = empty(self.count + 1)
         padded[:-1], padded[-1] = self._in_order.rows, -1
         return padded

@@ -4,6 +4,11 @@ A window takes from every run what lies at or below a bound: the smallest last k
 that goes on, or less where that would be too many rows.  So all versions of its keys are in it, and
 memory is the number of runs times their batch size, one batch more, and a window.
 
+Run A has batches 1 3 5 and 8 9, run B one batch 2 4 6 7::
+
+    bound 5   A takes 1 3 5, B takes 2 4    not 7: A goes on, and may bring another 7
+    bound 9   A takes 8 9, B takes 6 7      B has ended, so its 7 bounds nothing
+
 Source: ``org.apache.paimon.mergetree.compact.SortMergeReaderWithLoserTree``; format 7.5.
 """
 
@@ -56,8 +61,8 @@ def merge_runs(
         window = [part for cursor in cursors for part in cursor.take_to(bound)]
         cursors = [cursor for cursor in cursors if cursor.rows is not None]
         table = pa.Table.from_batches(window)
-        found = runs_of(table, engine.order)
-        yield engine.merge_runs(table.drop_columns(list(without)), found)
+        versions = runs_of(table, engine.order)
+        yield engine.merge_runs(table.drop_columns(list(without)), versions)
 
 
 _Key = tuple[Any, ...]
@@ -75,7 +80,9 @@ def _window_rows(cursors: Sequence[_RunCursor], window_bytes: int | None) -> int
 def _bound(cursors: Sequence[_RunCursor], window_rows: int) -> _Key:
     """A key up to which there is something to take from all ``cursors`` at once.
 
-    A run that has ended bounds nothing: else the ends of the runs would make a window each.
+    A run that has ended bounds nothing: else the ends of the runs would make a window each.  A bound
+    that takes in over twice the rows of a window is moved down in the run that has most of them: not to
+    the last row of its share of a window, but to a key, so versions of one key stay together.
     """
     bound: _Key = ()
     for cursor in sorted(cursors, key=lambda cursor: cursor.last):
@@ -177,7 +184,11 @@ class _Column:
         return (value.encode() if isinstance(value, str) else value,)
 
     def span(self, value: _Key, low: int, high: int) -> tuple[int, int]:
-        """The rows of ``value`` among the sorted ``low`` to ``high``, or where it would stand."""
+        """The rows of ``value`` among the sorted ``low`` to ``high``, or where it would stand.
+
+        ``searchsorted`` for numbers; texts and columns with nulls, which would have to be ranked or decoded
+        as a whole, are looked at in about as many rows as the logarithm of their number, by halving.
+        """
         if self.numbers is not None and not self.array.null_count and value:
             part = self.numbers[low:high]
             left = int(np.searchsorted(part, value[0], "left"))

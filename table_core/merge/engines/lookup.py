@@ -38,7 +38,15 @@ _NO_LEVEL: Final = np.int64(1 << 30)
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The versions that count, in order, and what is known of each key."""
+    """The versions that count, in order, and what is known of each key.
+
+    Key 1 has versions at levels 5, 2 and 0, key 2 has one at level 1::
+
+        rows     key 1 of level 2, key 1 of level 0, key 2    that of level 5 is merged into level 2
+        fresh    1: yes  2: no
+        settled  1: yes  2: yes
+        old      yes, no, yes
+    """
 
     rows: pa.Table
     runs: Runs

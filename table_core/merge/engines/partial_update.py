@@ -34,7 +34,10 @@ __all__ = ["PartialUpdate"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialUpdate:
-    """The ``partial-update`` merge engine."""
+    """The ``partial-update`` merge engine.
+
+    Key, a, b, oldest first: (1, 5, NULL), (1, NULL, x), (1, 6, NULL) come to (1, 6, x).
+    """
 
     order: KeyOrder
     groups: tuple[SequenceGroup, ...] = ()
@@ -68,6 +71,7 @@ class PartialUpdate:
         several = np.flatnonzero((runs.ends > runs.starts) | self.alone)
         if len(several) == 0:
             return passed(rows, runs)
+        # Groups and retracts take the long way, over the versions of keys that have several.
         aggregators = dict.fromkeys(rows.column_names, LastNonNull())
         if not self.groups and all_inserts(rows, aggregators):
             return aggregated_inserts(rows, runs, aggregators)
@@ -86,7 +90,7 @@ class PartialUpdate:
             history, removed = self._with_retracts(rows, versions, groups, kinds)
             gone = removed | (groups.last(groups.adds()) < 0)
             result_kinds = np.where(gone, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT))
-            if self.ignore_delete:
+            if self.ignore_delete:  # a delete that counts for nothing gives no number either
                 newest = history.versions[history.groups.stops - 1]
         folded = self._folded(history)
         folded[KIND_COLUMN] = pa.array(result_kinds, pa.int8())
@@ -100,10 +104,15 @@ class PartialUpdate:
         groups: Groups,
         kinds: npt.NDArray[np.int8],
     ) -> tuple[History, npt.NDArray[np.bool_]]:
-        """What counts of each key's versions, and whether its last one removes the record."""
+        """What counts of each key's versions, and whether its last one removes the record.
+
+        ``remove_on_delete`` and versions ``+I`` (5, x), ``-D`` (NULL, y), ``+I`` (7, NULL) of one key: the
+        history is the last two, of which the ``-D`` is a quiet base row, so they come to (7, y).
+        """
         from table_core.merge.engines.sequence_group import History, from_removal
 
         retract = ~groups.adds()
+        # A retract that comes first fills the whole row, whatever the options say (format 8.5).
         base_row = np.zeros(len(versions), np.bool_)
         base_row[groups.starts] = retract[groups.starts]
         quiet = base_row if self.ignore_delete or not self.groups else np.zeros_like(base_row)
@@ -142,7 +151,7 @@ class PartialUpdate:
 
 
 def _without_retracts(history: History) -> History:
-    """Only added versions and base rows."""
+    """Only added versions and base rows: a retract leaves columns without a group alone."""
     kept = ~history.retract | history.base_row
     lengths = np.bincount(history.groups.ids[kept], minlength=len(history.groups.starts))
     return replace(

@@ -5,6 +5,9 @@ retracts; without deletion vectors, with columns of the type that is asked for. 
 read by the names that they were written under, one scan for each schema; old names become new ones,
 columns that came later are NULL.  All others stay with the merging reader.
 
+Of a bucket with files a (keys 1-5), b (3-8), c (9-12) and d (13-14, with a delete) Spark scans c.  Keys 3 to 5
+may be in a and in b, and only a merge knows which version counts; Spark would show the deleted row of d.
+
 Partition columns come from the names of folders, where those tell the value (format T38).
 """
 
@@ -117,19 +120,19 @@ class NativeScan:
     def frame(self, session: SparkSession) -> DataFrame:
         """The rows of all files that were taken."""
         frames = [self._scanned(session, kind, paths) for kind, paths in self._paths.items()]
-        found = frames[0]
+        rows = frames[0]
         for other in frames[1:]:
-            found = found.unionAll(other)
+            rows = rows.unionAll(other)
         condition = self._filter(_columns(self._read_fields))
         assert condition is not None, "nothing is taken where is_possible says no"
-        return found.where(condition).select(*(named(each.name) for each in self.reader.fields))
+        return rows.where(condition).select(*(named(field.name) for field in self.reader.fields))
 
     # ------------------------------------------------------------------------------ deciding
     @property
     def _read_fields(self) -> tuple[Field, ...]:
         where = self.reader.where
-        names = {each.name for each in self.reader.fields} | (where.columns if where else set())
-        return tuple(each for each in self.reader.access.schema.fields if each.name in names)
+        names = {field.name for field in self.reader.fields} | (where.columns if where else set())
+        return tuple(field for field in self.reader.access.schema.fields if field.name in names)
 
     def _filter(self, columns: dict[str, Column]) -> Column | None:
         where = self.reader.where
@@ -171,14 +174,16 @@ class NativeScan:
     def _projection(self, kind: _FileKind) -> Projection | None:
         if kind not in self._projections:
             written = self.reader.access.metadata.schema(kind[1])
-            found = project(written, self._stored, None)
-            names = {each.name.lower() for each in found.file_fields}
+            projection = project(written, self._stored, None)
+            names = {field.name.lower() for field in projection.file_fields}
             keys = {name.lower() for name in self.reader.access.schema.partition_keys}
-            fits = found.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
+            fits = (
+                projection.keeps_values and _told_apart(written.fields) and names.isdisjoint(keys)
+            )
             fits = fits and not any(map(_is_finer, self._stored)) and holds(self._stored)
             if kind[0] == "orc":
-                fits = fits and not any(_within(each.type, _NOT_IN_ORC) for each in self._stored)
-            self._projections[kind] = found if fits else None
+                fits = fits and not any(_within(field.type, _NOT_IN_ORC) for field in self._stored)
+            self._projections[kind] = projection if fits else None
         return self._projections[kind]
 
     @property
@@ -206,26 +211,26 @@ class NativeScan:
         written = self.reader.access.metadata.schema(kind[1])
         projection = project(written, self._stored, None)
         stored = [
-            spark.StructField(each.name, spark_type(each.type, each.name))
-            for each in projection.file_fields
+            spark.StructField(wanted.name, spark_type(wanted.type, wanted.name))
+            for wanted in projection.file_fields
         ]
         folders = [spark.StructField(name, spark.StringType()) for name in schema.partition_keys]
         rows = session.read.options(**_PARQUET, basePath=self.reader.access.storage.uri)
         shape = spark.StructType([*stored, *folders])
-        found = rows.format(kind[0]).schema(shape).load(list(paths))
+        scanned = rows.format(kind[0]).schema(shape).load(list(paths))
         names = projection.stored_names
         legacy = schema.options.get(keys_files.PARTITION_LEGACY_NAME)
         columns = []
-        for each in self._read_fields:
-            name = names.get(each.name)
-            if each.name in schema.partition_keys:
-                column = _from_folder(named(each.name), each, legacy=legacy)
+        for wanted in self._read_fields:
+            name = names.get(wanted.name)
+            if wanted.name in schema.partition_keys:
+                column = _from_folder(named(wanted.name), wanted, legacy=legacy)
             elif name is None:
-                column = f.lit(None).cast(spark_type(each.type, each.name))
+                column = f.lit(None).cast(spark_type(wanted.type, wanted.name))
             else:
                 column = named(name)
-            columns.append(column.alias(each.name))
-        return found.select(*columns)
+            columns.append(column.alias(wanted.name))
+        return scanned.select(*columns)
 
 
 def _is_hidden(name: str) -> bool:

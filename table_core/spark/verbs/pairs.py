@@ -1,6 +1,15 @@
 """The join of a merge: source and target rows side by side, and what the clauses make of each pair.
 
 All of it is an expression for Spark; nothing runs here.
+
+Target (1, a), (2, b); source (2, B), (3, C); matched: update, not matched: insert.  A right join, and then::
+
+    target  source  __clause  _ROW_KIND  row
+    2, b    2, B    0         +U         2, B
+    none    3, C    1         +I         3, C
+
+A pair that no clause takes has no number and is left out.  Of a source with two rows of key 2 the count over
+the key is 2, and the expression raises: which of them wins would be chance.
 """
 
 from __future__ import annotations
@@ -110,13 +119,13 @@ class MergePairs:
         there = {True: f.col(_TARGET).isNotNull(), False: f.col(_TARGET).isNull()}
         here = {True: f.col(_SOURCE).isNotNull(), False: f.col(_SOURCE).isNull()}
         several = there[True] & here[True] & (f.col(_COUNT) > 1)
-        found = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
+        number_of_clause = f.when(several, f.raise_error(self._ambiguous()).cast("int"))
         for number, clause in enumerate(self.when):
             holds = there[clauses.needs_target(clause)] & here[clauses.needs_source(clause)]
             if clause.condition is not None:
                 holds = holds & f.expr(expression_of(clause.condition))
-            found = found.when(holds, f.lit(number))
-        return found
+            number_of_clause = number_of_clause.when(holds, f.lit(number))
+        return number_of_clause
 
     def _ambiguous(self) -> Column:
         """The error that ``Table.merge_into`` raises, its key filled in by Spark."""
@@ -135,10 +144,10 @@ class MergePairs:
         return self._by_clause([self._value(clause, name) for clause in self.when])
 
     def _by_clause(self, values: Sequence[Column]) -> Column:
-        found = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
+        chosen = f.when(f.col(CLAUSE_COLUMN) == f.lit(0), values[0])
         for number, value in enumerate(values[1:], 1):
-            found = found.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
-        return found
+            chosen = chosen.when(f.col(CLAUSE_COLUMN) == f.lit(number), value)
+        return chosen
 
     def _value(self, clause: MergeClause, name: str) -> Column:
         """What ``clause`` writes into the column ``name``."""

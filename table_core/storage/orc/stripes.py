@@ -1,6 +1,13 @@
 """The structure of an ORC file: tail, stripes and the streams of a column.
 
-Only what is needed to read single columns without Arrow, whose reader knows nanoseconds alone.
+Only what is needed to read single columns without Arrow, whose reader knows nanoseconds alone.  A file is
+read from its end::
+
+    ORC | stripe: indexes, streams (column 1 PRESENT, 1 DATA, 2 DATA …), stripe footer | … | footer | postscript | n
+
+``n`` is one byte, the length of the postscript; that says the codec and the length of the footer; that where
+the stripes are; and a stripe's footer the kind, column and length of its streams, in order, without places.
+
 Source: the ORC v1 specification, "File Tail" and "Stripes".
 """
 
@@ -192,7 +199,7 @@ def _streams(footer: Message, tail: OrcTail, stripe: int) -> Iterator[tuple[int,
 
 
 def _unpacked_most(file: Any, tail: OrcTail, offset: int, length: int) -> int:
-    """The most bytes that a stream can unpack to."""
+    """The most bytes that a stream can unpack to: a packed block to no more than ``block_size``."""
     if tail.codec is None:
         return length
     body, at, most = read_part(file, offset, length), 0, 0
@@ -215,7 +222,13 @@ def read_part(file: Any, offset: int, length: int) -> bytes:
 
 
 def unpacked(body: bytes, codec: str | None, block_size: int) -> bytes:
-    """Blocks with a header of three bytes: length, and whether it is stored as it is."""
+    """Blocks with a header of three bytes: length, and whether it is stored as it is.
+
+    ``0B 00 00`` is 5 * 2 + 1: five bytes follow, not packed.
+
+    >>> unpacked(bytes.fromhex("0b0000") + b"abcde", "zlib", 262_144)
+    b'abcde'
+    """
     if codec is None:
         return body
     parts, at, total = [], 0, 0
@@ -237,6 +250,7 @@ def _decompressed(block: bytes, codec: str, block_size: int) -> bytes:
     if codec == "zlib":
         import zlib
 
+        # Raw deflate, and no more than a block: what unpacks to gigabytes is damage or an attack.
         return zlib.decompressobj(-15).decompress(block, block_size)
     if codec in {"snappy", "lz4"}:
         import cramjam
